@@ -64,7 +64,7 @@ async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:
     from monitor.services.people import FIRST_ADMIN_NAME
-    from monitor.web.server import serve_web
+    from monitor.web.app import serve_web
 
     app.build_all()
     terminal.notify("serve.web_address", url=await stack.enter_async_context(serve_web(app)))

@@ -1,8 +1,14 @@
-"""The web application: pages, HTTP API, feeds, and the middleware that they share."""
+"""The web application: pages, HTTP API, feeds, their middleware, and the server that runs them."""
 
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
@@ -10,9 +16,8 @@ from starlette.types import Scope
 
 from monitor import __version__
 from monitor.bootstrap import App
-from monitor.web import metrics
+from monitor.errors import UsageError
 from monitor.web.api import briefings as briefings_api
-from monitor.web.api import deliveries as deliveries_api
 from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
@@ -31,61 +36,31 @@ from monitor.web.middleware import (
     negotiate_language,
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
-from monitor.web.ui import (
-    account,
-    audit,
-    briefings,
-    deliveries,
-    health,
-    items,
-    prompts,
-    research,
-    runs,
-    settings,
-    sign_in,
-    sources,
-    today,
-)
-from monitor.web.ui.rendering import CONTENT_SECURITY_POLICY, TemplateRenderer
+from monitor.web.ui import briefings, health, items, people, research, runs, settings, sources
+from monitor.web.ui.rendering import Templates
+
+LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+_SHUTDOWN_TIMEOUT_S = 5
 
 _API_ROUTERS = (
-    metrics.router,
+    health_api.service_router,
     search_api.router,
     runs_api.router,
     events_api.router,
     research_api.router,
-    events_api.research_events_router,
+    events_api.research_router,
     settings_api.router,
-    deliveries_api.target_router,
     health_api.router,
     people_api.router,
-    people_api.access_router,
     health_api.audit_router,
     items_api.router,
     sources_api.router,
     items_api.feed_router,
     briefings_api.router,
-    deliveries_api.router,
+    briefings_api.delivery_router,
 )
 
-_PAGE_ROUTERS = (
-    runs.router,
-    sign_in.router,
-    today.router,
-    health.router,
-    account.router,
-    account.people_admin_router,
-    settings.router,
-    prompts.router,
-    deliveries.target_router,
-    audit.router,
-    items.router,
-    sources.router,
-    briefings.router,
-    briefings.editor_router,
-    deliveries.router,
-    research.router,
-)
+_PAGE_MODULES = (briefings, health, items, people, research, runs, settings, sources)
 
 _DESCRIPTION = """\
 Everything that the pages do. Sign in with `Authorization: Bearer TOKEN`, or with the session cookie of a browser and,
@@ -93,7 +68,10 @@ for what changes anything, its `X-CSRF-Token`. Errors are `application/problem+j
 with which they go on, or null."""
 
 _SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -103,28 +81,29 @@ _SECURITY_HEADERS = {
 
 
 def create_web_app(app: App) -> FastAPI:
-    renderer = TemplateRenderer(app.settings, app.clock)
-    web = FastAPI(
+    templates = Templates(app.settings, app.clock)
+    web = _WebApplication(
         title="Monitor",
         version=__version__,
         description=_DESCRIPTION,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        servers=[{"url": renderer.prefix}] if renderer.prefix else None,
+        servers=[{"url": templates.prefix}] if templates.prefix else None,
     )
     web.state.monitor = app
-    add_problem_handlers(web, renderer)
-    for build_api_router in _API_ROUTERS:
-        web.include_router(build_api_router(app))
-    for build_page_router in _PAGE_ROUTERS:
-        web.include_router(build_page_router(app, renderer), include_in_schema=False)
+    web.state.templates = templates
+    add_problem_handlers(web)
+    for router in _API_ROUTERS:
+        web.include_router(router)
+    for pages in _PAGE_MODULES:
+        web.include_router(pages.router, include_in_schema=False)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
-    _publish_schema(web)
+    web.add_api_route("/api/openapi.json", _get_schema, include_in_schema=False)
     web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)
     web.add_middleware(ResponseHeadersMiddleware, headers=_SECURITY_HEADERS)
     web.add_middleware(LanguageMiddleware)
-    web.add_middleware(PrefixMiddleware, prefix=renderer.prefix)
+    web.add_middleware(PrefixMiddleware, prefix=templates.prefix)
     return web
 
 
@@ -142,19 +121,69 @@ class _StaticAssets(StaticFiles):
         return answer
 
 
-def _publish_schema(web: FastAPI) -> None:
-    """Serve the schema of the API with the one shape of its errors; programs may read it before they sign in."""
-    built: dict[str, Any] = {}
+class _WebApplication(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """Return the schema of the API with the one shape of its errors."""
+        schema = super().openapi()
+        schema["components"]["schemas"]["ProblemSchema"] = ProblemSchema.model_json_schema()
+        return schema
 
-    def schema() -> dict[str, Any]:
-        if not built:
-            built.update(FastAPI.openapi(web))
-            schemas = built.setdefault("components", {}).setdefault("schemas", {})
-            schemas["ProblemSchema"] = ProblemSchema.model_json_schema()
-        return built
 
-    web.openapi = schema  # type: ignore[method-assign]
+async def _get_schema(request: Request) -> dict[str, Any]:
+    """Return the schema; programs may read it before they sign in."""
+    schema: dict[str, Any] = request.app.openapi()
+    return schema
 
-    @web.get("/api/openapi.json", include_in_schema=False)
-    async def openapi() -> dict[str, Any]:
-        return schema()
+
+class _EmbeddedServer(uvicorn.Server):
+    """uvicorn without signal handlers: its caller decides when it stops."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def serve_web(app: App) -> AsyncIterator[str]:
+    """Serve HTTP while the block runs, and give the address.
+
+    Raises `UsageError` where the port is taken, or where it would listen beyond loopback before an administrator has
+    chosen a password.
+    """
+    web = app.settings.web
+    if web.host not in LOOPBACK_HOSTS and not await app.people.has_secured_admin():
+        raise UsageError("web.password_required", host=web.host)
+    pages = create_web_app(app)
+    await app.sample.resume()
+    config = uvicorn.Config(
+        pages,
+        host=web.host,
+        port=web.port,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
+    )
+    server = _EmbeddedServer(config)
+    listening = _create_listening_socket(web.host, web.port)
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        port = listening.getsockname()[1]
+        yield f"http://{web.host}:{port}/"
+    finally:
+        app.run_events.close()
+        app.research_events.close()
+        server.should_exit = True
+        await running
+
+
+def _create_listening_socket(host: str, port: int) -> socket.socket:
+    try:
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("web.address_unusable", host=host, port=port, reason=reason) from None
+    # Connections inherit this. asyncio does not set it on this socket, and without it the end of each answer waits
+    # 40 ms for the browser's acknowledgement of its beginning.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening

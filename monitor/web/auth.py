@@ -28,30 +28,21 @@ _COOKIE = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Principal:
+class Principal(Actor):
     """Who asks: a person with a session, or a token, which has no session and an empty `csrf`."""
 
-    actor: Actor
     language: str = "zh"
     csrf: str = ""
     session_id: str | None = None
     is_one_time: bool = False
 
     @property
-    def name(self) -> str:
-        return self.actor.name
-
-    @property
-    def role(self) -> Role:
-        return self.actor.role
-
-    @property
     def is_editor(self) -> bool:
-        return self.actor.has_role(Role.EDITOR)
+        return self.has_role(Role.EDITOR)
 
     @property
     def is_admin(self) -> bool:
-        return self.actor.has_role(Role.ADMIN)
+        return self.has_role(Role.ADMIN)
 
 
 def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
@@ -65,10 +56,12 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
         del bearer, cookie
         principal = await load_principal(request)
         if principal is None:
-            raise Problem(401, "sign_in.required", headers=_build_challenge_headers(request))
+            is_feed = get_app_path(request).startswith("/feeds/")
+            challenge = 'Basic realm="Monitor", charset="UTF-8"' if is_feed else "Bearer"
+            raise Problem(401, "sign_in.required", headers={"WWW-Authenticate": challenge})
         if principal.is_one_time and not get_app_path(request).startswith(_ONE_TIME_PASSWORD_PATHS):
             raise PasswordChangeRequired
-        principal.actor.require(role)
+        principal.require(role)
         _check_scope(principal, _get_required_scope(request, role))
         if principal.csrf and request.method not in _SAFE_METHODS:
             await _check_csrf_token(request, principal)
@@ -77,34 +70,36 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
     return check
 
 
-def require_scope(name: str) -> Callable[..., Awaitable[None]]:
-    """Return a dependency for routes that need one more scope of a token, such as `run`."""
-
-    async def check(request: Request) -> None:
-        principal = await load_principal(request)
-        if principal is not None:
-            _check_scope(principal, name)
-
-    return check
+async def _require_run_scope(request: Request) -> None:
+    principal = await load_principal(request)
+    if principal is not None:
+        _check_scope(principal, "run")
 
 
+async def get_app(request: Request) -> App:
+    app: App = request.app.state.monitor
+    return app
+
+
+AppDep = Annotated[App, Depends(get_app)]
 Reader = Annotated[Principal, Depends(require_role(Role.READER))]
 Editor = Annotated[Principal, Depends(require_role(Role.EDITOR))]
 Admin = Annotated[Principal, Depends(require_role(Role.ADMIN))]
+RUN_SCOPE = Depends(_require_run_scope)
+"""For routes that start, stop or repeat work: they need the scope `run` of a token too."""
 
 
 async def load_principal(request: Request) -> Principal | None:
     """Return who asks, by token or by session, None for nobody; the answer is kept for the request."""
     if not hasattr(request.state, "principal"):
-        app: App = request.app.state.monitor
+        app = await get_app(request)
         given = _parse_token(request)
-        request.state.principal = (
-            await _load_token_principal(app, request, given) if given else await _load_session_principal(app, request)
-        )
-        if request.state.principal is not None:
-            reader_language.set(request.state.principal.language)
-        if request.state.principal is not None and is_page_request(request):
-            request.state.attention = await app.alarms.count_open_alarms()
+        found = await (_load_token_principal(app, request, given) if given else _load_session_principal(app, request))
+        request.state.principal = found
+        if found is not None:
+            reader_language.set(found.language)
+            if is_page_request(request):
+                request.state.attention = await app.alarms.count_open_alarms()
     principal: Principal | None = request.state.principal
     return principal
 
@@ -114,7 +109,7 @@ async def _load_token_principal(app: App, request: Request, given: str) -> Princ
     if token is None:
         return None
     scopes = frozenset(token.scopes) if token.scopes else None
-    return Principal(actor=Actor(token.name, token.role, scopes), language=negotiate_language(request))
+    return Principal(token.name, token.role, scopes, language=negotiate_language(request))
 
 
 async def _load_session_principal(app: App, request: Request) -> Principal | None:
@@ -124,7 +119,8 @@ async def _load_session_principal(app: App, request: Request) -> Principal | Non
         return None
     person, session = found
     return Principal(
-        actor=Actor(person.name, person.role),
+        person.name,
+        person.role,
         language=negotiate_language(request, person.language),
         csrf=app.people.compute_csrf_token(cookie),
         session_id=session.id,
@@ -143,11 +139,6 @@ def _parse_token(request: Request) -> str:
     return given.strip() if scheme.lower() == "bearer" else ""
 
 
-def _build_challenge_headers(request: Request) -> dict[str, str]:
-    is_feed = get_app_path(request).startswith("/feeds/")
-    return {"WWW-Authenticate": 'Basic realm="Monitor", charset="UTF-8"' if is_feed else "Bearer"}
-
-
 def _get_required_scope(request: Request, role: Role) -> str:
     if role is Role.ADMIN:
         return "admin"
@@ -155,7 +146,7 @@ def _get_required_scope(request: Request, role: Role) -> str:
 
 
 def _check_scope(principal: Principal, name: str) -> None:
-    if principal.actor.scopes is not None and name not in principal.actor.scopes:
+    if principal.scopes is not None and name not in principal.scopes:
         raise Problem(403, "token.scope_missing", name=principal.name, scope=name)
 
 

@@ -1,10 +1,11 @@
 """What every request and answer goes through: proxy prefix, language, size limit, security headers."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from babel.core import Locale, UnknownLocaleError, negotiate_locale
+from babel.core import negotiate_locale
 from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,22 +22,23 @@ class BodyTooLargeError(Exception):
     """The body is longer than `MAX_BODY_BYTES`."""
 
 
+@dataclass
 class BodyLimitMiddleware:
     """Refuses bodies over 4 MiB, whether they declare their length or not."""
 
-    def __init__(self, app: ASGIApp, refuse: Callable[[Request], Response]) -> None:
-        self._app = app
-        self._refuse = refuse
+    app: ASGIApp
+    refuse: Callable[[Request], Response]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
-            await self._refuse(Request(scope))(scope, receive, send)
+            await self.refuse(Request(scope))(scope, receive, send)
             return
-        received, has_begun = 0, False
+        received = 0
+        has_begun = False
 
         async def receive_limited() -> Message:
             nonlocal received
@@ -52,60 +54,60 @@ class BodyLimitMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, receive_limited, send_noticed)
+            await self.app(scope, receive_limited, send_noticed)
         except BodyTooLargeError:
             if not has_begun:
-                await self._refuse(Request(scope))(scope, receive, send)
+                await self.refuse(Request(scope))(scope, receive, send)
 
 
+@dataclass
 class LanguageMiddleware:
     """Sets the language in which the answer's messages are written (`monitor.i18n.model`)."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         token = reader_language.set(negotiate_language(Request(scope)))
         try:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         finally:
             reader_language.reset(token)
 
 
+@dataclass
 class PrefixMiddleware:
     """Puts the path under which a proxy shows the service before every path, whether the proxy stripped it or not."""
 
-    def __init__(self, app: ASGIApp, prefix: str) -> None:
-        self._app = app
-        self._prefix = prefix
+    app: ASGIApp
+    prefix: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._prefix and scope["type"] == "http":
+        if self.prefix and scope["type"] == "http":
             path = str(scope["path"])
-            is_there = path == self._prefix or path.startswith(f"{self._prefix}/")
-            scope = {**scope, "root_path": self._prefix, "path": path if is_there else f"{self._prefix}{path}"}
-        await self._app(scope, receive, send)
+            is_there = path == self.prefix or path.startswith(f"{self.prefix}/")
+            scope = {**scope, "root_path": self.prefix, "path": path if is_there else f"{self.prefix}{path}"}
+        await self.app(scope, receive, send)
 
 
+@dataclass
 class ResponseHeadersMiddleware:
     """Adds headers to every answer that does not set them itself."""
 
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app = app
-        self._headers = headers
+    app: ASGIApp
+    headers: Mapping[str, str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
+                for name, value in self.headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, complete if scope["type"] == "http" else send)
+        await self.app(scope, receive, complete if scope["type"] == "http" else send)
 
 
 _NON_PAGE_PREFIXES = ("/api", "/feeds", "/metrics", "/healthz", "/readyz", "/static")
@@ -134,17 +136,8 @@ def negotiate_language(request: Request, preferred: str | None = None) -> str:
         if chosen in LANGUAGES:
             return str(chosen)
     accepted = request.headers.get("accept-language", "").split(",")
-    wanted = [tag for part in accepted if (tag := _parse_language_tag(part))]
+    wanted = [part.partition(";")[0].strip().lower() for part in accepted]
     return negotiate_locale(wanted, LANGUAGES, sep="-") or ("en" if get_app_path(request).startswith("/api/") else "zh")
-
-
-def _parse_language_tag(part: str) -> str | None:
-    """Return the language of one entry of Accept-Language, without its region."""
-    tag = part.partition(";")[0].strip()
-    try:
-        return Locale.parse(tag, sep="-").language
-    except (ValueError, UnknownLocaleError, TypeError):
-        return None
 
 
 def get_url_prefix(public_url: str | None) -> str:

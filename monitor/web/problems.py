@@ -7,7 +7,8 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.routing import iter_route_contexts
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
@@ -16,15 +17,8 @@ from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.validation import describe_validation_error
 from monitor.logs import get_logger
-from monitor.web.middleware import (
-    PasswordChangeRequired,
-    Problem,
-    build_sign_in_path,
-    get_app_path,
-    is_page_request,
-    negotiate_language,
-)
-from monitor.web.ui.rendering import TemplateRenderer
+from monitor.web.middleware import PasswordChangeRequired, Problem, build_sign_in_path, get_app_path, is_page_request
+from monitor.web.ui.rendering import PageRenderer
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -40,22 +34,17 @@ _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
 _log = get_logger("web")
 
 
-class ProblemSchema(BaseModel):
-    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
+_EXAMPLE_PROBLEM: JsonDict = {
+    "title": "Not Found",
+    "status": 404,
+    "detail": "There is no item 7.",
+    "code": "item.not_found",
+    "args": {"id": 7},
+}
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "title": "Not Found",
-                    "status": 404,
-                    "detail": "There is no item 7.",
-                    "code": "item.not_found",
-                    "args": {"id": 7},
-                }
-            ]
-        }
-    )
+
+class ProblemSchema(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROBLEM]}):
+    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
 
     title: str
     status: int
@@ -77,40 +66,36 @@ PROBLEM_RESPONSES = build_problem_responses(400, 401, 403, 404, 409, 413, 422, 4
 """What any route of the API may answer beside what it promises."""
 
 
-def add_problem_handlers(web: FastAPI, renderer: TemplateRenderer) -> None:
+def add_problem_handlers(web: FastAPI) -> None:
     """Answer every error with a problem, never with a trace."""
-
-    def answer(request: Request, problem: Problem) -> Response:
-        if not is_page_request(request):
-            return build_problem_answer(problem, _get_language(request))
-        if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
-            return RedirectResponse(build_sign_in_path(request), status_code=303)
-        if isinstance(problem, PasswordChangeRequired):
-            return renderer.redirect("/account")
-        principal = getattr(request.state, "principal", None)
-        page = renderer.render_page(request, principal, "problem.html", status=problem.status, problem=problem)
-        page.headers.update(problem.headers)
-        return page
-
-    async def on_problem(request: Request, error: Exception) -> Response:
-        problem = _convert_error(error)
-        if problem.status == HTTPStatus.METHOD_NOT_ALLOWED:
-            problem.headers["Allow"] = ", ".join(sorted(_list_allowed_methods(request)))
-        return answer(request, problem)
-
     for kind in (Problem, MonitorError, HTTPException, RequestValidationError):
-        web.add_exception_handler(kind, on_problem)
-
-    async def on_unexpected_error(request: Request, error: Exception) -> Response:
-        _log.error("unexpected error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
-        return answer(request, Problem(500, "request.failed"))
-
-    web.add_exception_handler(Exception, on_unexpected_error)
+        web.add_exception_handler(kind, _on_problem)
+    web.add_exception_handler(Exception, _on_unexpected_error)
 
 
-def _get_language(request: Request) -> str:
-    principal = getattr(request.state, "principal", None)
-    return principal.language if principal else negotiate_language(request)
+async def _on_problem(request: Request, error: Exception) -> Response:
+    problem = _convert_error(error)
+    if problem.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        problem.headers["Allow"] = ", ".join(sorted(_list_allowed_methods(request)))
+    return _answer(request, problem)
+
+
+async def _on_unexpected_error(request: Request, error: Exception) -> Response:
+    _log.error("unexpected error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
+    return _answer(request, Problem(500, "request.failed"))
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    renderer = PageRenderer(request)
+    if not is_page_request(request):
+        return build_problem_answer(problem, renderer.language)
+    if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
+        return RedirectResponse(build_sign_in_path(request), status_code=303)
+    if isinstance(problem, PasswordChangeRequired):
+        return renderer.redirect("/account")
+    page = renderer.render("problem.html", section="", status=problem.status, problem=problem)
+    page.headers.update(problem.headers)
+    return page
 
 
 def build_problem_answer(problem: Problem, language: str) -> JSONResponse:

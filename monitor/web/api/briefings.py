@@ -1,15 +1,16 @@
-"""Briefings over HTTP: composed, kept, put in order, exported, sent."""
+"""Briefings over HTTP: composed, kept, put in order, exported, sent; deliveries and their targets."""
 
+import datetime as dt
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, Field, JsonValue, StringConstraints
+from pydantic.config import JsonDict
 from starlette.datastructures import FormData, QueryParams
 
-from monitor.bootstrap import App
 from monitor.briefing.compose import Briefing, GroupBy
 from monitor.briefing.editing import BriefingEditPatch
 from monitor.briefing.notification import build_attachment_name
@@ -17,28 +18,38 @@ from monitor.db.queries.briefings import BriefingRow
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
 from monitor.services.briefings import BriefingQuery, ExportService
-from monitor.services.deliveries import DeliverySchema
+from monitor.services.deliveries import DeliverySchema, TargetChange, TargetForm, TargetSchema
 from monitor.services.drafts import BriefingDraft
 from monitor.vocabulary import ItemType
-from monitor.web.api.cursors import cut_page, decode_id
+from monitor.web.api.cursors import Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day
-from monitor.web.auth import Editor, Reader
+from monitor.web.auth import Admin, AppDep, Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
+_PLAIN_FIELDS = ("day", "days", "top", "language", "group")
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+TargetName = Annotated[str, Path(max_length=40, description="Letters, digits, `-`, `_` and `.`.")]
+Cursor = Annotated[str | None, Query()]
+
+_EXAMPLE_ITEMS: list[JsonValue] = [
+    {"id": 12, "standing": "top", "note": "与我方项目有关"},
+    {"id": 7, "standing": "out"},
+]
+_EXAMPLE_COMPOSE: JsonDict = {"days": 7, "top": 20, "sources": [], "language": "zh"}
+_EXAMPLE_BRIEFING_EDIT: JsonDict = {"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}
+
+router = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
+delivery_router = APIRouter(prefix="/api", tags=["deliveries"], responses=PROBLEM_RESPONSES)
 
 
-class ComposeRequest(BaseModel):
+class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_COMPOSE]}):
     """A briefing to be composed: what was first seen in the `days` that end with `day`, by default today.
 
     `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit.
     """
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"days": 7, "top": 20, "sources": [], "language": "zh"}]}
-    )
 
     day: Day | None = None
     days: int = Field(default=1, ge=1, le=366, strict=True)
@@ -51,7 +62,6 @@ class ComposeRequest(BaseModel):
     group: GroupBy = "theme"
 
     def to_query(self) -> BriefingQuery:
-        """As the use cases take it."""
         fields = self.model_dump()
         for name in ("sources", "tags", "keywords"):
             fields[name] = [word for field in fields[name] if (word := sanitize_text(field).strip())]
@@ -59,9 +69,9 @@ class ComposeRequest(BaseModel):
 
 
 def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str, Any]:
-    """The fields of a form as `ComposeRequest` takes them; what is empty is left out."""
+    """Return the fields of a form as `ComposeRequest` takes them; what is empty is left out."""
     fields: dict[str, Any] = {"language": language}
-    for name in ("day", "days", "top", "language", "group"):
+    for name in _PLAIN_FIELDS:
         if text := str(form.get(name) or "").strip():
             fields[name] = int(text) if name in ("days", "top") and re.fullmatch(r"\d{1,9}", text) else text
     for name, field in _LIST_FIELDS.items():
@@ -72,47 +82,34 @@ def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str,
 
 
 def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
-    """The form's fields again, for a url that asks for the same."""
+    """Return the form's fields for a url that asks for the same."""
     fields = request.model_dump(mode="json", exclude_none=True)
-    names: tuple[str, ...] = ("day", "days", "top", "language", "group")
-    pairs = [(name, str(fields[name])) for name in names if name in fields]
+    pairs = [(name, str(fields[name])) for name in _PLAIN_FIELDS if name in fields]
     pairs += [(name, str(value)) for name, field in _LIST_FIELDS.items() for value in fields[field]]
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
 
 async def export_briefing(briefing: Briefing, format_name: str, export_service: ExportService) -> Response:
-    """The file, to be saved and never to be shown as a page of ours; `UsageError` for a format that is not known."""
+    """Return a file to be saved, never shown as a page of ours; `UsageError` for an unknown format."""
     content = await export_service.export_briefing(briefing, format_name)
+    filename = build_attachment_name(briefing, format_name)
     plain = f"briefing-{briefing.period.until}.{format_name}"
-    return build_download_response(
-        content, format_name, filename=build_attachment_name(briefing, format_name), ascii_filename=plain
-    )
+    return build_download_response(content, format_name, filename=filename, ascii_filename=plain)
 
 
 def build_download_response(content: bytes, format_name: str, *, filename: str, ascii_filename: str) -> Response:
-    """The file under its name; `plain` is the name for browsers that read nothing but ASCII."""
-    disposition = (
-        f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{quote(filename, safe='', errors='replace')}"
-    )
-    content_type = get_format(format_name).content_type
-    return Response(content, media_type=content_type, headers={"Content-Disposition": disposition})
+    """Return a file under its name; `ascii_filename` is for browsers that read nothing but ASCII."""
+    encoded = quote(filename, safe="", errors="replace")
+    headers = {"Content-Disposition": f"attachment; filename=\"{ascii_filename}\"; filename*=UTF-8''{encoded}"}
+    return Response(content, media_type=get_format(format_name).content_type, headers=headers)
 
 
 def describe_files(formats: Iterable[str]) -> dict[str, Any]:
-    """The OpenAPI `content` of a response that is a file in one of these formats."""
+    """Return the OpenAPI `content` of a response that is a file in one of these formats."""
+    binary = {"type": "string", "format": "binary"}
     return {
-        get_format(name).media_type: {
-            "schema": {"type": "object"} if name == "json" else {"type": "string", "format": "binary"}
-        }
-        for name in formats
+        get_format(name).media_type: {"schema": {"type": "object"} if name == "json" else binary} for name in formats
     }
-
-
-BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
-_EXAMPLE_ITEMS: list[JsonValue] = [
-    {"id": 12, "standing": "top", "note": "与我方项目有关"},
-    {"id": 7, "standing": "out"},
-]
 
 
 class BriefingListSchema(BaseModel):
@@ -130,105 +127,92 @@ class SavedBriefingSchema(BriefingRow):
     briefing: Briefing
 
 
-class BriefingEditSchema(BriefingEditPatch):
+class BriefingEditSchema(BriefingEditPatch, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BRIEFING_EDIT]}):
     """What is wanted of a saved briefing, and the `version` that was seen: another one is a 409.
 
     What is not named stays. `items` stand in the order that is wanted, each with where it stands (`top`: in full,
     `more`: named, `out`: left out) and its note; those that are not named follow. No text of an item can be changed.
     """
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}]
-        },
-    )
-
     version: int = Field(ge=1, le=2**31 - 1, strict=True)
 
 
-class BriefingSendSchema(BaseModel):
+class BriefingSendSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]}):
     """Where a briefing is to be sent: the name of a target."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]})
 
     target: str = Field(min_length=1, max_length=40)
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
-    _add_all(routes, app)
-    _add_one(routes, app)
-    return routes
+@router.get("", summary="List the saved briefings")
+async def briefings(
+    app: AppDep, _: Reader, *, archived: bool = False, limit: Limit = 50, cursor: Cursor = None
+) -> BriefingListSchema:
+    """Newest first, without what stands in them; `archived` lists those that were put away instead."""
+    rows = await app.drafts.list(is_archived=archived, before_id=decode_id(cursor), limit=limit + 1)
+    page, following = cut_page(rows, limit, lambda row: row.id)
+    return BriefingListSchema(briefings=page, next=following)
 
 
-def _add_all(routes: APIRouter, app: App) -> None:
-    @routes.get("", summary="List the saved briefings")
-    async def briefings(
-        _: Reader,
-        *,
-        archived: bool = False,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        cursor: Annotated[str | None, Query()] = None,
-    ) -> BriefingListSchema:
-        """Newest first, without what stands in them; `archived` lists those that were put away instead."""
-        rows = await app.drafts.list(is_archived=archived, before_id=decode_id(cursor), limit=limit + 1)
-        page, following = cut_page(rows, limit, lambda row: row.id)
-        return BriefingListSchema(briefings=page, next=following)
-
-    @routes.post("", summary="Compose a briefing and keep it", status_code=201)
-    async def compose(principal: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
-        """It can be put in order, exported and sent from then on."""
-        draft = await app.drafts.save(wanted.to_query(), by=principal.actor)
-        response.headers["Location"] = f"/api/briefings/{draft.row.id}"
-        return _build_saved_briefing(draft)
-
-    @routes.post("/preview", summary="Compose a briefing without keeping it")
-    async def preview(_: Reader, wanted: ComposeRequest) -> Briefing:
-        """What a briefing would say now."""
-        return (await app.drafts.compose_preview(wanted.to_query())).briefing
+@router.post("", summary="Compose a briefing and keep it", status_code=201)
+async def compose(app: AppDep, principal: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
+    """It can be put in order, exported and sent from then on."""
+    draft = await app.drafts.save(wanted.to_query(), by=principal)
+    response.headers["Location"] = f"/api/briefings/{draft.row.id}"
+    return _build_saved_briefing(draft)
 
 
-def _add_one(routes: APIRouter, app: App) -> None:
-    @routes.get("/{briefing_id:int}", summary="Read a saved briefing")
-    async def read(_: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
-        """As it stands after its edits."""
-        return _build_saved_briefing(await app.drafts.get(briefing_id))
+@router.post("/preview", summary="Compose a briefing without keeping it")
+async def preview(app: AppDep, _: Reader, wanted: ComposeRequest) -> Briefing:
+    """What a briefing would say now."""
+    return (await app.drafts.compose_preview(wanted.to_query())).briefing
 
-    @routes.patch("/{briefing_id:int}", summary="Put a briefing in order")
-    async def edit(principal: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema) -> SavedBriefingSchema:
-        """409 where somebody else edited it since that version, or where it is archived."""
-        changes = BriefingEditPatch.model_validate(wanted.model_dump(exclude={"version"}))
-        draft = await app.drafts.update(briefing_id, changes, version=wanted.version, by=principal.actor)
-        return _build_saved_briefing(draft)
 
-    @routes.delete("/{briefing_id:int}", summary="Archive a briefing")
-    async def archive(principal: Editor, briefing_id: BriefingId) -> BriefingRow:
-        """Put it out of the way; nothing is deleted."""
-        return await app.drafts.set_archived(briefing_id, by=principal.actor)
+@router.get("/{briefing_id:int}", summary="Read a saved briefing")
+async def read(app: AppDep, _: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
+    """As it stands after its edits."""
+    return _build_saved_briefing(await app.drafts.get(briefing_id))
 
-    @routes.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
-    async def unarchive(principal: Editor, briefing_id: BriefingId) -> BriefingRow:
-        """It stands in the list again."""
-        return await app.drafts.set_archived(briefing_id, by=principal.actor, is_archived=False)
 
-    @routes.get(
-        "/{briefing_id}/export",
-        summary="Export a briefing",
-        response_class=Response,
-        responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
-    )
-    async def export(
-        _: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
-    ) -> Response:
-        """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
-        return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
+@router.patch("/{briefing_id:int}", summary="Put a briefing in order")
+async def edit(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema
+) -> SavedBriefingSchema:
+    """409 where somebody else edited it since that version, or where it is archived."""
+    changes = BriefingEditPatch.model_validate(wanted.model_dump(exclude={"version"}))
+    draft = await app.drafts.update(briefing_id, changes, version=wanted.version, by=principal)
+    return _build_saved_briefing(draft)
 
-    @routes.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
-    async def send(principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
-        """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
-        draft = await app.drafts.get(briefing_id)
-        return await app.deliveries.send_saved(wanted.target, draft, by=principal.actor)
+
+@router.delete("/{briefing_id:int}", summary="Archive a briefing")
+async def archive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
+    """Put it out of the way; nothing is deleted."""
+    return await app.drafts.set_archived(briefing_id, by=principal)
+
+
+@router.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
+async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
+    """It stands in the list again."""
+    return await app.drafts.set_archived(briefing_id, by=principal, is_archived=False)
+
+
+@router.get(
+    "/{briefing_id}/export",
+    summary="Export a briefing",
+    response_class=Response,
+    responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
+)
+async def export(
+    app: AppDep, _: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
+) -> Response:
+    """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
+    return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
+
+
+@router.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
+async def send(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
+    """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
+    draft = await app.drafts.get(briefing_id)
+    return await app.deliveries.send_saved(wanted.target, draft, by=principal)
 
 
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
@@ -239,3 +223,62 @@ def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
         briefing=draft.briefing,
         left_out=[item.id for item in draft.edit.items if item.standing == "out"],
     )
+
+
+class DeliveryListSchema(BaseModel):
+    """A page of the log; `next` is the cursor with which it goes on."""
+
+    deliveries: list[DeliverySchema]
+    next: str | None
+
+
+class TargetListSchema(BaseModel):
+    """All targets, in the order of the settings."""
+
+    targets: list[TargetSchema]
+
+
+@delivery_router.get("/deliveries", summary="List the deliveries")
+async def deliveries(
+    app: AppDep,
+    _: Reader,
+    target: Annotated[str | None, Query(max_length=40)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> DeliveryListSchema:
+    """Newest first, what was planned, asked for, raised and tried out; of one target where it is named."""
+    before = decode_cursor(cursor, dt.datetime, str)
+    rows = await app.deliveries.list(target=target, before=before, limit=limit + 1)
+    page, following = cut_page(rows, limit, lambda row: (row.planned_at, row.id))
+    return DeliveryListSchema(deliveries=page, next=following)
+
+
+@delivery_router.post("/deliveries/{delivery_id}/retry", summary="Try a failed delivery again", status_code=202)
+async def retry(app: AppDep, principal: Editor, delivery_id: Annotated[str, Path(max_length=100)]) -> DeliverySchema:
+    """The same briefing under the same key; 409 for one that has not failed."""
+    return await app.deliveries.retry(delivery_id, wait=False, by=principal)
+
+
+@delivery_router.get("/targets", summary="List the delivery targets")
+async def targets(app: AppDep, _: Admin) -> TargetListSchema:
+    """What goes where, when next, and how the last delivery fared; no secret of an address."""
+    return TargetListSchema(targets=await app.targets.list())
+
+
+@delivery_router.post("/targets/{name}/test", summary="Send a test to a target")
+async def test(app: AppDep, principal: Admin, name: Annotated[str, Path(max_length=40)]) -> DeliverySchema:
+    """Sent at once and once; the answer says what became of it."""
+    return await app.deliveries.send_test(name, by=principal)
+
+
+@delivery_router.put("/targets/{name}", summary="Add or change a delivery target")
+async def put(app: AppDep, principal: Admin, name: TargetName, target: TargetForm) -> TargetChange:
+    """As a whole, but for `url` and `secret`: where they are null, those that it has stay."""
+    return await app.target_editing.put(name, target, by=principal)
+
+
+@delivery_router.delete("/targets/{name}", status_code=204, summary="Remove a delivery target")
+async def remove(app: AppDep, principal: Admin, name: TargetName) -> Response:
+    """Nothing goes there any more; the log keeps what did."""
+    await app.target_editing.remove(name, by=principal)
+    return Response(status_code=204)

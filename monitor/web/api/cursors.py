@@ -5,12 +5,16 @@ import binascii
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
+
+from fastapi import Query
 
 from monitor.db.sessions import sanitize_text
 from monitor.web.middleware import Problem
 
+Limit = Annotated[int, Query(ge=1, le=200)]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
 Row = TypeVar("Row")
 _MAX_CURSOR_CHARS = 400
 _MAX_ROW_ID = 2**31 - 1  # PostgreSQL takes no larger integer as the id of a row
@@ -45,10 +49,7 @@ def decode_id(cursor: str | None) -> int | None:
 
 
 def cut_page(rows: Sequence[Row], limit: int, key: Callable[[Row], Any]) -> tuple[list[Row], str | None]:
-    """Cut off the row that was asked for beyond `limit`; gives the cursor of the next page where there is one.
-
-    `key` gives the sort key of a row, a tuple or a single value.
-    """
+    """Return the rows without the one beyond `limit`, and the cursor of the next page; `key` is a row's sort key."""
     page = list(rows[:limit])
     if len(rows) <= limit:
         return page, None

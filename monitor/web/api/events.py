@@ -1,9 +1,10 @@
-"""The events of a run as they come: `text/event-stream`."""
+"""The events of runs and researches as they come: `text/event-stream`."""
 
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -11,13 +12,12 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from starlette.types import Send
 
-from monitor.bootstrap import App
 from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
 from monitor.research.shapes import STEP_IDS, StepEvent, StepType
 from monitor.services.events import E, EventBatch, EventStreamService, S
 from monitor.vocabulary import EventKind, RunStatus
 from monitor.web.api.runs import RunId
-from monitor.web.auth import Reader
+from monitor.web.auth import AppDep, Reader
 from monitor.web.problems import build_problem_responses
 
 _HEARTBEAT_S = 15.0
@@ -28,6 +28,12 @@ _RECONNECT_MS = 1000
 _MAX_EVENT_ID = 2**31 - 1
 After = Annotated[int, Query(ge=0, le=_MAX_EVENT_ID, description="The `id` of the last event that is known.")]
 LastEventId = Annotated[int | None, Header(ge=0, le=_MAX_EVENT_ID, include_in_schema=False)]
+EXAMPLE_TASK_ID = "r-20260203T010000Z-5f3a9c1e"
+TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[EXAMPLE_TASK_ID])]
+
+_PROBLEMS = build_problem_responses(401, 403, 404, 422, 503)
+router = APIRouter(prefix="/api/runs", tags=["runs"], responses=_PROBLEMS)
+research_router = APIRouter(prefix="/api/research", tags=["research"], responses=_PROBLEMS)
 
 
 class EventStreamResponse(StreamingResponse):
@@ -40,7 +46,6 @@ class EventStreamResponse(StreamingResponse):
         self._events = events
 
     async def stream_response(self, send: Send) -> None:
-        """Send what comes, until it ends or the client has gone."""
         async with aclosing(self._events):
             await super().stream_response(send)
 
@@ -48,11 +53,10 @@ class EventStreamResponse(StreamingResponse):
 async def stream_events(
     live: EventStreamService[E, S],
     work_id: str,
-    *,
     after: int,
     format_events: Callable[[EventBatch[E, S]], Iterable[bytes]],
 ) -> AsyncGenerator[bytes]:
-    """What is batch of a piece of work, as `written` puts it, with a sign of life where nothing comes for a while."""
+    """Yield the events of a piece of work, with a sign of life where nothing comes for a while."""
     ends_at = time.monotonic() + _MAX_STREAM_S
     async with live.subscribe(work_id, after=after, heartbeat_s=_HEARTBEAT_S) as news:
         yield f"retry: {_RECONNECT_MS}\n\n".encode()
@@ -63,11 +67,6 @@ async def stream_events(
                 yield KEEPALIVE_COMMENT
             if time.monotonic() > ends_at:
                 return
-
-
-def format_sse(data: str, number: int, kind: str | None = None) -> bytes:
-    """One event with its `id`; without a kind it is a message."""
-    return format_sse_event(event=kind, id=str(number), data_str=data)
 
 
 _EVENT_SCHEMA = {
@@ -88,63 +87,52 @@ _STREAM_RESPONSE = {
 }
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 404, 422, 503))
+@router.get(
+    "/{run_id}/events",
+    summary="Watch a run",
+    status_code=200,
+    response_class=EventStreamResponse,
+    responses={200: _STREAM_RESPONSE},
+)
+async def events(
+    app: AppDep, _: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
+) -> EventStreamResponse:
+    """What a run tells of itself, from its beginning or after an event, until it ends.
 
-    @routes.get(
-        "/{run_id}/events",
-        summary="Watch a run",
-        status_code=200,
-        response_class=EventStreamResponse,
-        responses={200: _STREAM_RESPONSE},
-    )
-    async def events(
-        _: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
-    ) -> EventStreamResponse:
-        """What a run tells of itself, from its beginning or after an event, until it ends.
-
-        A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
-        twice.
-        """
-        known = after if last_event_id is None else last_event_id
-        await app.runs.get(run_id)
-        return EventStreamResponse(
-            stream_events(app.run_events, run_id, after=known, format_events=_RunEventFormatter(known).format_news)
-        )
-
-    return routes
+    A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
+    twice.
+    """
+    known = after if last_event_id is None else last_event_id
+    await app.runs.get(run_id)
+    format_events = _RunEventFormatter(known).format_events
+    return EventStreamResponse(stream_events(app.run_events, run_id, known, format_events))
 
 
+@dataclass
 class _RunEventFormatter:
-    """Writes what a run tells; `last` is the number of the last event that was written, or known before."""
+    """Writes the events of a run; `last` is the number of the last one that was written, or known before."""
 
-    def __init__(self, last: int) -> None:
-        self._last = last
-        self._status: RunStatus | None = None
+    last: int
+    status: RunStatus | None = None
 
-    def format_news(self, batch: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
-        """The status where it changed, the events, the end."""
-        if batch.status is not self._status:
-            self._status = batch.status
+    def format_events(self, batch: EventBatch[RunEvent, RunStatus]) -> Iterator[bytes]:
+        if batch.status is not self.status:
+            self.status = batch.status
             yield self._format_status("status")
         for event in batch.events:
-            self._last = event.id or 0
+            self.last = event.id or 0
             data = {"at": event.at.isoformat(), **event.data}
-            yield format_sse(json.dumps(data, ensure_ascii=False), self._last, event.kind)
+            yield format_sse_event(event=event.kind, id=str(self.last), data_str=json.dumps(data, ensure_ascii=False))
         if batch.is_last:
             yield self._format_status("end")
 
     def _format_status(self, kind: str) -> bytes:
-        return format_sse(json.dumps({"status": self._status}), self._last, kind)
+        return format_sse_event(event=kind, id=str(self.last), data_str=json.dumps({"status": self.status}))
 
-
-EXAMPLE_TASK_ID = "r-20260203T010000Z-5f3a9c1e"
-TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[EXAMPLE_TASK_ID])]
-_STEP = StepType.REPORTING
 
 _EXAMPLE = StepEvent(
-    step_id=STEP_IDS[_STEP],
-    step_type=_STEP,
+    step_id=STEP_IDS[StepType.REPORTING],
+    step_type=StepType.REPORTING,
     status="progress",
     progress=0.82,
     label="撰写报告",
@@ -173,33 +161,28 @@ _RESEARCH_STREAM_RESPONSE = {
 _NO_CONTENT_RESPONSE = {"description": "The research has ended, and the last message is known: do not come back."}
 
 
-def research_events_router(app: App) -> APIRouter:
-    routes = APIRouter(
-        prefix="/api/research", tags=["research"], responses=build_problem_responses(401, 403, 404, 422, 503)
-    )
+@research_router.get(
+    "/{task_id}/events",
+    name="events",
+    summary="Watch a research",
+    status_code=200,
+    response_class=EventStreamResponse,
+    responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
+)
+async def research_events(
+    app: AppDep, _: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
+) -> Response:
+    """What a research tells, from its beginning or after a message, until it ends.
 
-    @routes.get(
-        "/{task_id}/events",
-        summary="Watch a research",
-        status_code=200,
-        response_class=EventStreamResponse,
-        responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
-    )
-    async def events(_: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None) -> Response:
-        """What a research tells, from its beginning or after a message, until it ends.
-
-        A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
-        twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
-        """
-        known = after if last_event_id is None else last_event_id
-        if not await app.research_events.has_more(task_id, after=known):
-            return Response(status_code=204)
-        return EventStreamResponse(
-            stream_events(app.research_events, task_id, after=known, format_events=_format_events)
-        )
-
-    return routes
+    A client that comes back with the header `Last-Event-ID`, which goes before `after`, misses none and gets none
+    twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
+    """
+    known = after if last_event_id is None else last_event_id
+    if not await app.research_events.has_more(task_id, after=known):
+        return Response(status_code=204)
+    return EventStreamResponse(stream_events(app.research_events, task_id, known, _format_research_events))
 
 
-def _format_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
-    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in batch.events)
+def _format_research_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
+    for event in batch.events:
+        yield format_sse_event(id=str(event.id or 0), data_str=json.dumps(event.data, ensure_ascii=False))

@@ -1,23 +1,37 @@
-"""The API of today's summary, health, alarms, blocks, costs and the audit."""
+"""The API of today's summary, health, alarms, blocks, costs and the audit, and what monitoring asks."""
 
 import datetime as dt
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from statistics import median
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from pydantic import BaseModel, Field
 
-from monitor.bootstrap import App
-from monitor.db.tables.delivery import AlarmView
+from monitor.db.queries.service import ServiceMetrics
+from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
+from monitor.db.tables.research import ResearchStatus
+from monitor.research.shapes import ReportScore
 from monitor.services.alarms import SourceHealth
-from monitor.services.health import HostBlock, ServiceStatus
+from monitor.services.health import HostBlock, ReadinessSchema, ServiceStatus
 from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
-from monitor.web.api.cursors import cut_page, decode_id
-from monitor.web.auth import Admin, Reader
-from monitor.web.problems import PROBLEM_RESPONSES
+from monitor.vocabulary import RunStatus
+from monitor.web.api.cursors import Limit, cut_page, decode_id
+from monitor.web.auth import Admin, AppDep, Reader
+from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
+FilterText = Annotated[str | None, Query(max_length=200)]
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
+Days = Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)]
 _IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
+
+router = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
+audit_router = APIRouter(prefix="/api", tags=["audit"], responses=PROBLEM_RESPONSES)
+service_router = APIRouter(tags=["service"])
 
 
 class HealthSchema(BaseModel):
@@ -41,57 +55,46 @@ class BlockListSchema(BaseModel):
     blocks: list[HostBlock]
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
-
-    @routes.get("/today", summary="What is new, what ran, what needs attention")
-    async def today(principal: Reader) -> TodaySummary:
-        """The day as the Today page shows it; asking for it does not move the mark of the last visit."""
-        return await app.today.get_summary(principal.name)
-
-    @routes.get("/health", summary="How sources and service fare")
-    async def health(_: Reader) -> HealthSchema:
-        """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
-        found = await app.alarms.get_report()
-        return HealthSchema(
-            sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status()
-        )
-
-    @routes.get("/alarms", summary="Alarms, newest first")
-    async def alarms(
-        _: Reader,
-        state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
-        cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> AlarmListSchema:
-        """What was out of the ordinary, and what still is."""
-        rows = await app.alarms.list_alarms(
-            is_open=_IS_OPEN_BY_STATE[state], before_id=decode_id(cursor), limit=limit + 1
-        )
-        page, following = cut_page(rows, limit, lambda row: row.id)
-        return AlarmListSchema(alarms=page, next=following)
-
-    @routes.get("/blocks", summary="Pages that sites kept from us")
-    async def blocks(
-        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 30
-    ) -> BlockListSchema:
-        """By day, host and kind of block, the newest day first."""
-        return BlockListSchema(blocks=await app.alarms.list_blocks(days))
-
-    @routes.get("/costs", summary="Tokens, searches and money by day")
-    async def costs(
-        _: Reader, days: Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)] = 7
-    ) -> CostLedger:
-        """The ledger of so many days, today included, newest first."""
-        return await app.costs.get_ledger(days)
-
-    return routes
+@router.get("/today", summary="What is new, what ran, what needs attention")
+async def today(app: AppDep, principal: Reader) -> TodaySummary:
+    """The day as the Today page shows it; asking for it does not move the mark of the last visit."""
+    return await app.today.get_summary(principal.name)
 
 
-FilterText = Annotated[str | None, Query(max_length=200)]
+@router.get("/health", summary="How sources and service fare")
+async def health(app: AppDep, _: Reader) -> HealthSchema:
+    """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
+    found = await app.alarms.get_report()
+    return HealthSchema(sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status())
 
 
-class AuditEntrySchema(BaseModel):
+@router.get("/alarms", summary="Alarms, newest first")
+async def alarms(
+    app: AppDep,
+    _: Reader,
+    state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
+    cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
+    limit: Limit = 50,
+) -> AlarmListSchema:
+    """What was out of the ordinary, and what still is."""
+    rows = await app.alarms.list_alarms(is_open=_IS_OPEN_BY_STATE[state], before_id=decode_id(cursor), limit=limit + 1)
+    page, following = cut_page(rows, limit, lambda row: row.id)
+    return AlarmListSchema(alarms=page, next=following)
+
+
+@router.get("/blocks", summary="Pages that sites kept from us")
+async def blocks(app: AppDep, _: Reader, days: Days = 30) -> BlockListSchema:
+    """By day, host and kind of block, the newest day first."""
+    return BlockListSchema(blocks=await app.alarms.list_blocks(days))
+
+
+@router.get("/costs", summary="Tokens, searches and money by day")
+async def costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
+    """The ledger of so many days, today included, newest first."""
+    return await app.costs.get_ledger(days)
+
+
+class AuditEntrySchema(BaseModel, from_attributes=True):
     """A change: who made it, what it was, to what, and what was before and after."""
 
     id: int
@@ -107,23 +110,101 @@ class AuditListSchema(BaseModel):
     next: str | None = Field(examples=[None])
 
 
-def audit_router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["audit"], responses=PROBLEM_RESPONSES)
+@audit_router.get("/audit", summary="Who changed what")
+async def audit(
+    app: AppDep,
+    _: Admin,
+    person: FilterText = None,
+    action: FilterText = None,
+    subject: FilterText = None,
+    limit: Limit = 50,
+    cursor: str | None = None,
+) -> AuditListSchema:
+    """By person, by action (`source` finds every action on sources), by a word of the subject."""
+    found = await app.audit.list_entries(
+        person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
+    )
+    page, following = cut_page(found, limit, lambda entry: entry.id)
+    return AuditListSchema(entries=[AuditEntrySchema.model_validate(entry) for entry in page], next=following)
 
-    @routes.get("/audit", summary="Who changed what")
-    async def audit(
-        _: Admin,
-        person: FilterText = None,
-        action: FilterText = None,
-        subject: FilterText = None,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        cursor: str | None = None,
-    ) -> AuditListSchema:
-        """By person, by action (`source` finds every action on sources), by a word of the subject."""
-        found = await app.audit.list_entries(
-            person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
-        )
-        page, following = cut_page(found, limit, lambda entry: entry.id)
-        return AuditListSchema(entries=[AuditEntrySchema(**entry.model_dump()) for entry in page], next=following)
 
-    return routes
+@service_router.get("/healthz", summary="Is the process alive?")
+async def healthz() -> dict[str, str]:
+    """Answers as long as the process does."""
+    return {"status": "ok"}
+
+
+@service_router.get("/readyz", summary="Can work be done?", responses={503: {"model": ReadinessSchema}})
+async def readyz(app: AppDep, response: Response) -> ReadinessSchema:
+    """Database, queue, browser; 503 where work cannot be done."""
+    readiness = await app.readiness.check()
+    response.status_code = 200 if readiness.is_ready else 503
+    return readiness
+
+
+@service_router.get(
+    "/metrics",
+    summary="Figures for Prometheus",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **build_problem_responses(401, 403, 503),
+    },
+)
+async def metrics(app: AppDep, _: Reader) -> Response:
+    """Figures in the form that Prometheus reads."""
+    return Response(_render_metrics(*await app.readiness.get_metrics()), media_type=CONTENT_TYPE_LATEST)
+
+
+def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int]) -> bytes:
+    """The figures are those of the database: every process of a service tells the same, and a restart loses none."""
+    research = figures.research
+    scores = [ReportScore.model_validate(report.score) for report in research.reports]
+    refused = sum((Counter(score.refused) for score in scores), Counter[str]())
+    seconds = [report.seconds for report in research.reports]
+    durations = {"median": median(seconds), "longest": max(seconds)} if seconds else {}
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    by_label: list[tuple[str, str, str, Mapping[str, float]]] = [
+        ("monitor_runs", "Runs by status", "status", _add_zeros(RunStatus, figures.runs)),
+        ("monitor_processes", "Processes at work by kind", "kind", process_counts),
+        ("monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls),
+        ("monitor_deliveries", "Deliveries by status", "status", _add_zeros(DeliveryStatus, figures.deliveries)),
+        ("monitor_alarms", "Open alarms by kind", "kind", _add_zeros(AlarmKind, figures.alarms)),
+        ("monitor_researches", "Researches by status", "status", _add_zeros(ResearchStatus, research.by_status)),
+        ("monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused),
+        ("monitor_research_seconds", "How long the latest 100 took", "of", durations),
+    ]
+    for name, text, label, values in by_label:
+        gauge = Gauge(name, text, [label], registry=registry)
+        for key, value in values.items():
+            gauge.labels(key).set(value)
+    totals = [
+        ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
+        ("monitor_sources", "Sources that are enabled", figures.sources),
+        ("monitor_sources_failing", "Of these, those whose last run failed", figures.failing_sources),
+        ("monitor_items", "Items in the archive", figures.items),
+        ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
+        ("monitor_research_tokens", "Tokens of the model calls of researches", research.tokens),
+        ("monitor_research_cost", "What these cost, where they had a price", research.cost),
+        *_list_worst_scores(scores),
+    ]
+    for name, text, value in totals:
+        Gauge(name, text, registry=registry).set(value)
+    return generate_latest(registry)
+
+
+def _add_zeros(kinds: type[StrEnum], counts: Mapping[str, int]) -> dict[str, int]:
+    return {str(kind): counts.get(kind, 0) for kind in kinds}
+
+
+def _list_worst_scores(scores: Sequence[ReportScore]) -> Iterator[tuple[str, str, float]]:
+    """Yield the lowest of each score as name, text and share; both fidelities are to be 1."""
+    for name, text in (
+        ("quote_fidelity", "Quotes that stand in the kept page"),
+        ("figure_fidelity", "Figures and dates that stand in a cited note"),
+        ("citation_coverage", "Sentences that cite"),
+    ):
+        shares = [share for score in scores if (share := getattr(score, name)) is not None]
+        if shares:
+            yield f"monitor_research_{name}", f"{text}; the lowest of 100", min(shares)

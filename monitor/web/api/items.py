@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
@@ -18,7 +18,7 @@ from monitor.services.marks import MAX_NOTE_CHARS, MAX_REASON_CHARS, HiddenItemS
 from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
-from monitor.web.auth import Editor, Reader
+from monitor.web.auth import AppDep, Editor, Principal, Reader
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
@@ -44,7 +44,6 @@ class ItemParameters(BaseModel):
     seen_since: Instant | None = Field(None, description="First seen at that instant or later")
 
     def to_query(self, person: str) -> ItemQuery:
-        """What is meant, asked by that person."""
         return ItemQuery(
             sources=[sanitize_text(name) for name in self.source],
             tags=[sanitize_text(tag) for tag in self.tag],
@@ -81,10 +80,20 @@ def parse_item_parameters(request: Request) -> ItemParameters:
 
 MAX_EXPORTED_ITEMS = 10_000
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
+ClaimNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")]
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
 }
+
+_ATOM_MEDIA_TYPE = get_format("atom").media_type
+_FEED_CONTENT_TYPE = f"{_ATOM_MEDIA_TYPE}; charset=utf-8"
+_FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {_ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
+}
+
+router = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
+feed_router = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
 
 _EXAMPLE: dict[str, Any] = {
     "id": 7,
@@ -116,10 +125,8 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class ItemListSchema(BaseModel):
+class ItemListSchema(BaseModel, json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]}):
     """Items, newest first. `total` is counted up to 1,000 and told with the first piece of a list only."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]})
 
     items: list[ListedItem]
     next: str | None
@@ -137,6 +144,11 @@ class ItemExportParameters(ItemParameters):
     limit: int = Field(MAX_EXPORTED_ITEMS, ge=1, le=MAX_EXPORTED_ITEMS)
 
 
+class FeedParameters(ItemParameters):
+    lang: Literal["zh", "en"] | None = Field(None, description="The language of our own words in it")
+    limit: int = Field(100, ge=1, le=500)
+
+
 class NoteRequest(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
 
@@ -151,136 +163,121 @@ class FeedbackRequest(BaseModel):
     wish: RankDirection = Field(examples=["higher"])
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
-
-    @routes.get("", summary="List or search items")
-    async def items(principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
-        """The items that are meant, newest first; with `q` those in which all its words stand."""
-        after = decode_cursor(asked.cursor, dt.date, int)
-        page = await app.items.list_page(asked.to_query(principal.name), principal.name, limit=asked.limit, after=after)
-        following = encode_cursor(*page.after) if page.after else None
-        return ItemListSchema(items=page.items, next=following, total=page.total)
-
-    @routes.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)
-    async def export(principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
-        """The newest 10,000 of the items that are meant, as a file."""
-        found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
-        now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-        language = asked.lang or principal.language
-        body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
-        named = f'attachment; filename="items.{asked.format}"'
-        return Response(body, media_type=get_format(asked.format).content_type, headers={"Content-Disposition": named})
-
-    @routes.get("/{item_id}", summary="Read an item")
-    async def item(principal: Reader, item_id: ItemId) -> ItemDetail:
-        """One item with its text, its changes, its kin, and what people say of it."""
-        return await app.items.get_item(item_id, principal.name)
-
-    @routes.get("/{item_id}/evidence", summary="Read what an item rests on")
-    async def evidence(principal: Reader, item_id: ItemId) -> ItemProof:
-        """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
-        proof = await app.proofs.get_proof(item_id)
-        if not principal.is_admin:
-            proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
-        return proof
-
-    @routes.get("/{item_id}/saved", summary="Read the saved page behind a claim")
-    async def saved(
-        _: Reader,
-        item_id: ItemId,
-        claim: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")] = None,
-    ) -> ItemSnapshotView:
-        """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
-        return await app.snapshots.get_item_snapshot(item_id, claim)
-
-    _add_mark_routes(routes, app)
-    _add_hide_routes(routes, app)
-    return routes
+@router.get("", summary="List or search items")
+async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
+    """The items that are meant, newest first; with `q` those in which all its words stand."""
+    after = decode_cursor(asked.cursor, dt.date, int)
+    page = await app.items.list_page(asked.to_query(principal.name), principal.name, limit=asked.limit, after=after)
+    following = encode_cursor(*page.after) if page.after else None
+    return ItemListSchema(items=page.items, next=following, total=page.total)
 
 
-def _add_mark_routes(routes: APIRouter, app: App) -> None:
-    @routes.put("/{item_id}/star", status_code=204, summary="Star an item")
-    async def star(principal: Reader, item_id: ItemId) -> None:
-        await app.marks.star(item_id, by=principal.actor)
-
-    @routes.delete("/{item_id}/star", status_code=204, summary="Take your star away")
-    async def unstar(principal: Reader, item_id: ItemId) -> None:
-        await app.marks.unstar(item_id, by=principal.actor)
-
-    @routes.post("/{item_id}/notes", status_code=201, summary="Write a note")
-    async def note(principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
-        """A note on the item, for everybody to read."""
-        return await app.marks.add_note(item_id, given.text, by=principal.actor)
-
-    @routes.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
-    async def remove_note(principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
-        await app.marks.remove_note(item_id, note_id, by=principal.actor)
-
-    @routes.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
-    async def feedback(principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
-        """The next ranking honours it, for this item and, more weakly, for those that are like it."""
-        await app.marks.set_feedback(item_id, given.wish, by=principal.actor)
-
-    @routes.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
-    async def no_feedback(principal: Reader, item_id: ItemId) -> None:
-        await app.marks.remove_feedback(item_id, by=principal.actor)
+@router.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)
+async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
+    """The newest 10,000 of the items that are meant, as a file."""
+    headers = {"Content-Disposition": f'attachment; filename="items.{asked.format}"'}
+    body = await _render_items(app, principal, asked, asked.format)
+    return Response(body, media_type=get_format(asked.format).content_type, headers=headers)
 
 
-def _add_hide_routes(routes: APIRouter, app: App) -> None:
-    @routes.put("/{item_id}/hidden", summary="Hide an item")
-    async def hide_item(principal: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
-        """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
-        return await app.marks.hide(item_id, given.reason, by=principal.actor)
-
-    @routes.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
-    async def show_item(principal: Editor, item_id: ItemId) -> None:
-        """It may not have been hidden."""
-        await app.marks.unhide(item_id, by=principal.actor)
+async def _render_items(
+    app: App, principal: Principal, asked: ItemExportParameters | FeedParameters, form: ItemFormat
+) -> bytes:
+    found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
+    now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
+    return await asyncio.to_thread(render_items, found, form, language=asked.lang or principal.language, now=now)
 
 
-_ATOM_MEDIA_TYPE = get_format("atom").media_type
-_FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {_ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
-}
+@router.get("/{item_id}", summary="Read an item")
+async def item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
+    """One item with its text, its changes, its kin, and what people say of it."""
+    return await app.items.get_item(item_id, principal.name)
 
 
-class FeedParameters(ItemParameters):
-    """The parameters of the feed of items."""
+@router.get("/{item_id}/evidence", summary="Read what an item rests on")
+async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof:
+    """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
+    proof = await app.proofs.get_proof(item_id)
+    if not principal.is_admin:
+        proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
+    return proof
 
-    lang: Literal["zh", "en"] | None = Field(None, description="The language of our own words in it")
-    limit: int = Field(100, ge=1, le=500)
+
+@router.get("/{item_id}/saved", summary="Read the saved page behind a claim")
+async def saved(app: AppDep, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
+    """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
+    return await app.snapshots.get_item_snapshot(item_id, claim)
 
 
-def feed_router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
+@router.put("/{item_id}/star", status_code=204, summary="Star an item")
+async def star(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    await app.marks.star(item_id, by=principal)
 
-    @routes.get("/items.atom", summary="Items as a feed", response_class=Response, responses=_FEED_RESPONSES)
-    async def items(principal: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
-        """The newest items that are meant, filtered as the list is."""
-        found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
-        now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-        language = asked.lang or principal.language
-        body = await asyncio.to_thread(render_items, found, "atom", language=language, now=now)
-        return Response(body, media_type=f"{_ATOM_MEDIA_TYPE}; charset=utf-8")
 
-    @routes.get(
-        "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
+@router.delete("/{item_id}/star", status_code=204, summary="Take your star away")
+async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    await app.marks.unstar(item_id, by=principal)
+
+
+@router.post("/{item_id}/notes", status_code=201, summary="Write a note")
+async def note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
+    """A note on the item, for everybody to read."""
+    return await app.marks.add_note(item_id, given.text, by=principal)
+
+
+@router.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
+async def remove_note(app: AppDep, principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
+    await app.marks.remove_note(item_id, note_id, by=principal)
+
+
+@router.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
+async def feedback(app: AppDep, principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
+    """The next ranking honours it, for this item and, more weakly, for those that are like it."""
+    await app.marks.set_feedback(item_id, given.wish, by=principal)
+
+
+@router.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
+async def no_feedback(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    await app.marks.remove_feedback(item_id, by=principal)
+
+
+@router.put("/{item_id}/hidden", summary="Hide an item")
+async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
+    """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
+    return await app.marks.hide(item_id, given.reason, by=principal)
+
+
+@router.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
+async def show_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
+    """It may not have been hidden."""
+    await app.marks.unhide(item_id, by=principal)
+
+
+@feed_router.get(
+    "/items.atom", name="items", summary="Items as a feed", response_class=Response, responses=_FEED_RESPONSES
+)
+async def items_feed(app: AppDep, principal: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
+    """The newest items that are meant, filtered as the list is."""
+    body = await _render_items(app, principal, asked, "atom")
+    return Response(body, media_type=_FEED_CONTENT_TYPE)
+
+
+@feed_router.get(
+    "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
+)
+async def briefings(
+    app: AppDep,
+    principal: Reader,
+    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=50)] = 20,
+) -> Response:
+    """The newest saved briefings, an entry each; those that are archived are left out."""
+    kept = await app.drafts.list_newest(limit)
+    body = await asyncio.to_thread(
+        render_saved_briefings,
+        kept,
+        language=lang or principal.language,
+        now=app.clock.now(),
+        public_url=app.settings.web.public_url,
     )
-    async def briefings(
-        principal: Reader,
-        lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
-        limit: Annotated[int, Query(ge=1, le=50)] = 20,
-    ) -> Response:
-        """The newest saved briefings, an entry each; those that are archived are left out."""
-        kept = await app.drafts.list_newest(limit)
-        body = await asyncio.to_thread(
-            render_saved_briefings,
-            kept,
-            language=lang or principal.language,
-            now=app.clock.now(),
-            public_url=app.settings.web.public_url,
-        )
-        return Response(body, media_type=f"{_ATOM_MEDIA_TYPE}; charset=utf-8")
-
-    return routes
+    return Response(body, media_type=_FEED_CONTENT_TYPE)

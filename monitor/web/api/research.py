@@ -4,9 +4,9 @@ import datetime as dt
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from monitor.bootstrap import App
@@ -16,18 +16,19 @@ from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.web.api.briefings import build_download_response, describe_files
-from monitor.web.api.cursors import cut_page, decode_cursor
+from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
-from monitor.web.auth import Editor, Reader, require_scope
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
-_STRICT_CONFIG = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 _STEP_NAMES = ("plan", "search", "modeling", "report")
+_EXAMPLE_PLAN_APPROVAL: JsonDict = {"paragraphs": [{"title": "政策", "content": "出台了哪些管制措施"}]}
+
+router = APIRouter(prefix="/api/research", tags=["research"], responses=PROBLEM_RESPONSES)
 
 
 def _normalize_text(text: str) -> str:
-    """The text as it is kept; nothing but white space is nothing."""
     text = sanitize_text(text).strip()
     if not text:
         raise ValueError("text.empty")
@@ -39,7 +40,7 @@ def _validate_models(models: dict[str, str]) -> dict[str, str]:
         raise PydanticCustomError(
             "research.no_such_step", "no such step", {"name": min(unknown)[:40], "known": list(_STEP_NAMES)}
         )
-    return {name: sanitize_text(model).strip() for name, model in models.items() if sanitize_text(model).strip()}
+    return {name: plain for name, model in models.items() if (plain := sanitize_text(model).strip())}
 
 
 QuestionText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_normalize_text)]
@@ -52,10 +53,8 @@ StepModels = Annotated[
 ]
 
 
-class SearchConfigSchema(SearchConfig):
+class SearchConfigSchema(SearchConfig, extra="forbid"):
     """Wishes for the search; an engine that is not known is told in the metadata's warnings."""
-
-    model_config = _STRICT_CONFIG
 
     engines: list[Annotated[str, Field(max_length=100), AfterValidator(sanitize_text)]] = Field(
         default_factory=list, max_length=20
@@ -63,32 +62,24 @@ class SearchConfigSchema(SearchConfig):
 
 
 class SamplingSchema(SamplingOptions):
-    model_config = _STRICT_CONFIG
+    model_config = ConfigDict(extra="forbid")
 
 
-class ResearchOptionsSchema(ResearchOptions):
+class ResearchOptionsSchema(ResearchOptions, extra="forbid"):
     """Models and sampling of this research alone; `review_plan`: it waits until its plan was looked at."""
-
-    model_config = _STRICT_CONFIG
 
     models: StepModels = Field(default_factory=dict)
     sampling: SamplingSchema = Field(default_factory=SamplingSchema)
 
 
-class ResearchRequest(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "query": "稀土出口管制近一年有哪些变化？",
-                    "config": {"engines": ["archive"], "maxResults": 20},
-                    "options": {"models": {"report": "gpt-5"}, "sampling": {"temperature": 0.3}, "review_plan": True},
-                }
-            ]
-        },
-    )
+_EXAMPLE_RESEARCH: JsonDict = {
+    "query": "稀土出口管制近一年有哪些变化？",
+    "config": {"engines": ["archive"], "maxResults": 20},
+    "options": {"models": {"report": "gpt-5"}, "sampling": {"temperature": 0.3}, "review_plan": True},
+}
 
+
+class ResearchRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESEARCH]}):
     query: QuestionText
     config: SearchConfigSchema = Field(default_factory=SearchConfigSchema)
     options: ResearchOptionsSchema = Field(default_factory=ResearchOptionsSchema)
@@ -114,126 +105,107 @@ class ResearchListSchema(BaseModel):
     next: str | None
 
 
-class PlanParagraphSchema(PlanParagraph):
+class PlanParagraphSchema(PlanParagraph, extra="forbid"):
     """A paragraph that the report is to have."""
-
-    model_config = _STRICT_CONFIG
 
     title: Title
     content: Annotated[str, Field(max_length=2000), AfterValidator(sanitize_text)] = ""
 
 
-class PlanApprovalRequest(BaseModel):
+class PlanApprovalRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_PLAN_APPROVAL]}):
     """The plan by which the research goes on: its paragraphs take the place of those that were proposed."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"paragraphs": [{"title": "政策", "content": "出台了哪些管制措施"}]}]},
-    )
 
     title: Title | None = None
     paragraphs: list[PlanParagraphSchema] = Field(min_length=1, max_length=20)
 
 
-class RemarkSchema(BaseModel):
+class RemarkSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"text": "请侧重对下游企业的影响。"}]}):
     """What a person says while a research goes; its summaries heed the latest remark."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "请侧重对下游企业的影响。"}]})
 
     text: QuestionText
 
 
-def router(app: App) -> APIRouter:
-    """`/api/research` and what lies under it; the stream has a module of its own."""
-    routes = APIRouter(prefix="/api/research", tags=["research"], responses=PROBLEM_RESPONSES)
-    _add_all(routes, app)
-    _add_action_routes(routes, app)
-    _add_results(routes, app)
-    return routes
+@router.post("", summary="Ask a question", status_code=202, dependencies=[RUN_SCOPE])
+async def ask(app: AppDep, principal: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
+    """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
+    task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=principal)
+    response.headers["Location"] = f"/api/research/{quote(task_id)}"
+    return ResearchTaskSchema(task_id=task_id)
 
 
-_RUN_SCOPE = [Depends(require_scope("run"))]
+@router.get("", summary="List researches")
+async def researches(
+    app: AppDep,
+    _: Reader,
+    q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> ResearchListSchema:
+    found = await app.research.list(limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q)
+    page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
+    return ResearchListSchema(researches=page, next=following)
 
 
-def _add_all(routes: APIRouter, app: App) -> None:
-    @routes.post("", summary="Ask a question", status_code=202, dependencies=_RUN_SCOPE)
-    async def ask(principal: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
-        """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
-        task_id = await app.research.enqueue(
-            asked.query, config=asked.config, options=asked.options, by=principal.actor
-        )
-        response.headers["Location"] = f"/api/research/{quote(task_id)}"
-        return ResearchTaskSchema(task_id=task_id)
-
-    @routes.get("", summary="List researches")
-    async def researches(
-        _: Reader,
-        q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        cursor: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
-    ) -> ResearchListSchema:
-        found = await app.research.list(limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q)
-        page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
-        return ResearchListSchema(researches=page, next=following)
-
-    @routes.get("/{task_id}", summary="Show a research")
-    async def show(_: Reader, task_id: TaskId) -> ResearchView:
-        """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-        return await app.research.get(task_id)
+@router.get("/{task_id}", summary="Show a research")
+async def show(app: AppDep, _: Reader, task_id: TaskId) -> ResearchView:
+    """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
+    return await app.research.get(task_id)
 
 
-def _add_action_routes(routes: APIRouter, app: App) -> None:
-    @routes.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=_RUN_SCOPE)
-    async def approve(principal: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
-        """Let a research that waits for it go on by this plan; 409 where it does not wait."""
-        await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal.actor)
-        return await _load_state(app, task_id)
+@router.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=[RUN_SCOPE])
+async def approve(app: AppDep, principal: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
+    """Let a research that waits for it go on by this plan; 409 where it does not wait."""
+    await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal)
+    return await _load_state(app, task_id)
 
-    @routes.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
-    async def remark(principal: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
-        """Say what the summaries still to be written are to heed; 409 where the research has ended."""
-        await app.research.add_remark(task_id, wanted.text, by=principal.actor)
-        return await _load_state(app, task_id)
 
-    @routes.delete(
-        "/{task_id}",
-        summary="Cancel a research",
-        status_code=202,
-        dependencies=_RUN_SCOPE,
-        responses={200: {"model": ResearchState, "description": "It is cancelled already."}},
+@router.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
+async def remark(app: AppDep, principal: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
+    """Say what the summaries still to be written are to heed; 409 where the research has ended."""
+    await app.research.add_remark(task_id, wanted.text, by=principal)
+    return await _load_state(app, task_id)
+
+
+@router.delete(
+    "/{task_id}",
+    summary="Cancel a research",
+    status_code=202,
+    dependencies=[RUN_SCOPE],
+    responses={200: {"model": ResearchState, "description": "It is cancelled already."}},
+)
+async def cancel(app: AppDep, principal: Editor, task_id: TaskId, response: Response) -> ResearchState:
+    """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
+    status = await app.research.cancel(task_id, by=principal)
+    response.status_code = 200 if status.is_final else 202
+    return ResearchState(task_id=task_id, status=status)
+
+
+@router.get(
+    "/{task_id}/report.{form}",
+    summary="Export a report",
+    response_class=Response,
+    responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
+)
+async def report(app: AppDep, _: Reader, task_id: TaskId, form: ReportFormat) -> Response:
+    """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
+    document = await app.research.build_document(task_id)
+    content = await app.exports.export({"document": lambda: document}, form)
+    name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
+    return build_download_response(
+        content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
     )
-    async def cancel(principal: Editor, task_id: TaskId, response: Response) -> ResearchState:
-        """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
-        status = await app.research.cancel(task_id, by=principal.actor)
-        response.status_code = 200 if status.is_final else 202
-        return ResearchState(task_id=task_id, status=status)
 
 
-def _add_results(routes: APIRouter, app: App) -> None:
-    @routes.get(
-        "/{task_id}/report.{form}",
-        summary="Export a report",
-        response_class=Response,
-        responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
-    )
-    async def report(_: Reader, task_id: TaskId, form: ReportFormat) -> Response:
-        """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
-        document = await app.research.build_document(task_id)
-        content = await app.exports.export({"document": lambda: document}, form)
-        name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
-        return build_download_response(
-            content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
-        )
-
-    @routes.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
-    async def note(
-        _: Reader,
-        task_id: TaskId,
-        index: NoteIndex,
-        quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
-    ) -> NoteSnapshotView:
-        """The page as it was kept, as text, and where in it the quote stands."""
-        return await app.research.get_note_snapshot(task_id, index, quote=quote)
+@router.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
+async def note(
+    app: AppDep,
+    _: Reader,
+    task_id: TaskId,
+    index: NoteIndex,
+    quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
+) -> NoteSnapshotView:
+    """The page as it was kept, as text, and where in it the quote stands."""
+    return await app.research.get_note_snapshot(task_id, index, quote=quote)
 
 
 async def _load_state(app: App, task_id: str) -> ResearchState:

@@ -3,23 +3,25 @@
 import datetime as dt
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
-from monitor.bootstrap import App
 from monitor.db.queries.history import CandidateFilter
 from monitor.services.run_report import RunLedgerEntrySchema, RunReport, RunSummary
 from monitor.services.runs import RunQuery
 from monitor.vocabulary import Disposition, Phase, RunStatus
-from monitor.web.api.cursors import cut_page, decode_cursor, decode_id
+from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day
-from monitor.web.auth import Editor, Reader, require_scope
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import build_problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(max_length=400, description="`next` of the page before.")]
-Text = Annotated[str, Query(max_length=200)]
+SourceName = Annotated[str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])]
+PlannedDay = Annotated[Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])]
+
+_PAGE_PROBLEMS = build_problem_responses(400, 404)
+router = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
 
 
 class RunListSchema(BaseModel):
@@ -29,25 +31,20 @@ class RunListSchema(BaseModel):
     next: str | None
 
 
-class RunCandidateSchema(RunLedgerEntrySchema):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": 7,
-                    "section": "通知公告",
-                    "title": "关于印发实施方案的通知",
-                    "url": "https://example.gov/n/7.html",
-                    "date": "2026-02-03",
-                    "date_source": "listed",
-                    "disposition": "saved",
-                    "reason": "rule",
-                    "page_url": "https://example.gov/n/",
-                }
-            ]
-        }
-    )
+_EXAMPLE_RUN_CANDIDATE: JsonDict = {
+    "id": 7,
+    "section": "通知公告",
+    "title": "关于印发实施方案的通知",
+    "url": "https://example.gov/n/7.html",
+    "date": "2026-02-03",
+    "date_source": "listed",
+    "disposition": "saved",
+    "reason": "rule",
+    "page_url": "https://example.gov/n/",
+}
 
+
+class RunCandidateSchema(RunLedgerEntrySchema, json_schema_extra={"examples": [_EXAMPLE_RUN_CANDIDATE]}):
     id: int
 
 
@@ -58,29 +55,23 @@ class CandidateListSchema(BaseModel):
     next: str | None
 
 
-class ModelCallSchema(BaseModel):
-    """A model call; `cost` is null where the model had no price."""
+_EXAMPLE_MODEL_CALL: JsonDict = {
+    "id": 3,
+    "phase": "summarise",
+    "place": "https://example.gov/n/7.html",
+    "model": "gpt-5",
+    "prompt_tokens": 2100,
+    "completion_tokens": 120,
+    "context_chars": 3300,
+    "latency_ms": 1840,
+    "outcome": "ok",
+    "at": "2026-02-03T01:02:03Z",
+    "cost": None,
+}
 
-    model_config = ConfigDict(
-        from_attributes=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": 3,
-                    "phase": "summarise",
-                    "place": "https://example.gov/n/7.html",
-                    "model": "gpt-5",
-                    "prompt_tokens": 2100,
-                    "completion_tokens": 120,
-                    "context_chars": 3300,
-                    "latency_ms": 1840,
-                    "outcome": "ok",
-                    "at": "2026-02-03T01:02:03Z",
-                    "cost": None,
-                }
-            ]
-        },
-    )
+
+class ModelCallSchema(BaseModel, from_attributes=True, json_schema_extra={"examples": [_EXAMPLE_MODEL_CALL]}):
+    """A model call; `cost` is null where the model had no price."""
 
     id: int
     phase: Phase
@@ -102,10 +93,8 @@ class ModelCallListSchema(BaseModel):
     next: str | None
 
 
-class RunStartRequest(BaseModel):
+class RunStartRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]}):
     """Which sources to run now, by their names."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sources": ["示例部"]}]})
 
     sources: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=1, max_length=200)
 
@@ -123,124 +112,105 @@ class QueuedRunListSchema(BaseModel):
     runs: list[QueuedRunSchema]
 
 
-class RunState(BaseModel):
+class RunState(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260203T010000Z-5f3a", "status": "queued"}]}):
     """How a run stands after what was asked; `run_id` is another one where the source is run anew."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"run_id": "s1-20260203T010000Z-5f3a", "status": "queued"}]}
-    )
 
     run_id: str
     status: RunStatus
 
 
-def router(app: App) -> APIRouter:
-    """`/api/runs` and what lies under it."""
-    routes = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
-    _add_history(routes, app)
-    _add_ledger(routes, app)
-    _add_action_routes(routes, app)
-    return routes
+@router.get("", summary="List runs", responses=build_problem_responses(400))
+async def list_runs(
+    app: AppDep,
+    _: Reader,
+    source: SourceName = None,
+    status: RunStatus | None = None,
+    day: PlannedDay = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> RunListSchema:
+    """The history, latest first; nothing of a run's ledger is loaded but its sums."""
+    query = RunQuery(source=source, status=status, day=day)
+    found = await app.runs.list_summaries(query, after=decode_cursor(cursor, dt.datetime, str), limit=limit + 1)
+    page, following = cut_page(found, limit, lambda run: (run.planned_at, run.run_id))
+    return RunListSchema(runs=page, next=following)
 
 
-def _add_history(routes: APIRouter, app: App) -> None:
-    @routes.get("", summary="List runs", responses=build_problem_responses(400))
-    async def list_runs(
-        _: Reader,
-        source: Annotated[
-            str | None, Query(max_length=200, description="The name of a source.", examples=["示例部"])
-        ] = None,
-        status: RunStatus | None = None,
-        day: Annotated[
-            Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])
-        ] = None,
-        limit: Limit = 50,
-        cursor: Cursor = None,
-    ) -> RunListSchema:
-        """The history, latest first; nothing of a run's ledger is loaded but its sums."""
-        query, after = RunQuery(source=source, status=status, day=day), decode_cursor(cursor, dt.datetime, str)
-        found = await app.runs.list_summaries(query, after=after, limit=limit + 1)
-        page, following = cut_page(found, limit, lambda run: (run.planned_at, run.run_id))
-        return RunListSchema(runs=page, next=following)
-
-    @routes.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
-    async def show(_: Reader, run_id: RunId) -> RunReport:
-        """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
-        return await app.runs.get_report(run_id)
+@router.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
+async def show(app: AppDep, _: Reader, run_id: RunId) -> RunReport:
+    """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
+    return await app.runs.get_report(run_id)
 
 
-def _add_ledger(routes: APIRouter, app: App) -> None:
-    paged = build_problem_responses(400, 404)
+@router.get("/{run_id}/candidates", summary="List the candidates of a run", responses=_PAGE_PROBLEMS)
+async def candidates(
+    app: AppDep,
+    _: Reader,
+    run_id: RunId,
+    disposition: Disposition | None = None,
+    section: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its place in the run, from 0.")] = None,
+    q: Annotated[str, Query(max_length=200, description="Stands in the title or the url.")] = "",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> CandidateListSchema:
+    """What became of every candidate of the list pages, in their order."""
+    after = decode_cursor(cursor, int, int, int)
+    wanted = CandidateFilter(disposition=disposition, section=section, text=q)
+    found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
+    page, following = cut_page(found, limit, lambda row: (row.section, row.position, row.id))
+    names = {section.ordinal: section.name for section in await app.store.runs.list_sections(run_id)}
+    candidates = [
+        RunCandidateSchema(section=names.get(row.section, ""), **row.model_dump(exclude={"section"})) for row in page
+    ]
+    return CandidateListSchema(candidates=candidates, next=following)
 
-    @routes.get("/{run_id}/candidates", summary="List the candidates of a run", responses=paged)
-    async def candidates(
-        _: Reader,
-        run_id: RunId,
-        disposition: Disposition | None = None,
-        section: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its place in the run, from 0.")] = None,
-        q: Annotated[str, Query(max_length=200, description="Stands in the title or the url.")] = "",
-        limit: Limit = 50,
-        cursor: Cursor = None,
-    ) -> CandidateListSchema:
-        """What became of every candidate of the list pages, in their order."""
-        after = decode_cursor(cursor, int, int, int)
-        wanted = CandidateFilter(disposition=disposition, section=section, text=q)
-        found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
-        page, following = cut_page(found, limit, lambda row: (row.section, row.position, row.id))
-        names = {section.ordinal: section.name for section in await app.store.runs.list_sections(run_id)}
-        candidates = [
-            RunCandidateSchema(section=names.get(row.section, ""), **row.model_dump(exclude={"section"}))
-            for row in page
+
+@router.get("/{run_id}/calls", summary="List the model calls of a run", responses=_PAGE_PROBLEMS)
+async def calls(app: AppDep, _: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
+    """Each call of the model with its tokens, its time and what came of it."""
+    found = await app.runs.list_calls(run_id, after=decode_id(cursor) or 0, limit=limit + 1)
+    page, following = cut_page(found, limit, lambda call: call.id)
+    return ModelCallListSchema(calls=[ModelCallSchema.model_validate(call) for call in page], next=following)
+
+
+@router.post(
+    "",
+    summary="Run sources now",
+    status_code=202,
+    dependencies=[RUN_SCOPE],
+    responses=build_problem_responses(400, 404, 413),
+)
+async def start(app: AppDep, principal: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
+    """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
+    sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
+    return QueuedRunListSchema(
+        runs=[
+            QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source, by=principal))
+            for source in sources
         ]
-        return CandidateListSchema(candidates=candidates, next=following)
-
-    @routes.get("/{run_id}/calls", summary="List the model calls of a run", responses=paged)
-    async def calls(_: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
-        """Each call of the model with its tokens, its time and what came of it."""
-        found = await app.runs.list_calls(run_id, after=decode_id(cursor) or 0, limit=limit + 1)
-        page, following = cut_page(found, limit, lambda call: call.id)
-        return ModelCallListSchema(calls=[ModelCallSchema.model_validate(call) for call in page], next=following)
-
-
-def _add_action_routes(routes: APIRouter, app: App) -> None:
-    run_scope = [Depends(require_scope("run"))]
-
-    @routes.post(
-        "",
-        summary="Run sources now",
-        status_code=202,
-        dependencies=run_scope,
-        responses=build_problem_responses(400, 404, 413),
     )
-    async def start(principal: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
-        """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
-        sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
-        return QueuedRunListSchema(
-            runs=[
-                QueuedRunSchema(source=source.name, run_id=await app.sweeps.enqueue(source, by=principal.actor))
-                for source in sources
-            ]
-        )
 
-    @routes.post(
-        "/{run_id}/cancel",
-        summary="Cancel a run",
-        status_code=202,
-        dependencies=run_scope,
-        responses=build_problem_responses(404, 409),
-    )
-    async def cancel(principal: Editor, run_id: RunId) -> RunState:
-        """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
-        return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal.actor))
 
-    @routes.post(
-        "/{run_id}/retry",
-        summary="Do a run again",
-        status_code=202,
-        dependencies=run_scope,
-        responses=build_problem_responses(400, 404, 409),
-    )
-    async def retry(principal: Editor, run_id: RunId) -> RunState:
-        """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
-        again = await app.sweeps.enqueue_retry(run_id, by=principal.actor)
-        return RunState(run_id=again, status=(await app.runs.get(again)).status)
+@router.post(
+    "/{run_id}/cancel",
+    summary="Cancel a run",
+    status_code=202,
+    dependencies=[RUN_SCOPE],
+    responses=build_problem_responses(404, 409),
+)
+async def cancel(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
+    """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
+    return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal))
+
+
+@router.post(
+    "/{run_id}/retry",
+    summary="Do a run again",
+    status_code=202,
+    dependencies=[RUN_SCOPE],
+    responses=build_problem_responses(400, 404, 409),
+)
+async def retry(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
+    """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
+    again = await app.sweeps.enqueue_retry(run_id, by=principal)
+    return RunState(run_id=again, status=(await app.runs.get(again)).status)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -10,12 +10,11 @@ from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from monitor.bootstrap import App
 from monitor.i18n.model import reader_language
 from monitor.page import PageErrorCode
 from monitor.search.contract import ToolResult
 from monitor.search.web_fetch import FetchToolResult
-from monitor.web.auth import Reader
+from monitor.web.auth import AppDep, Reader
 from monitor.web.problems import build_problem_responses
 
 _REFUSED_ADDRESSES = (PageErrorCode.INVALID_URL, PageErrorCode.FORBIDDEN)
@@ -55,17 +54,12 @@ class SearchParameters:
     backend: str | None = None
 
     def to_arguments(self) -> dict[str, Any]:
-        span = {name: day for name, day in (("start", self.start), ("end", self.end)) if day is not None}
-        given = {
-            "query": self.query,
-            "max_results": _parse_number(self.max_results),
-            "lang": self.lang,
-            "time_range": self.time_range or span or None,
-            "site_filter": self.site_filter,
-            "trace_id": self.trace_id,
-            "budget_ms": _parse_number(self.budget_ms),
-        }
-        return {name: value for name, value in given.items() if value is not None}
+        given = asdict(self)
+        span = {name: day for name in ("start", "end") if (day := given.pop(name)) is not None}
+        given["time_range"] = self.time_range or span or None
+        for name in ("max_results", "budget_ms"):
+            given[name] = _parse_number(given[name])
+        return {name: value for name, value in given.items() if value is not None and name != "backend"}
 
 
 def _parse_number(text: str | None) -> int | str | None:
@@ -76,33 +70,31 @@ class FetchRequest(BaseModel):
     url: str = Field(min_length=1, max_length=8000, examples=["https://www.nea.gov.cn/"])
 
 
-def router(app: App) -> APIRouter:
-    """Both tools answer in their own shape, also where they fail."""
-    routes = APIRouter(prefix="/api", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
+router = APIRouter(prefix="/api", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
 
-    @routes.get(
-        "/search",
-        summary="Search the web",
-        response_model=ToolResult,
-        responses={code: {"model": ToolResult} for code in (400, 502)},
-    )
-    async def search(asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
-        """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
-        found = await app.search.search(asked.to_arguments(), backend=asked.backend)
-        status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
-        return JSONResponse(found.to_json(reader_language.get()), status_code=status)
 
-    @routes.post(
-        "/fetch",
-        summary="Read a web page",
-        response_model=FetchToolResult,
-        responses={code: {"model": FetchToolResult} for code in (400, 502)},
-    )
-    async def fetch(asked: FetchRequest, _: Reader) -> JSONResponse:
-        """web.fetch: 400 for an address that is none or not allowed, 502 for a page that could not be read."""
-        page = await app.search.fetch(asked.url)
-        is_refused = any(error.type in _REFUSED_ADDRESSES for error in page.errors)
-        status = 400 if is_refused else 502 if page.errors else 200
-        return JSONResponse(page.to_json(reader_language.get()), status_code=status)
+@router.get(
+    "/search",
+    summary="Search the web",
+    response_model=ToolResult,
+    responses={code: {"model": ToolResult} for code in (400, 502)},
+)
+async def search(app: AppDep, asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
+    """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
+    found = await app.search.search(asked.to_arguments(), backend=asked.backend)
+    status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
+    return JSONResponse(found.to_json(reader_language.get()), status_code=status)
 
-    return routes
+
+@router.post(
+    "/fetch",
+    summary="Read a web page",
+    response_model=FetchToolResult,
+    responses={code: {"model": FetchToolResult} for code in (400, 502)},
+)
+async def fetch(app: AppDep, asked: FetchRequest, _: Reader) -> JSONResponse:
+    """web.fetch: 400 for an address that is none or not allowed, 502 for a page that could not be read."""
+    page = await app.search.fetch(asked.url)
+    is_refused = any(error.type in _REFUSED_ADDRESSES for error in page.errors)
+    status = 400 if is_refused else 502 if page.errors else 200
+    return JSONResponse(page.to_json(reader_language.get()), status_code=status)

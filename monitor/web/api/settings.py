@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.db.queries.retention import PruneResult
@@ -13,10 +14,22 @@ from monitor.llm.prompts import MAX_PROMPT_CHARS
 from monitor.search.contract import ToolResult
 from monitor.services.settings import PromptSchema, SecretSettingSchema, SettingChange, SettingSchema
 from monitor.services.usage import StorageSchema
-from monitor.web.auth import Admin
+from monitor.web.auth import Admin, AppDep
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _MAX_TRIAL_RESULTS = 3
+_EXAMPLE_CHANGES = {
+    "another model": {"value": {"llm.model": "qwen-plus", "llm.temperature": 0.2}},
+    "a key": {"value": {"llm.api_key": "sk-0000"}},
+    "a search service": {"value": {"search.backend": "searxng", "search.backends.searxng.base_url": "http://10.0.0.5"}},
+}
+
+_EXAMPLE_PROMPT: JsonDict = {"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}
+
+SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
+PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
+
+router = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
 
 
 class ModelTrials(BaseModel):
@@ -37,16 +50,6 @@ async def try_search(app: App, backend: str, query: str) -> ToolResult:
     return await app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS}, backend=backend)
 
 
-_EXAMPLE_CHANGES = {
-    "another model": {"value": {"llm.model": "qwen-plus", "llm.temperature": 0.2}},
-    "a key": {"value": {"llm.api_key": "sk-0000"}},
-    "a search service": {"value": {"search.backend": "searxng", "search.backends.searxng.base_url": "http://10.0.0.5"}},
-}
-
-SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
-PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
-
-
 class SettingListSchema(BaseModel):
     """All settings with who decides them, and all secrets with whether they are there."""
 
@@ -60,20 +63,14 @@ class SettingChangeListSchema(BaseModel):
     changes: list[SettingChange]
 
 
-class SearchTestRequest(BaseModel):
+class SearchTestRequest(BaseModel, json_schema_extra={"examples": [{"backend": "searxng", "query": "碳市场"}]}):
     """Which backend to ask, and what."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"backend": "searxng", "query": "碳市场"}]})
 
     backend: str = Field(max_length=40)
     query: str = Field(min_length=1, max_length=200)
 
 
-class PromptRequest(BaseModel):
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "概括下面的文章，两句话。{rules}\n标题：{title}\n{text}"}]}
-    )
-
+class PromptRequest(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROMPT]}):
     text: str = Field(max_length=MAX_PROMPT_CHARS)
 
 
@@ -89,75 +86,77 @@ class PruneRequest(BaseModel):
     days: int | None = Field(default=None, strict=True, ge=1, le=100_000)
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
-
-    @routes.get("/settings", summary="All settings and who decides them")
-    async def settings(_: Admin) -> SettingListSchema:
-        """Passwords within addresses are left out, and of secrets it is told whether they are set."""
-        return SettingListSchema(
-            settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets()
-        )
-
-    @routes.patch("/settings", summary="Store settings")
-    async def change(
-        principal: Admin, values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)]
-    ) -> SettingChangeListSchema:
-        """Values by path, all or none; what needs no restart takes effect at once.
-
-        `secrets.NAME` is the secret that stands for that environment variable, `llm.api_key` the one that the model's
-        key is read from.
-        """
-        return SettingChangeListSchema(changes=await app.settings_service.update(values, by=principal.actor))
-
-    @routes.delete("/settings/{path}", summary="Let the file hold again")
-    async def forget(principal: Admin, path: SettingPath) -> SettingChangeListSchema:
-        """What was stored under the path is forgotten, be it a setting or a secret."""
-        changes = await app.settings_service.reset([path], by=principal.actor)
-        if not changes:
-            raise NotFound("setting.not_stored", path=path)
-        return SettingChangeListSchema(changes=changes)
-
-    @routes.post("/settings/model/test", summary="Ask the model for one word")
-    async def check_model(_: Admin) -> ModelTrials:
-        """Every configured model is asked once: how long it took, or why no answer came."""
-        return await try_model(app)
-
-    @routes.post("/settings/search/test", summary="Ask one search backend")
-    async def check_search(_: Admin, asked: SearchTestRequest) -> ToolResult:
-        """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
-        return await try_search(app, asked.backend, asked.query)
-
-    @routes.get("/storage", summary="Where the data lies, and how much there is")
-    async def storage(_: Admin) -> StorageSchema:
-        """Database, data folder, evidence, free room."""
-        return await app.storage.measure()
-
-    @routes.post("/storage/prune", summary="Forget what is old")
-    async def prune(principal: Admin, asked: PruneRequest) -> PruneResult:
-        """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
-        return await app.retention.prune(asked.days, by=principal.actor)
-
-    _add_prompts(routes, app)
-    return routes
+@router.get("/settings", summary="All settings and who decides them")
+async def settings(app: AppDep, _: Admin) -> SettingListSchema:
+    """Passwords within addresses are left out, and of secrets it is told whether they are set."""
+    return SettingListSchema(settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets())
 
 
-def _add_prompts(routes: APIRouter, app: App) -> None:
-    @routes.get("/prompts", summary="All prompts")
-    async def prompts(_: Admin) -> PromptListSchema:
-        """The wordings that hold, and ours."""
-        return PromptListSchema(prompts=await app.prompts.list_prompts())
+@router.patch("/settings", summary="Store settings")
+async def change(
+    app: AppDep,
+    principal: Admin,
+    values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)],
+) -> SettingChangeListSchema:
+    """Values by path, all or none; what needs no restart takes effect at once.
 
-    @routes.get("/prompts/{name}", summary="One prompt")
-    async def prompt(_: Admin, name: PromptName) -> PromptSchema:
-        """The wording that holds, ours, and the placeholders that it has to have."""
-        return await app.prompts.get(name)
+    `secrets.NAME` is the secret that stands for that environment variable, `llm.api_key` the one that the model's
+    key is read from.
+    """
+    return SettingChangeListSchema(changes=await app.settings_service.update(values, by=principal))
 
-    @routes.put("/prompts/{name}", summary="Adjust a prompt")
-    async def put(principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
-        """The wording holds for the next run and the next briefing; its placeholders are checked."""
-        return await app.prompts.put(name, wording.text, by=principal.actor)
 
-    @routes.delete("/prompts/{name}", summary="Back to our prompt")
-    async def back(principal: Admin, name: PromptName) -> PromptSchema:
-        return await app.prompts.reset(name, by=principal.actor)
+@router.delete("/settings/{path}", summary="Let the file hold again")
+async def forget(app: AppDep, principal: Admin, path: SettingPath) -> SettingChangeListSchema:
+    """What was stored under the path is forgotten, be it a setting or a secret."""
+    changes = await app.settings_service.reset([path], by=principal)
+    if not changes:
+        raise NotFound("setting.not_stored", path=path)
+    return SettingChangeListSchema(changes=changes)
+
+
+@router.post("/settings/model/test", summary="Ask the model for one word")
+async def check_model(app: AppDep, _: Admin) -> ModelTrials:
+    """Every configured model is asked once: how long it took, or why no answer came."""
+    return await try_model(app)
+
+
+@router.post("/settings/search/test", summary="Ask one search backend")
+async def check_search(app: AppDep, _: Admin, asked: SearchTestRequest) -> ToolResult:
+    """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
+    return await try_search(app, asked.backend, asked.query)
+
+
+@router.get("/storage", summary="Where the data lies, and how much there is")
+async def storage(app: AppDep, _: Admin) -> StorageSchema:
+    """Database, data folder, evidence, free room."""
+    return await app.storage.measure()
+
+
+@router.post("/storage/prune", summary="Forget what is old")
+async def prune(app: AppDep, principal: Admin, asked: PruneRequest) -> PruneResult:
+    """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
+    return await app.retention.prune(asked.days, by=principal)
+
+
+@router.get("/prompts", summary="All prompts")
+async def prompts(app: AppDep, _: Admin) -> PromptListSchema:
+    """The wordings that hold, and ours."""
+    return PromptListSchema(prompts=await app.prompts.list_prompts())
+
+
+@router.get("/prompts/{name}", summary="One prompt")
+async def prompt(app: AppDep, _: Admin, name: PromptName) -> PromptSchema:
+    """The wording that holds, ours, and the placeholders that it has to have."""
+    return await app.prompts.get(name)
+
+
+@router.put("/prompts/{name}", summary="Adjust a prompt")
+async def put(app: AppDep, principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
+    """The wording holds for the next run and the next briefing; its placeholders are checked."""
+    return await app.prompts.put(name, wording.text, by=principal)
+
+
+@router.delete("/prompts/{name}", summary="Back to our prompt")
+async def back(app: AppDep, principal: Admin, name: PromptName) -> PromptSchema:
+    return await app.prompts.reset(name, by=principal)

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
@@ -19,8 +20,8 @@ from monitor.services.sources.service import (
 from monitor.services.sources.trials import TrialReport
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
-from monitor.web.api.cursors import decode_id, encode_cursor
-from monitor.web.auth import Admin, Editor, Reader, require_scope
+from monitor.web.api.cursors import Limit, decode_id, encode_cursor
+from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
@@ -39,9 +40,20 @@ _FORMS_BY_MEDIA_TYPE = {
     "text/csv": SourceListFormat.CSV,
 }
 
-_RUN_SCOPE = Depends(require_scope("run"))
+_IMPORT_CONTENT = {media: {"schema": {"type": "string"}} for media in _FORMS_BY_MEDIA_TYPE}
+_EXPORT_CONTENT: dict[str, Any] = {media: {"schema": {}} for media in MEDIA_TYPES.values()}
+
+_EXAMPLE_CHANGES: dict[str, Any] = {
+    "resting": {"summary": "Let it rest", "value": {"enabled": False}},
+    "schedule": {"summary": "Every weekday at seven", "value": {"schedule": "0 7 * * 1-5"}},
+}
+
 SourceId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the source.")]
 TrialId = Annotated[str, Path(min_length=1, max_length=40, pattern="^[A-Za-z0-9_-]+$")]
+_EXAMPLE_TRIAL: JsonDict = {"url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"]}
+_EXAMPLE_BULK: JsonDict = {"ids": [1, 2], "action": "tag", "tag": "能源"}
+
+router = APIRouter(prefix="/api/sources", tags=["sources"], responses=PROBLEM_RESPONSES)
 
 
 class SourceListSchema(BaseModel):
@@ -51,33 +63,23 @@ class SourceListSchema(BaseModel):
     next: str | None
 
 
-class RunStarted(BaseModel):
+class RunStarted(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260203T070000Z-9f2c"}]}):
     """The run that was put into the queue, or that was there already."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"run_id": "s1-20260203T070000Z-9f2c"}]})
 
     run_id: str
 
 
-class TrialRequest(SourceFields):
+class TrialRequest(SourceFields, json_schema_extra={"examples": [_EXAMPLE_TRIAL]}):
     """A source to try: at least its address. Without a `kind`, an address that is a feed is tried as one.
 
     With `source_id`, the stored source with these fields changed.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"]}]}
-    )
-
     source_id: int | None = Field(default=None, ge=1, le=2**31 - 1)
 
 
-class BulkRequest(BaseModel):
+class BulkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BULK]}):
     """What to do to which sources; a number that no source has is passed over."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"ids": [1, 2], "action": "tag", "tag": "能源"}]}
-    )
 
     ids: list[Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]] = Field(min_length=1, max_length=MAX_BULK_SOURCES)
     action: BulkAction
@@ -95,145 +97,129 @@ class SourceImportSchema(BaseModel):
     added: list[str]
 
 
-def router(app: App) -> APIRouter:
-    routes = APIRouter(prefix="/api/sources", tags=["sources"], responses=PROBLEM_RESPONSES)
-    _add_list(routes, app)
-    _add_trials(routes, app)
-    _add_exchange(routes, app)
-    _add_one(routes, app)
-    return routes
+@router.get("", summary="List the sources")
+async def sources(
+    app: AppDep,
+    _: Reader,
+    q: Annotated[str, Query(max_length=200, description="Stands in the name, the address or a tag.")] = "",
+    tag: Annotated[str, Query(max_length=100)] = "",
+    kind: SourceKind | None = None,
+    state: SourceStatus | None = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(max_length=400)] = None,
+) -> SourceListSchema:
+    """Newest first, each with its health: state, next run, consecutive failures, open alarms."""
+    wanted = SourceFilter(text=q, tag=tag, kind=kind, state=state)
+    found = await app.sources.list_page(wanted, after=decode_id(cursor), limit=limit)
+    return SourceListSchema(sources=found.sources, next=encode_cursor(found.after) if found.after is not None else None)
 
 
-def _add_list(routes: APIRouter, app: App) -> None:
-    @routes.get("", summary="List the sources")
-    async def sources(
-        _: Reader,
-        q: Annotated[str, Query(max_length=200, description="Stands in the name, the address or a tag.")] = "",
-        tag: Annotated[str, Query(max_length=100)] = "",
-        kind: SourceKind | None = None,
-        state: SourceStatus | None = None,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        cursor: Annotated[str | None, Query(max_length=400)] = None,
-    ) -> SourceListSchema:
-        """Newest first, each with its health: state, next run, consecutive failures, open alarms."""
-        wanted = SourceFilter(text=q, tag=tag, kind=kind, state=state)
-        found = await app.sources.list_page(wanted, after=decode_id(cursor), limit=limit)
-        return SourceListSchema(
-            sources=found.sources, next=encode_cursor(found.after) if found.after is not None else None
-        )
-
-    @routes.post("", status_code=201, summary="Begin to watch a source")
-    async def add(principal: Editor, source: SourceForm) -> SourceSchema:
-        """It is checked as a whole; nothing is fetched. `POST /api/sources/trials` shows what it would bring."""
-        added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal.actor)
-        return await app.sources.get_schema(added.id or 0)
-
-    @routes.post("/bulk", summary="Change several sources")
-    async def bulk(principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
-        """Enable or disable them, give them a tag or take it from them."""
-        changed = await app.sources.change_many(asked.ids, asked.action, tag=asked.tag, by=principal.actor)
-        return BulkChangeSchema(changed=[source.id or 0 for source in changed])
+@router.post("", status_code=201, summary="Begin to watch a source")
+async def add(app: AppDep, principal: Editor, source: SourceForm) -> SourceSchema:
+    """It is checked as a whole; nothing is fetched. `POST /api/sources/trials` shows what it would bring."""
+    added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal)
+    return await app.sources.get_schema(added.id or 0)
 
 
-def _add_trials(routes: APIRouter, app: App) -> None:
-    @routes.post("/trials", status_code=202, summary="Try a source out", dependencies=[_RUN_SCOPE])
-    async def start(principal: Editor, asked: TrialRequest) -> TrialReport:
-        """A dry run in the background of this process: ask for it again to see how far it is. Nothing is stored."""
-        values = asked.model_dump(mode="json", exclude_unset=True, exclude={"source_id"})
-        return await app.trials.start(
-            add_default_name(values) if asked.source_id is None else values,
-            source_id=asked.source_id,
-            detect_kind="kind" not in values,
-            by=principal.actor,
-        )
-
-    @routes.get("/trials/{trial_id}", summary="How a trial stands")
-    async def trial(_: Editor, trial_id: TrialId) -> TrialReport:
-        """Its steps so far; when it is done, the sections, the candidates with their dates and what would be saved."""
-        return app.trials.get(trial_id)
-
-    @routes.delete("/trials/{trial_id}", summary="Stop a trial")
-    async def stop(_: Editor, trial_id: TrialId) -> TrialReport:
-        """One that has ended stays as it is."""
-        return await app.trials.cancel(trial_id)
+@router.post("/bulk", summary="Change several sources")
+async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
+    """Enable or disable them, give them a tag or take it from them."""
+    changed = await app.sources.change_many(asked.ids, asked.action, tag=asked.tag, by=principal)
+    return BulkChangeSchema(changed=[source.id or 0 for source in changed])
 
 
-def _add_exchange(routes: APIRouter, app: App) -> None:
-    content = {media: {"schema": {"type": "string"}} for media in _FORMS_BY_MEDIA_TYPE}
-
-    @routes.post(
-        "/import",
-        summary="Bring in a list of sources",
-        responses=build_problem_responses(413, 415),
-        openapi_extra={"requestBody": {"required": True, "content": content}},
+@router.post("/trials", status_code=202, summary="Try a source out", dependencies=[RUN_SCOPE])
+async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialReport:
+    """A dry run in the background of this process: ask for it again to see how far it is. Nothing is stored."""
+    values = asked.model_dump(mode="json", exclude_unset=True, exclude={"source_id"})
+    return await app.trials.start(
+        add_default_name(values) if asked.source_id is None else values,
+        source_id=asked.source_id,
+        detect_kind="kind" not in values,
+        by=principal,
     )
-    async def bring_in(principal: Admin, request: Request, dry_run: bool = False) -> SourceImportSchema:
-        """YAML as in config.yaml, OPML or CSV, by its content type: all of it, or none where an entry is wrong.
-
-        With `dry_run`, nothing is stored and the answer tells what is new, taken or wrong.
-        """
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media not in _FORMS_BY_MEDIA_TYPE:
-            raise Problem(415, "source_list.media_type", accepted=list(_FORMS_BY_MEDIA_TYPE))
-        body = await request.body()
-        if len(body) > MAX_IMPORT_BYTES:
-            raise Problem(413, "source_list.too_large", max_mb=MAX_IMPORT_BYTES // 1024**2)
-        form = _FORMS_BY_MEDIA_TYPE[media]
-        entries = await app.sources.preview_import(body, form, label="the list")
-        if dry_run:
-            return SourceImportSchema(entries=entries, added=[])
-        added = await app.sources.import_list(body, form, label="the list", by=principal.actor)
-        return SourceImportSchema(entries=entries, added=[source.name for source in added])
-
-    shapes: dict[str, Any] = {media: {"schema": {}} for media in MEDIA_TYPES.values()}
-
-    @routes.get(
-        "/export",
-        summary="Write all sources",
-        response_class=Response,
-        responses={200: {"content": shapes, "description": "The sources as text"}},
-    )
-    async def export(_: Reader, format: SourceListFormat = SourceListFormat.YAML) -> Response:  # noqa: A002 -- the parameter's name
-        """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
-        return await export_sources(app, format)
 
 
-def _add_one(routes: APIRouter, app: App) -> None:
-    @routes.get("/{source_id:int}", summary="One source")
-    async def source(_: Reader, source_id: SourceId) -> SourceSchema:
-        """What a person set, and how it fares."""
-        return await app.sources.get_schema(source_id)
-
-    @routes.patch("/{source_id:int}", summary="Change a source")
-    async def change(
-        principal: Editor,
-        source_id: SourceId,
-        changes: Annotated[SourceFields, Body(openapi_examples=_EXAMPLE_CHANGES)],
-    ) -> SourceSchema:
-        """The fields that are given replace those that were there; the source is checked as a whole."""
-        await app.sources.edit(source_id, changes.model_dump(mode="json", exclude_unset=True), by=principal.actor)
-        return await app.sources.get_schema(source_id)
-
-    @routes.delete("/{source_id:int}", status_code=204, summary="Stop watching a source")
-    async def remove(principal: Admin, source_id: SourceId) -> None:
-        """Its items and runs stay in the archive."""
-        await app.sources.remove(source_id, by=principal.actor)
-
-    @routes.post("/{source_id:int}/run", status_code=202, summary="Run a source now", dependencies=[_RUN_SCOPE])
-    async def run(principal: Editor, source_id: SourceId) -> RunStarted:
-        """Into the queue with it; where a run of it waits or is under way, that one is named. Needs a worker."""
-        source = await app.sources.get_by_id(source_id)
-        return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal.actor))
+@router.get("/trials/{trial_id}", summary="How a trial stands")
+async def trial(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
+    """Its steps so far; when it is done, the sections, the candidates with their dates and what would be saved."""
+    return app.trials.get(trial_id)
 
 
-_EXAMPLE_CHANGES: dict[str, Any] = {
-    "resting": {"summary": "Let it rest", "value": {"enabled": False}},
-    "schedule": {"summary": "Every weekday at seven", "value": {"schedule": "0 7 * * 1-5"}},
-}
+@router.delete("/trials/{trial_id}", summary="Stop a trial")
+async def stop(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
+    """One that has ended stays as it is."""
+    return await app.trials.cancel(trial_id)
+
+
+@router.post(
+    "/import",
+    summary="Bring in a list of sources",
+    responses=build_problem_responses(413, 415),
+    openapi_extra={"requestBody": {"required": True, "content": _IMPORT_CONTENT}},
+)
+async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: bool = False) -> SourceImportSchema:
+    """YAML as in config.yaml, OPML or CSV, by its content type: all of it, or none where an entry is wrong.
+
+    With `dry_run`, nothing is stored and the answer tells what is new, taken or wrong.
+    """
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media not in _FORMS_BY_MEDIA_TYPE:
+        raise Problem(415, "source_list.media_type", accepted=list(_FORMS_BY_MEDIA_TYPE))
+    body = await request.body()
+    if len(body) > MAX_IMPORT_BYTES:
+        raise Problem(413, "source_list.too_large", max_mb=MAX_IMPORT_BYTES // 1024**2)
+    form = _FORMS_BY_MEDIA_TYPE[media]
+    entries = await app.sources.preview_import(body, form, label="the list")
+    if dry_run:
+        return SourceImportSchema(entries=entries, added=[])
+    added = await app.sources.import_list(body, form, label="the list", by=principal)
+    return SourceImportSchema(entries=entries, added=[source.name for source in added])
+
+
+@router.get(
+    "/export",
+    summary="Write all sources",
+    response_class=Response,
+    responses={200: {"content": _EXPORT_CONTENT, "description": "The sources as text"}},
+)
+async def export(app: AppDep, _: Reader, format: SourceListFormat = SourceListFormat.YAML) -> Response:  # noqa: A002 -- the parameter's name
+    """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
+    return await export_sources(app, format)
+
+
+@router.get("/{source_id:int}", summary="One source")
+async def source(app: AppDep, _: Reader, source_id: SourceId) -> SourceSchema:
+    """What a person set, and how it fares."""
+    return await app.sources.get_schema(source_id)
+
+
+@router.patch("/{source_id:int}", summary="Change a source")
+async def change(
+    app: AppDep,
+    principal: Editor,
+    source_id: SourceId,
+    changes: Annotated[SourceFields, Body(openapi_examples=_EXAMPLE_CHANGES)],
+) -> SourceSchema:
+    """The fields that are given replace those that were there; the source is checked as a whole."""
+    await app.sources.edit(source_id, changes.model_dump(mode="json", exclude_unset=True), by=principal)
+    return await app.sources.get_schema(source_id)
+
+
+@router.delete("/{source_id:int}", status_code=204, summary="Stop watching a source")
+async def remove(app: AppDep, principal: Admin, source_id: SourceId) -> None:
+    """Its items and runs stay in the archive."""
+    await app.sources.remove(source_id, by=principal)
+
+
+@router.post("/{source_id:int}/run", status_code=202, summary="Run a source now", dependencies=[RUN_SCOPE])
+async def run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted:
+    """Into the queue with it; where a run of it waits or is under way, that one is named. Needs a worker."""
+    source = await app.sources.get_by_id(source_id)
+    return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal))
 
 
 async def export_sources(app: App, form: SourceListFormat) -> Response:
-    """All sources as a file to be kept."""
     text = await app.sources.export(form)
     # A spreadsheet takes a CSV for the country's old encoding unless a mark at its head says otherwise.
     body = text.encode("utf-8-sig" if form is SourceListFormat.CSV else "utf-8")
@@ -242,7 +228,7 @@ async def export_sources(app: App, form: SourceListFormat) -> Response:
 
 
 def add_default_name(values: dict[str, Any]) -> dict[str, Any]:
-    """The source under the name of its host, or of its query, where it has none."""
+    """Return the source; one without a name gets that of its host, or of its query."""
     url, topics = str(values.get("url") or ""), values.get("focus_areas") or []
     name = values.get("name") or get_host(url).removeprefix("www.") or url or "".join(topics[:1])
     return {**values, "name": name[:200]}

@@ -1,19 +1,20 @@
 """Renders pages: templates in either language, notices after a redirect, and cacheable assets."""
 
 import datetime as dt
+import difflib
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cached_property
-from http import HTTPStatus
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import jinja2
 from babel.dates import format_timedelta
 from babel.numbers import format_decimal
-from fastapi import Request
+from fastapi import Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -22,23 +23,16 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
+from monitor.web.auth import Principal
 from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
-if TYPE_CHECKING:
-    from monitor.web.auth import Principal
-
-NOTICE_COOKIE = "monitor_notice"
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-
+_NOTICE_COOKIE = "monitor_notice"
 # Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class TemplateRenderer:
-    """Renders templates in the reader's language; `prefix` is the path under which a proxy shows the service."""
+class Templates:
+    """The templates in each language; `prefix` is the path under which a proxy shows the service."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.prefix = get_url_prefix(settings.web.public_url)
@@ -47,65 +41,14 @@ class TemplateRenderer:
         self._zone = ZoneInfo(settings.timezone)
         self._environments = {language: self._build_environment(language) for language in LANGUAGES}
 
-    def render_page(
-        self,
-        request: Request,
-        principal: "Principal | None",
-        template: str,
-        *,
-        section: str = "",
-        status: int = HTTPStatus.OK,
-        **context: Any,
-    ) -> HTMLResponse:
-        """Render a page; `section` is the entry of the navigation that it belongs to."""
-        language = principal.language if principal else negotiate_language(request)
-        notice = f"notice.{request.cookies.get(NOTICE_COOKIE, '')}"
-        has_notice = has_message(language, notice)
-        body = (
-            self._environments[language]
-            .get_template(template)
-            .render(
-                principal=principal,
-                section=section,
-                path=get_app_path(request),
-                query=str(request.url.query),
-                attention=getattr(request.state, "attention", 0),
-                notice=Message(notice) if has_notice else None,
-                **context,
-            )
-        )
-        page = HTMLResponse(_INVISIBLE_CHARS.sub("", body), status)
-        page.headers["Content-Language"] = "zh-CN" if language == "zh" else "en"
-        if has_notice:
-            page.delete_cookie(NOTICE_COOKIE, path=self.prefix or "/")
-        return page
-
-    def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
-        """Redirect to a page of ours; `notice` names the message that it shows, `notice.<name>` of the catalogue."""
-        response = RedirectResponse(self.href(path), status_code=HTTPStatus.SEE_OTHER)
-        if notice is not None:
-            if not has_message("en", f"notice.{notice}"):
-                raise KeyError(notice)
-            response.set_cookie(
-                NOTICE_COOKIE,
-                notice,
-                max_age=60,
-                path=self.prefix or "/",
-                secure=self.is_secure,
-                httponly=True,
-                samesite="lax",
-            )
-        return response
+    def get_template(self, language: str, name: str) -> jinja2.Template:
+        return self._environments[language].get_template(name)
 
     def href(self, path: str) -> str:
         """Return a path as browsers reach it; an asset carries the hash of its content, so that it can be cached."""
         if path.startswith("/static/"):
             return f"{self.prefix}{path}?v={self._asset_hashes.get(path.removeprefix('/static/'), __version__)}"
         return f"{self.prefix}{path}"
-
-    def translate(self, principal: "Principal | None", english: str) -> str:
-        """Return a sentence of the catalogue in the principal's language."""
-        return translate(principal.language if principal else LANGUAGES[0], english)
 
     @cached_property
     def _asset_hashes(self) -> dict[str, str]:
@@ -132,7 +75,8 @@ class TemplateRenderer:
             monitor_version=__version__,
             now=self._clock.now,
             word=lambda kind, value: get_word(language, kind, value),
-            say=lambda value: _say(language, value),
+            # Text that was never a message, such as what a person wrote, stays as it is.
+            say=lambda value: render(value, language) if isinstance(value, Message) else value or "",
         )
         environment.filters.update(
             day=_format_day,
@@ -157,9 +101,74 @@ class TemplateRenderer:
         return Markup('<time datetime="{}" title="{}">{}</time>').format(instant.isoformat(), exact, relative)
 
 
-def _say(language: str, value: Message | str | None) -> str:
-    """Return a message as words; text that was never a message, such as what a person wrote, as it is."""
-    return render(value, language) if isinstance(value, Message) else value or ""
+class PageRenderer:
+    """Answers one request: with a page in the reader's language, or with a redirect."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._templates: Templates = request.app.state.templates
+        self.href = self._templates.href
+        self._cookie_options: dict[str, Any] = {
+            "path": self._templates.prefix or "/",
+            "secure": self._templates.is_secure,
+            "httponly": True,
+        }
+
+    @property
+    def _principal(self) -> Principal | None:
+        principal: Principal | None = getattr(self._request.state, "principal", None)
+        return principal
+
+    @property
+    def language(self) -> str:
+        return self._principal.language if self._principal else negotiate_language(self._request)
+
+    def render(self, template: str, *, section: str | None = None, status: int = 200, **context: Any) -> HTMLResponse:
+        """Render a page; `section` is its entry in the navigation, by default the template's folder."""
+        notice = f"notice.{self._request.cookies.get(_NOTICE_COOKIE, '')}"
+        has_notice = has_message(self.language, notice)
+        body = self._templates.get_template(self.language, template).render(
+            principal=self._principal,
+            section=template.partition("/")[0] if section is None else section,
+            path=get_app_path(self._request),
+            query=str(self._request.url.query),
+            attention=getattr(self._request.state, "attention", 0),
+            notice=Message(notice) if has_notice else None,
+            **context,
+        )
+        page = HTMLResponse(_INVISIBLE_CHARS.sub("", body), status)
+        page.headers["Content-Language"] = "zh-CN" if self.language == "zh" else "en"
+        if has_notice:
+            self.delete_cookie(page, _NOTICE_COOKIE)
+        return page
+
+    def redirect(self, path: str, *, notice: str | None = None) -> RedirectResponse:
+        """Redirect to a page of ours; `notice` names the message that it shows, `notice.<name>` of the catalogue."""
+        response = RedirectResponse(self.href(path), status_code=303)
+        if notice is not None:
+            if not has_message("en", f"notice.{notice}"):
+                raise KeyError(notice)
+            self.set_cookie(response, _NOTICE_COOKIE, notice, max_age_s=60)
+        return response
+
+    def gettext(self, english: str) -> str:
+        return translate(self.language, english)
+
+    def set_cookie(self, response: Response, name: str, value: str, *, max_age_s: int) -> None:
+        response.set_cookie(name, value, max_age=max_age_s, samesite="lax", **self._cookie_options)
+
+    def delete_cookie(self, response: Response, name: str) -> None:
+        response.delete_cookie(name, **self._cookie_options)
+
+
+async def get_renderer(request: Request) -> PageRenderer:
+    return PageRenderer(request)
+
+
+Renderer = Annotated[PageRenderer, Depends(get_renderer)]
+FormText = Annotated[str, Form()]
+FormFlag = Annotated[bool, Form()]
+FilterText = Annotated[str, Query(max_length=200)]
 
 
 def _format_day(day: dt.date | None) -> Markup:
@@ -171,3 +180,23 @@ def _parse_host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+class DiffSegment(NamedTuple):
+    """A piece of a changed text: it stayed (`same`), stood there before (`gone`) or stands there now (`new`)."""
+
+    kind: str
+    text: str
+
+
+def diff_tokens(before: Sequence[str], after: Sequence[str]) -> list[DiffSegment]:
+    segments: list[DiffSegment] = []
+    for op, begin, end, first, last in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if op == "equal":
+            segments.append(DiffSegment("same", "".join(before[begin:end])))
+        else:
+            segments += [
+                DiffSegment("gone", "".join(before[begin:end])),
+                DiffSegment("new", "".join(after[first:last])),
+            ]
+    return [segment for segment in segments if segment.text]

@@ -1,71 +1,85 @@
 """Research: asking, the history, and one research: live while it goes on, and the same page afterwards."""
 
 import datetime as dt
-from typing import Annotated, Any
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Depends, Form, Path, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Form, Query, Request, Response
+from markupsafe import Markup
 from pydantic import ValidationError
+from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
-from monitor.db.tables.research import ResearchStatus
+from monitor.db.tables.research import Research, ResearchStatus
 from monitor.errors import Conflict, UsageError
+from monitor.exports.document import Block
 from monitor.exports.registry import REPORT_FORMATS
+from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
-from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.document import parse_report_blocks
+from monitor.research.findings import NoteBasis
+from monitor.research.node import NO_MODEL_FAILURE
+from monitor.research.shapes import (
+    ModelBlueprint,
+    PlanParagraph,
+    ResearchNote,
+    ResearchOptions,
+    ResearchReport,
+    SearchConfig,
+    StepType,
+)
+from monitor.research.state import ParagraphState, SearchRound, State
+from monitor.services.research.views import ResearchView
+from monitor.services.run_report import PhaseState
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.events import TaskId
-from monitor.web.api.research import ResearchOptionsSchema
-from monitor.web.auth import Editor, Principal, Reader, require_scope
+from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import describe_invalid_fields
-from monitor.web.ui.rendering import TemplateRenderer
-from monitor.web.ui.research_view import PlanForm, load_research_context, rearrange_plan
+from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
 
 _PAGE_SIZE = 20
-_SECTION = "research"
+_VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
+"""The words that the script needs for the events of a research."""
+
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
-_RUN_SCOPE = [Depends(require_scope("run"))]
 Cursor = Annotated[str, Query(max_length=400)]
-QueryText = Annotated[str, Query(max_length=200)]
+QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+_ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
+SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
+"""The headings of a report's sources: on the page they stand beside it."""
+
+_SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
+
+router = APIRouter(prefix="/research")
 
 
-def router(app: App, renderer: TemplateRenderer) -> APIRouter:
-    """`/research` and what lies beneath it."""
-    routes = APIRouter(prefix="/research")
-    _add_index_routes(routes, app, renderer)
-    _add_detail_routes(routes, app, renderer)
-    _add_action_routes(routes, app, renderer)
-    return routes
+@router.get("")
+async def researches(app: AppDep, renderer: Renderer, _: Reader, q: FilterText = "", cursor: Cursor = "") -> Response:
+    return await _render_list(app, renderer, q=q, cursor=cursor)
 
 
-def _add_index_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    @routes.get("")
-    async def researches(request: Request, principal: Reader, q: QueryText = "", cursor: Cursor = "") -> HTMLResponse:
-        """The form for a question, and the history, latest first."""
-        return renderer.render_page(
-            request,
-            principal,
-            "research/list.html",
-            section=_SECTION,
-            **await _load_list_context(app, q=q, cursor=cursor),
-        )
-
-    @routes.post("", dependencies=_RUN_SCOPE)
-    async def ask(
-        request: Request,
-        principal: Editor,
-        query: Annotated[str, Form()] = "",
-        review_plan: Annotated[bool, Form()] = False,
-        options: Annotated[str, Form(max_length=4000)] = "",
-    ) -> Response:
-        """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
-        try:
-            chosen = _parse_options(options).model_copy(update={"review_plan": review_plan})
-            task_id = await app.research.enqueue(query, config=SearchConfig(), options=chosen, by=principal.actor)
-        except UsageError as error:
-            front = await _load_list_context(app, asked=query, review_plan=review_plan, trouble=error.message)
-            return renderer.render_page(request, principal, "research/list.html", section=_SECTION, status=400, **front)
-        return renderer.redirect(f"/research/{task_id}")
+@router.post("", dependencies=[RUN_SCOPE])
+async def ask(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Editor,
+    query: FormText = "",
+    review_plan: FormFlag = False,
+    options: Annotated[str, Form(max_length=4000)] = "",
+) -> Response:
+    """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
+    try:
+        chosen = _parse_options(options).model_copy(update={"review_plan": review_plan})
+        task_id = await app.research.enqueue(query, config=SearchConfig(), options=chosen, by=principal)
+    except UsageError as error:
+        return await _render_list(app, renderer, asked=query, review_plan=review_plan, trouble=error.message)
+    return renderer.redirect(f"/research/{task_id}")
 
 
 def _parse_options(given: str) -> ResearchOptions:
@@ -75,36 +89,39 @@ def _parse_options(given: str) -> ResearchOptions:
         raise UsageError("research.wrong_options", reason=describe_invalid_fields(error)) from error
 
 
-async def _load_list_context(
+async def _render_list(
     app: App,
+    renderer: PageRenderer,
     *,
     q: str = "",
     cursor: str = "",
     asked: str = "",
     review_plan: bool = True,
     trouble: Message | None = None,
-) -> dict[str, Any]:
-    """All that the first page of research is made of."""
+) -> Response:
     after = decode_cursor(cursor, dt.datetime, str)
     found = await app.research.list(after=after, text=q.strip(), limit=_PAGE_SIZE + 1)
     rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.created_at, row.task_id))
-    return {
-        "rows": rows,
-        "next_url": build_next_url("/research", {"q": q}, following),
-        "q": q,
-        "is_first": not cursor,
-        "asked": asked,
-        "trouble": trouble,
-        "review_plan": review_plan,
-        "is_served": await app.research.has_worker(),
-        "panel": _build_settings_panel(app),
-        "is_moving": any(row.status in _ACTIVE_STATUSES for row in rows),
-        **_get_fallback_modes(app),
-    }
+    return renderer.render(
+        "research/list.html",
+        status=400 if trouble else 200,
+        rows=rows,
+        next_url=build_next_url("/research", {"q": q}, following),
+        q=q,
+        is_first=not cursor,
+        asked=asked,
+        trouble=trouble,
+        review_plan=review_plan,
+        is_served=await app.research.has_worker(),
+        panel=_build_settings_panel(app),
+        is_moving=any(row.status in _ACTIVE_STATUSES for row in rows),
+        is_by_rule=not app.settings.llm.is_on,
+        is_without_search=set(app.settings.search.backend_names) <= {"stub", "archive"},
+    )
 
 
 def _build_settings_panel(app: App) -> dict[str, Any]:
-    """The settings of the service for a research, in the seed's shape: where the settings panel begins."""
+    """Return the service's settings for a research, in the shape of the settings panel."""
     llm = app.settings.llm
     return {
         "enabled": llm.is_on,
@@ -113,98 +130,301 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
     }
 
 
-def _get_fallback_modes(app: App) -> dict[str, bool]:
-    """What works by rule here, for want of a model or of a search service."""
-    backends = app.settings.search.backend
-    named = {backends} if isinstance(backends, str) else set(backends)
-    return {"is_by_rule": not app.settings.llm.is_on, "is_without_search": named <= {"stub", "archive"}}
+@router.get("/{task_id}")
+async def show(app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId) -> Response:
+    return renderer.render("research/show.html", **await _load_context(app, renderer, task_id))
 
 
-def _add_detail_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    @routes.get("/{task_id}")
-    async def show(request: Request, principal: Reader, task_id: TaskId) -> HTMLResponse:
-        return renderer.render_page(
-            request,
-            principal,
-            "research/show.html",
-            section=_SECTION,
-            **await _load_context(app, renderer, principal, task_id),
-        )
-
-    @routes.get("/{task_id}/notes/{note_index}")
-    async def note(
-        request: Request,
-        principal: Reader,
-        task_id: TaskId,
-        note_index: Annotated[int, Path(ge=0, le=2**31 - 1)],
-        quote: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    ) -> HTMLResponse:
-        """The saved page that a note rests on, as plain text, with the passage marked."""
-        page = await app.research.get_note_snapshot(task_id, note_index, quote)
-        view = await app.research.get(task_id)
-        return renderer.render_page(
-            request,
-            principal,
-            "research/note.html",
-            section=_SECTION,
-            page=page,
-            view=view,
-            note=view.notes[note_index],
-            note_index=note_index,
-            quote=quote,
-        )
-
-
-async def _load_context(app: App, renderer: TemplateRenderer, principal: Principal, task_id: str) -> dict[str, Any]:
-    """All that the page of a research is made of."""
-    facts = await load_research_context(
-        app, task_id, principal.language, notes_url=renderer.href(f"/research/{task_id}/notes")
+@router.get("/{task_id}/notes/{note_index}")
+async def note(
+    app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId, note_index: NoteIndex, quote: QuoteIndex = 0
+) -> Response:
+    page = await app.research.get_note_snapshot(task_id, note_index, quote)
+    view = await app.research.get(task_id)
+    return renderer.render(
+        "research/note.html", page=page, view=view, note=view.notes[note_index], note_index=note_index, quote=quote
     )
+
+
+async def _load_context(app: App, renderer: PageRenderer, task_id: str) -> dict[str, Any]:
+    """Load what the page of a research shows; raise `NotFound` where there is none of that id."""
+    view = await app.research.get(task_id)
+    row = await app.research.load_research(task_id)
+    state = await app.research.load_state(task_id)
+    title = renderer.gettext("Model of the topic")
+    words = {name: dict(get_words(renderer.language, kind)) for name, kind in _VOCABULARIES.items()}
     return {
-        **facts,
+        "view": view,
+        "steps": build_step_views(row, state),
+        "paragraphs": build_paragraph_views(row, state),
+        "is_searching": not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs,
+        "plan_form": build_plan_form(state),
+        "topics": group_notes_by_topic(view.notes),
+        "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes")),
+        "graph": render_graph(view.blueprint, view.language, title),
+        "relation": translate_relationship_type,
+        "remarks": await app.research.list_remarks(task_id),
+        "warnings": list_warnings(view),
+        "why": list_reasons,
+        "words": {**words, "end": SOURCE_HEADINGS},
         "formats": REPORT_FORMATS,
-        "is_nobody_at_work": facts["view"].status is ResearchStatus.QUEUED and not await app.research.has_worker(),
+        "is_nobody_at_work": view.status is ResearchStatus.QUEUED and not await app.research.has_worker(),
         "most_paragraphs": app.settings.research.max_paragraphs,
         "trouble": None,
     }
 
 
-def _add_action_routes(routes: APIRouter, app: App, renderer: TemplateRenderer) -> None:
-    @routes.post("/{task_id}/plan", dependencies=_RUN_SCOPE)
-    async def plan(request: Request, principal: Editor, task_id: TaskId) -> Response:
-        """Put the plan's paragraphs in order, or begin the search by it."""
-        form = PlanForm.parse(await request.form())
-        facts = await _load_context(app, renderer, principal, task_id)
-        if facts["view"].status is not ResearchStatus.AWAITING_PLAN:
-            return renderer.redirect(f"/research/{task_id}", notice="research_plan_over")
-        trouble = None
-        if form.do == "start":
-            try:
-                await app.research.approve(task_id, form.title, form.paragraphs, by=principal.actor)
-            except UsageError as error:
-                trouble = error.message
-            else:
-                return renderer.redirect(f"/research/{task_id}")
-        changed = rearrange_plan(form, max_paragraphs=app.settings.research.max_paragraphs)
-        context = {**facts, "plan_form": changed, "trouble": trouble}
-        return renderer.render_page(
-            request, principal, "research/show.html", section=_SECTION, status=400 if trouble else 200, **context
+@router.post("/{task_id}/plan", dependencies=[RUN_SCOPE])
+async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Editor, task_id: TaskId) -> Response:
+    """Put the plan's paragraphs in order, or begin the search by it."""
+    form = PlanForm.parse(await request.form())
+    facts = await _load_context(app, renderer, task_id)
+    if facts["view"].status is not ResearchStatus.AWAITING_PLAN:
+        return renderer.redirect(f"/research/{task_id}", notice="research_plan_over")
+    trouble = None
+    if form.do == "start":
+        try:
+            await app.research.approve(task_id, form.title, form.paragraphs, by=principal)
+        except UsageError as error:
+            trouble = error.message
+        else:
+            return renderer.redirect(f"/research/{task_id}")
+    context = {**facts, "plan_form": rearrange_plan(form, max_paragraphs=facts["most_paragraphs"]), "trouble": trouble}
+    return renderer.render("research/show.html", status=400 if trouble else 200, **context)
+
+
+@router.post("/{task_id}/remarks")
+async def remark(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, text: FormText = "") -> Response:
+    try:
+        await app.research.add_remark(task_id, text, by=principal)
+    except Conflict:
+        return renderer.redirect(f"/research/{task_id}", notice="research_over")
+    return renderer.redirect(f"/research/{task_id}", notice="remark_kept")
+
+
+@router.post("/{task_id}/cancel", dependencies=[RUN_SCOPE])
+async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
+    try:
+        await app.research.cancel(task_id, by=principal)
+    except Conflict:
+        return renderer.redirect(f"/research/{task_id}", notice="research_over")
+    return renderer.redirect(f"/research/{task_id}", notice="research_stopping")
+
+
+def list_reasons(reasons: Iterable[Message]) -> list[Message]:
+    """Return each reason once, in order, without that there is no model: the page says so above."""
+    shown: list[Message] = []
+    for reason in map(_unwrap, reasons):
+        if reason != NO_MODEL_FAILURE and reason not in shown:
+            shown.append(reason)
+    return shown
+
+
+def _unwrap(reason: Message) -> Message:
+    """Return the reason itself, without the node that it is about."""
+    inner = reason.args.get("reason" if reason.code == "research.fallback" else "problem")
+    is_wrapper = reason.code in ("research.fallback", "research.correction")
+    return inner if is_wrapper and isinstance(inner, Message) else reason
+
+
+@dataclass(frozen=True)
+class PlanForm:
+    """A plan as it is typed; `do` is what was pressed, `focus` the paragraph that it was about, counted from 0."""
+
+    title: str
+    paragraphs: list[PlanParagraph]
+    do: str = ""
+    focus: int | None = None
+
+    @classmethod
+    def parse(cls, form: FormData) -> Self:
+        titles, contents = (
+            [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
+            for name in ("paragraph_title", "paragraph_content")
         )
+        typed = zip(titles, contents, strict=False)
+        paragraphs = [PlanParagraph(title=title, content=content) for title, content in typed]
+        return cls(str(form.get("title", "")).strip(), paragraphs, str(form.get("do", "")))
 
-    @routes.post("/{task_id}/remarks")
-    async def remark(principal: Editor, task_id: TaskId, text: Annotated[str, Form()] = "") -> RedirectResponse:
-        """Say something to a research that is under way."""
-        try:
-            await app.research.add_remark(task_id, text, by=principal.actor)
-        except Conflict:
-            return renderer.redirect(f"/research/{task_id}", notice="research_over")
-        return renderer.redirect(f"/research/{task_id}", notice="remark_kept")
 
-    @routes.post("/{task_id}/cancel", dependencies=_RUN_SCOPE)
-    async def cancel(principal: Editor, task_id: TaskId) -> RedirectResponse:
-        """Ask the research to stop, and show it."""
-        try:
-            await app.research.cancel(task_id, by=principal.actor)
-        except Conflict:
-            return renderer.redirect(f"/research/{task_id}", notice="research_over")
-        return renderer.redirect(f"/research/{task_id}", notice="research_stopping")
+def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
+    """Return the plan with a paragraph moved or removed, or an empty one added, as `do` says."""
+    paragraphs = list(form.paragraphs)
+    if form.do == "add" and len(paragraphs) < max_paragraphs:
+        return replace(form, paragraphs=[*paragraphs, PlanParagraph(title="", content="")], focus=len(paragraphs))
+    match = _ACTION_PATTERN.fullmatch(form.do)
+    if match is None or int(match[2]) >= len(paragraphs):
+        return form
+    at = int(match[2])
+    if match[1] == "remove":
+        del paragraphs[at]
+        return replace(form, paragraphs=paragraphs, focus=min(at, len(paragraphs) - 1))
+    to = min(max(at + (1 if match[1] == "down" else -1), 0), len(paragraphs) - 1)
+    paragraphs.insert(to, paragraphs.pop(at))
+    return replace(form, paragraphs=paragraphs, focus=to)
+
+
+@dataclass(frozen=True)
+class StepView:
+    """A step; `done` of `total` counts paragraphs. `is_by_rule`: a rule did the model's work, for these `reasons`."""
+
+    step: StepType
+    state: PhaseState
+    done: int | None = None
+    total: int | None = None
+    seconds: float | None = None
+    is_by_rule: bool = False
+    reasons: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class SearchView:
+    """One search of a paragraph, and how many results of it were taken up; None while it is under way."""
+
+    round: SearchRound
+    results: int | None
+
+
+@dataclass(frozen=True)
+class ParagraphView:
+    """A paragraph with its searches; `node` is what is being done for it."""
+
+    paragraph: ParagraphState
+    node: str
+    searches: list[SearchView]
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """A page that a report cites, with the numbers under which it does and the places of their notes."""
+
+    title: str
+    url: str
+    published_on: dt.date | None
+    cited: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class ReportView:
+    title: str
+    blocks: list[Block]
+    sources: list[SourceView]
+
+
+def build_step_views(row: Research, state: State | None) -> list[StepView]:
+    order = list(StepType)
+    at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
+    views = []
+    for place, step in enumerate(order):
+        output = row.outputs.get(str(step), {}).get("told", {})
+        done, total = None, None
+        if step is StepType.DEEP_SEARCH and state is not None and place <= at:
+            done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
+        views.append(
+            StepView(
+                step,
+                _get_step_state(row.status, place, at),
+                done,
+                total,
+                seconds=output.get("durationMs", 0) / 1000 or None,
+                is_by_rule=bool(output.get("isFallback")),
+                reasons=_list_reasons(output),
+            )
+        )
+    return views
+
+
+def _list_reasons(metadata: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the reasons of a step's fallback; those of an earlier version are one sentence."""
+    if stored := metadata.get("reasonMessage"):
+        reason = Message.from_json(stored)
+        return tuple(reason.args["reasons"]) if reason.code == "research.reasons" else (reason,)
+    return (Message.other(metadata["reason"]),) if metadata.get("reason") else ()
+
+
+def _get_step_state(status: ResearchStatus, place: int, at: int) -> PhaseState:
+    if place < at:
+        return PhaseState.DONE
+    if status.is_final:
+        return PhaseState.STOPPED if place == at else PhaseState.NOT_REACHED
+    return PhaseState.NOW if place == at and status is ResearchStatus.RUNNING else PhaseState.WAITING
+
+
+def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphView]:
+    views = []
+    for paragraph in state.paragraphs if state else []:
+        taken = Counter(entry.query_id for entry in paragraph.research.search_history)
+        searches = [
+            SearchView(search, taken[search.query_id] if search.is_searched else None)
+            for search in paragraph.research.rounds
+        ]
+        views.append(ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches))
+    return views
+
+
+def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
+    """Return what is done for a paragraph now, in the words of the event stream."""
+    if paragraph.research.is_completed:
+        return "done"
+    if status.is_final:
+        return "stopped"
+    if not paragraph.research.rounds:
+        return "waiting"
+    last = paragraph.research.rounds[-1]
+    if last.is_summarised:
+        return "reflection"
+    if last.is_searched:
+        return "reflection_summary" if last.number else "first_summary"
+    return "reading"
+
+
+def list_warnings(view: ResearchView) -> list[Message]:
+    """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
+    count = len(view.plan.metadata.paragraphs) if view.plan else 0
+    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == _SECTION_BY_RULE]
+    whole = [warning for warning in view.warnings if warning.code not in (_SECTION_BY_RULE, _IN_PARAGRAPH)]
+    # Where all sections were written by rule, the report says so itself.
+    return [*whole, Message(_SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
+
+
+def build_plan_form(state: State | None) -> PlanForm:
+    if state is None:
+        return PlanForm("", [])
+    paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
+    return PlanForm(state.report_title, paragraphs)
+
+
+def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
+    """Return the report without the list of its sources, each citation a link to its note's page."""
+    if view.report is None:
+        return None
+    links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
+    lines = view.report.markdown.splitlines()
+    end = next((place for place, line in enumerate(lines) if line in SOURCE_HEADINGS), len(lines))
+    blocks = parse_report_blocks(
+        "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
+    )
+    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks, build_source_views(view.report, view.bases))
+
+
+def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
+    """Return the pages that a report cites, each once, in the order of their first citation."""
+    pages: dict[str, SourceView] = {}
+    for number, source in enumerate(report.sources, start=1):
+        known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
+        pages.setdefault(source.url, known).cited.append((number, source.note_index))
+    return list(pages.values())
+
+
+def group_notes_by_topic(notes: Sequence[ResearchNote]) -> list[tuple[str, list[tuple[int, ResearchNote]]]]:
+    topics: dict[str, list[tuple[int, ResearchNote]]] = {}
+    for place, note in enumerate(notes):
+        topics.setdefault(note.topic, []).append((place, note))
+    return list(topics.items())
+
+
+def render_graph(blueprint: ModelBlueprint | None, language: str, title: str) -> Markup:
+    """Draw the model of the topic; empty where it has no relationships."""
+    if blueprint is None or not blueprint.relationships:
+        return Markup()
+    return Markup(draw_blueprint(blueprint, title=title, language=language))  # noqa: S704 -- every text is escaped

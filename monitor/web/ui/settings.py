@@ -1,8 +1,9 @@
-"""Settings: the overview, and the pages on which model, search, limits and network are set."""
+"""Settings: the overview, the pages on which model, search, limits and network are set, prompts, storage."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from annotated_types import Ge, Gt, Le
@@ -11,14 +12,16 @@ from fastapi import APIRouter, Request, Response
 from monitor.bootstrap import App
 from monitor.config.model import BACKENDS
 from monitor.config.stored import SEARCH_SERVICES, SECRET_PREFIX, get_setting_infos
+from monitor.errors import NotFound, UsageError
 from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
+from monitor.search.contract import ToolResult
 from monitor.search.registry import find_missing_setting, select_backends
-from monitor.services.settings import InvalidSettings, SecretSettingSchema, SettingSchema
-from monitor.web.api.settings import try_model, try_search
-from monitor.web.auth import Admin, Principal
+from monitor.services.settings import InvalidSettings, PromptSchema, SettingSchema
+from monitor.web.api.settings import ModelTrials, try_model, try_search
+from monitor.web.auth import Admin, AppDep
 from monitor.web.middleware import Problem
-from monitor.web.ui.rendering import TemplateRenderer
+from monitor.web.ui.rendering import FormText, PageRenderer, Renderer, diff_tokens
 
 FieldKind = Literal["text", "number", "choice", "switch", "words", "numbers", "pairs", "prices", "phases"]
 """How a value is typed: `words` and `numbers` are separated by commas, `pairs` stand as `name = value`, one a line."""
@@ -68,6 +71,9 @@ _PAGES = {
 """The settings of each page in groups; their names and hints are `setting.<path>` and `setting_hint.<path>`."""
 
 _SERVICE_SETTINGS = ("base_url", "timeout_ms", "max_results", "daily_quota", "price")
+_TOKEN_PATTERN = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)
+
+router = APIRouter()
 
 
 @dataclass(frozen=True)
@@ -112,16 +118,15 @@ def _build_field(path: str, name: str = "") -> SettingField:
 
 
 def format_setting_value(field: SettingField, value: Any) -> Any:
-    """The value as it stands in its control; of `phases`, one text for each."""
+    """Return the value as it stands in its control; of `phases`, one text for each."""
     if field.kind == "phases":
         return {key: (value or {}).get(key, "") for key in field.options}
-    if field.kind == "prices":
-        lines = (
-            (name, _format_number(price["input"]), _format_number(price["output"])) for name, price in value.items()
-        )
-        return "\n".join(f"{name} = {given} {made}" for name, given, made in lines)
-    if field.kind == "pairs":
-        return "\n".join(f"{name} = {_format_number(number)}" for name, number in value.items())
+    if field.kind in ("pairs", "prices"):
+        lines = []
+        for name, entry in value.items():
+            numbers = [entry["input"], entry["output"]] if field.kind == "prices" else [entry]
+            lines.append(f"{name} = {' '.join(map(_format_number, numbers))}")
+        return "\n".join(lines)
     if isinstance(value, list):
         return ", ".join(str(part) for part in value)
     if isinstance(value, bool):
@@ -132,7 +137,7 @@ def format_setting_value(field: SettingField, value: Any) -> Any:
 def parse_settings_form(
     fields: Iterable[SettingField], form: Mapping[str, str], known: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values by path that differ from the known ones; a control that was not sent says nothing."""
+    """Return the values by path that differ from the known ones; a control that was not sent is no change."""
     changed = {}
     for field in fields:
         if field.kind == "phases":
@@ -150,7 +155,7 @@ def parse_settings_form(
 
 
 def build_number_attributes(field: SettingField) -> dict[str, str]:
-    """The attributes of a control for a number: the browser then says itself, in its own language, what is too much."""
+    """Return the limits of a number for its control, so that the browser checks them in its own language."""
     if field.kind != "number":
         return {}
     attributes = {"step": "any", "inputmode": "decimal"}
@@ -164,7 +169,7 @@ def build_number_attributes(field: SettingField) -> dict[str, str]:
 
 
 def _parse_value(field: SettingField, text: str) -> Any:
-    """What the text means; where it means nothing, the text itself, which is then refused with its reason."""
+    """Return the value; a text that means none stays as it is, to be refused with its reason."""
     if field.kind == "switch":
         return text == "true"
     if field.path == "llm.enabled":
@@ -214,170 +219,180 @@ class SettingRow:
     attrs: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class RejectedForm:
-    """A form that was refused, and the sentences about it by path."""
-
-    form: Mapping[str, str]
-    errors: Mapping[str, Message]
-
-
-_EMPTY_FORM = RejectedForm({}, {})
-
-
-def router(app: App, renderer: TemplateRenderer) -> APIRouter:
-    """`/settings` and the pages of values."""
-    routes = APIRouter(prefix="/settings")
-    pages = _SettingsPages(app, renderer)
-
-    @routes.get("")
-    async def overview(request: Request, principal: Admin) -> Response:
-        """What is set, in plain words, and where it is changed."""
-        return await pages.render_overview(request, principal)
-
-    @routes.post("/forget")
-    async def forget(request: Request, principal: Admin) -> Response:
-        """Let the file hold again, and go back to the page that was asked from."""
-        form = await _read_form(request)
-        await app.settings_service.reset([form.get("path", "")], by=principal.actor)
-        page = form.get("page", "")
-        return renderer.redirect(f"/settings/{page}" if page in _PAGES else "/settings", notice="file_holds")
-
-    for name in _PAGES:
-        _add_page(routes, name, pages, renderer)
-
-    @routes.post("/model/test")
-    async def check_model(request: Request, principal: Admin) -> Response:
-        """Ask the model as it is set."""
-        return pages.render(request, principal, "model", trials=await try_model(app))
-
-    @routes.post("/search/test")
-    async def check_search(request: Request, principal: Admin) -> Response:
-        """Ask one backend as it is set."""
-        form = await _read_form(request)
-        backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
-        if backend not in BACKENDS or not query:
-            raise Problem(400, "search.nothing_to_try")
-        found = await try_search(app, backend, query)
-        return pages.render(request, principal, "search", tried=(backend, query, found))
-
-    return routes
+@router.get("/settings")
+async def overview(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    """Show what is set, in plain words, and where it is changed."""
+    prompts = await app.prompts.list_prompts()
+    return renderer.render(
+        "settings/overview.html",
+        settings=app.settings,
+        every=app.settings_service.list_settings(),
+        secrets=app.settings_service.list_secrets(),
+        backends=select_backends(app.settings.search).names,
+        adjusted=[prompt for prompt in prompts if prompt.is_adjusted],
+        prompts=prompts,
+        people=len(await app.people.list_people()),
+    )
 
 
-def _add_page(routes: APIRouter, name: str, pages: "_SettingsPages", renderer: TemplateRenderer) -> None:
-    @routes.get(f"/{name}", name=f"settings_{name}")
-    async def show(request: Request, principal: Admin) -> Response:
-        return pages.render(request, principal, name)
-
-    @routes.post(f"/{name}", name=f"store_{name}")
-    async def store(request: Request, principal: Admin) -> Response:
-        """Store what was changed; what is refused comes back with a sentence beside it, and nothing is stored."""
-        form = await _read_form(request)
-        try:
-            await pages.save(principal, name, form)
-        except InvalidSettings as refused:
-            return pages.render(request, principal, name, sent=RejectedForm(form, refused.complaints))
-        if form.get("then") == "test":
-            return pages.render(request, principal, name, trials=await try_model(pages.app))
-        return renderer.redirect(f"/settings/{name}", notice="saved")
+@router.post("/settings/forget")
+async def forget(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
+    """Let the file hold again, and go back to the page that was asked from."""
+    form = await _read_form(request)
+    await app.settings_service.reset([form.get("path", "")], by=principal)
+    page = form.get("page", "")
+    return renderer.redirect(f"/settings/{page}" if page in _PAGES else "/settings", notice="file_holds")
 
 
-class _SettingsPages:
-    def __init__(self, app: App, renderer: TemplateRenderer) -> None:
-        self.app = app
-        self._renderer = renderer
+async def show_page(app: AppDep, renderer: Renderer, request: Request, _: Admin) -> Response:
+    return _render_page(app, renderer, request.url.path.rpartition("/")[2])
 
-    async def render_overview(self, request: Request, principal: Principal) -> Response:
-        app = self.app
-        every = app.settings_service.list_settings()
-        prompts = await app.prompts.list_prompts()
-        return self._renderer.render_page(
-            request,
-            principal,
-            "settings/overview.html",
-            section="settings",
-            settings=app.settings,
-            every=every,
-            secrets=app.settings_service.list_secrets(),
-            backends=select_backends(app.settings.search).names,
-            adjusted=[prompt for prompt in prompts if prompt.is_adjusted],
-            prompts=prompts,
-            people=len(await app.people.list_people()),
-        )
 
-    async def save(self, principal: Principal, name: str, form: Mapping[str, str]) -> None:
-        known = {setting.path: setting.value for setting in self.app.settings_service.list_settings()}
-        values = parse_settings_form(_list_fields(name), form, known)
-        values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
+async def save_page(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
+    """Store what was changed, all or nothing; a refusal shows the form again with what is wrong."""
+    page, form = request.url.path.rpartition("/")[2], await _read_form(request)
+    known = {setting.path: setting.value for setting in app.settings_service.list_settings()}
+    groups = [fields for _, fields in list_groups(page)]
+    if page == "search":
+        groups += [list_service_fields(service) for service in SEARCH_SERVICES]
+    values = parse_settings_form(chain.from_iterable(groups), form, known)
+    values |= {path: text for path, text in form.items() if path.startswith(SECRET_PREFIX) and text.strip()}
+    try:
         if values:
-            await self.app.settings_service.update(values, by=principal.actor)
-
-    def render(
-        self, request: Request, principal: Principal, name: str, *, sent: RejectedForm | None = None, **context: Any
-    ) -> Response:
-        """A page of values; one that was refused shows what was typed."""
-        given = sent or _EMPTY_FORM
-        settings = {setting.path: setting for setting in self.app.settings_service.list_settings()}
-        groups = [
-            (title, [_build_row(field, settings, given) for field in fields]) for title, fields in list_groups(name)
-        ]
-        shown: dict[str, Any] = {
-            "groups": groups,
-            "errors": given.errors,
-            "trials": None,
-            "tried": None,
-            "secrets": self._map_secrets(name),
-            "services": self._list_services(settings, given) if name == "search" else [],
-        }
-        status = HTTPStatus.BAD_REQUEST if sent else HTTPStatus.OK
-        template = f"settings/{name}.html"
-        return self._renderer.render_page(
-            request, principal, template, section="settings", status=status, **(shown | context)
-        )
-
-    def _map_secrets(self, name: str) -> dict[str, SecretSettingSchema]:
-        """The secrets of the page by who reads them, as `llm` or `search.brave`."""
-        beginning = {"model": "llm", "search": "search."}.get(name, "nothing")
-        return {
-            secret.used_by: secret
-            for secret in self.app.settings_service.list_secrets()
-            if secret.used_by.startswith(beginning)
-        }
-
-    def _list_services(
-        self, settings: Mapping[str, SettingSchema], sent: RejectedForm
-    ) -> list[tuple[str, bool, Message | None, list[SettingRow]]]:
-        """Each search service: whether it is asked, what it lacks, its settings."""
-        search = self.app.settings.search
-        asked = select_backends(search).names
-        return [
-            (
-                name,
-                name in asked,
-                find_missing_setting(search, name),
-                [_build_row(field, settings, sent) for field in list_service_fields(name)],
-            )
-            for name in SEARCH_SERVICES
-        ]
+            await app.settings_service.update(values, by=principal)
+    except InvalidSettings as refused:
+        return _render_page(app, renderer, page, sent=form, errors=refused.complaints)
+    if form.get("then") == "test":
+        return _render_page(app, renderer, page, trials=await try_model(app))
+    return renderer.redirect(f"/settings/{page}", notice="saved")
 
 
-def _list_fields(name: str) -> list[SettingField]:
-    fields = [field for _, group in list_groups(name) for field in group]
-    services = SEARCH_SERVICES if name == "search" else ()
-    return fields + [field for service in services for field in list_service_fields(service)]
+for _name in _PAGES:
+    router.add_api_route(f"/settings/{_name}", show_page, methods=["GET"])
+    router.add_api_route(f"/settings/{_name}", save_page, methods=["POST"])
 
 
-def _build_row(field: SettingField, settings: Mapping[str, SettingSchema], sent: RejectedForm) -> SettingRow:
-    setting = settings[field.path]
-    value = format_setting_value(field, setting.value)
-    if field.kind == "phases":
-        value = {key: sent.form.get(f"{field.path}:{key}", model) for key, model in value.items()}
-    else:
-        value = sent.form.get(field.path, value)
-    error = sent.errors.get(field.path) or setting.complaint
-    return SettingRow(field, setting, value, error, build_number_attributes(field))
+@router.post("/settings/model/test")
+async def check_model(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return _render_page(app, renderer, "model", trials=await try_model(app))
+
+
+@router.post("/settings/search/test")
+async def check_search(app: AppDep, renderer: Renderer, request: Request, _: Admin) -> Response:
+    form = await _read_form(request)
+    backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
+    if backend not in BACKENDS or not query:
+        raise Problem(400, "search.nothing_to_try")
+    found = await try_search(app, backend, query)
+    return _render_page(app, renderer, "search", tried=(backend, query, found))
 
 
 async def _read_form(request: Request) -> dict[str, str]:
-    """What was typed; files are passed over."""
+    """Return what was typed, without files."""
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+
+
+def _render_page(
+    app: App,
+    renderer: PageRenderer,
+    page: str,
+    *,
+    sent: Mapping[str, str] | None = None,
+    errors: Mapping[str, Message] | None = None,
+    trials: ModelTrials | None = None,
+    tried: tuple[str, str, ToolResult] | None = None,
+) -> Response:
+    """Render a page of values; where `errors` refused what was `sent`, it shows what was typed."""
+    settings = {setting.path: setting for setting in app.settings_service.list_settings()}
+
+    def build_rows(fields: Iterable[SettingField]) -> list[SettingRow]:
+        return [_build_row(field, settings[field.path], sent or {}, errors or {}) for field in fields]
+
+    search = app.settings.search
+    asked = select_backends(search).names
+    services = SEARCH_SERVICES if page == "search" else ()
+    readers = {"model": "llm", "search": "search."}.get(page, "nothing")  # of secrets, as `llm` or `search.brave`
+    return renderer.render(
+        f"settings/{page}.html",
+        status=400 if errors is not None else 200,
+        groups=[(title, build_rows(fields)) for title, fields in list_groups(page)],
+        errors=errors or {},
+        trials=trials,
+        tried=tried,
+        secrets={
+            secret.used_by: secret
+            for secret in app.settings_service.list_secrets()
+            if secret.used_by.startswith(readers)
+        },
+        # Each search service: whether it is asked, what it lacks, its settings.
+        services=[
+            (name, name in asked, find_missing_setting(search, name), build_rows(list_service_fields(name)))
+            for name in services
+        ],
+    )
+
+
+def _build_row(
+    field: SettingField, setting: SettingSchema, sent: Mapping[str, str], errors: Mapping[str, Message]
+) -> SettingRow:
+    value = format_setting_value(field, setting.value)
+    if field.kind == "phases":
+        value = {key: sent.get(f"{field.path}:{key}", model) for key, model in value.items()}
+    else:
+        value = sent.get(field.path, value)
+    error = errors.get(field.path) or setting.complaint
+    return SettingRow(field, setting, value, error, build_number_attributes(field))
+
+
+@router.get("/settings/prompts")
+async def prompts(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return renderer.render("settings/prompts.html", prompts=await app.prompts.list_prompts())
+
+
+@router.get("/settings/prompts/{name}")
+async def prompt(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Response:
+    return _render_prompt(renderer, await app.prompts.get(name))
+
+
+@router.post("/settings/prompts/{name}")
+async def put_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: str, text: FormText = "") -> Response:
+    """Store another wording; a refusal shows it again with what is wrong."""
+    try:
+        await app.prompts.put(name, text, by=principal)
+    except NotFound:
+        raise
+    except UsageError as error:
+        return _render_prompt(renderer, await app.prompts.get(name), typed=text, error=error.message)
+    return renderer.redirect(f"/settings/prompts/{name}", notice="saved")
+
+
+@router.post("/settings/prompts/{name}/back")
+async def reset_prompt(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    await app.prompts.reset(name, by=principal)
+    return renderer.redirect(f"/settings/prompts/{name}", notice="ours_again")
+
+
+def _render_prompt(
+    renderer: PageRenderer, prompt: PromptSchema, *, typed: str | None = None, error: Message | None = None
+) -> Response:
+    old, new = _TOKEN_PATTERN.findall(prompt.ours), _TOKEN_PATTERN.findall(prompt.text)
+    return renderer.render(
+        "settings/prompt.html",
+        status=400 if error else 200,
+        prompt=prompt,
+        error=error,
+        typed=prompt.text if typed is None else typed,
+        pieces=diff_tokens(old, new) if prompt.is_adjusted else [],
+    )
+
+
+@router.get("/settings/storage")
+async def storage(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return renderer.render("settings/storage.html", storage=await app.storage.measure(), pruned=None)
+
+
+@router.post("/settings/storage/prune")
+async def prune(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
+    """Forget now what the service forgets daily."""
+    pruned = await app.retention.prune(None, by=principal)
+    return renderer.render("settings/storage.html", storage=await app.storage.measure(), pruned=pruned)

@@ -18,7 +18,7 @@ from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.briefings import BriefingQuery
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import Role
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 from tests.conftest import Mailbox, OpenMailbox
 from tests.integration.web.conftest import PASSWORD, Desk
 from tests.integration.web.test_briefings import TITLES, filled

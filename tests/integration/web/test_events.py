@@ -15,7 +15,7 @@ from monitor.services.audit import COMMAND_LINE
 from monitor.services.events import RunEventLog
 from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Phase, RunStatus
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 TIMEOUT_S = 30.0

@@ -42,8 +42,7 @@ from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import load_catalogue
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.app import create_web_app
-from monitor.web.server import serve_web
+from monitor.web.app import create_web_app, serve_web
 from tests.conftest import Mailbox
 from tests.integration.web.conftest import PASSWORD
 from tests.integration.web.house import House, furnish

@@ -18,7 +18,7 @@ from monitor.demo.model.answers import ScriptedMode
 from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 from tests.integration.web.test_research_stream import conforms, read, report_in
 
 QUERY = "2026年新型储能的发展现状与政策走向如何？"

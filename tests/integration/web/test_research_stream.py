@@ -31,7 +31,7 @@ from monitor.research.shapes import (
 )
 from monitor.services.audit import COMMAND_LINE
 from monitor.web.api import events as streaming
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 from tests.integration.web.sse import Message, Reader
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)

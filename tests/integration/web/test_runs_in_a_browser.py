@@ -18,7 +18,7 @@ from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 from monitor.web.ui.runs import ROWS_PER_PAGE
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test

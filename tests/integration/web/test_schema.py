@@ -12,7 +12,7 @@ import pytest
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 
 # A date that is over, a cron that means nothing, a name that is taken: what a schema cannot say is told by 400, 404,
 # 409 and 422, and that a part of the service is missing by 503.

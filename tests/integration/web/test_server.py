@@ -9,7 +9,7 @@ from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.errors import UsageError
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 
 GOOD = "a long and quiet word"
 

@@ -16,7 +16,7 @@ from monitor.bootstrap import App, open_app, open_service
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of a person who lives for one test
 TIMEOUT_MS = 60_000

@@ -14,7 +14,7 @@ from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
-from monitor.web.server import serve_web
+from monitor.web.app import serve_web
 from tests.integration.web.conftest import PASSWORD, Desk
 
 LONG = "关于印发《" + "数据要素市场化配置综合改革试点" * 8 + "》的通知" + "A" * 120

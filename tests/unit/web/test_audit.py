@@ -4,7 +4,7 @@ import pytest
 
 from monitor.i18n.catalogue import get_words
 from monitor.services.audit import AuditAction
-from monitor.web.ui.audit import AuditChange, list_changes
+from monitor.web.ui.people import AuditChange, list_changes
 
 
 @pytest.mark.parametrize("action", AuditAction)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.web.ui.account import describe_browser
+from monitor.web.ui.people import describe_browser
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from starlette.datastructures import FormData
 
-from monitor.web.ui.research_view import PlanForm, rearrange_plan
+from monitor.web.ui.research import PlanForm, rearrange_plan
 
 
 def form(do: str, *titles: str) -> PlanForm:

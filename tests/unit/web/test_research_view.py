@@ -10,7 +10,7 @@ from monitor.i18n.message import Message
 from monitor.research.shapes import ModelBlueprint
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchRound, State
 from monitor.services.run_report import PhaseState
-from monitor.web.ui.research_view import build_paragraph_views, build_step_views, render_graph
+from monitor.web.ui.research import build_paragraph_views, build_step_views, render_graph
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 STEPS = ("plan", "deep_search", "modeling", "reporting")

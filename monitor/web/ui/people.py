@@ -1,0 +1,430 @@
+"""Signing in, one's own account, and for administrators all people, sessions and tokens, and the audit."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from pydantic import BaseModel
+
+from monitor.bootstrap import App
+from monitor.db.tables.people import WebSession
+from monitor.errors import UsageError
+from monitor.i18n.catalogue import LANGUAGES
+from monitor.i18n.message import Message
+from monitor.services.audit import ROLE_ORDER
+from monitor.services.people import MAX_SESSION_AGE, MIN_PASSWORD_CHARS, SignInError
+from monitor.web.api.cursors import build_next_url, cut_page, decode_id
+from monitor.web.api.people import require_session
+from monitor.web.auth import SESSION_COOKIE, Admin, AppDep, Principal, Reader, load_principal
+from monitor.web.middleware import LANGUAGE_COOKIE, Problem, sanitize_redirect_path
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
+
+_YEAR_S = 365 * 86_400
+_AUDIT_PAGE_SIZE = 50
+NextField = Annotated[str, Form(alias="next")]
+NextPath = Annotated[str, Query(alias="next", description="A path of ours to go on to.")]
+
+router = APIRouter()
+
+
+@router.get("/sign-in")
+async def show_sign_in(
+    app: AppDep, renderer: Renderer, request: Request, wanted: NextPath = "/", language: str | None = None
+) -> Response:
+    """Show the form, or send on who has signed in. A `language` is kept for the next time."""
+    address = sanitize_redirect_path(wanted)
+    if language in LANGUAGES:
+        answer = renderer.redirect(f"/sign-in?next={quote(address, safe='')}")
+        _set_language(answer, renderer, language)
+        return answer
+    if await load_principal(request) is not None:
+        return renderer.redirect(address)
+    return await _render_sign_in(app, renderer, address)
+
+
+@router.post("/sign-in")
+async def sign_in(
+    app: AppDep,
+    renderer: Renderer,
+    request: Request,
+    name: FormText = "",
+    password: FormText = "",
+    wanted: NextField = "/",
+) -> Response:
+    """Begin a session in place of the one that the browser had; a refusal shows the form again."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Problem(403, "sign_in.foreign_page")
+    address = sanitize_redirect_path(wanted)
+    host = request.client.host if request.client else ""
+    browser = request.headers.get("user-agent", "")
+    try:
+        signed_in = await app.people.sign_in(name.strip(), password, address=host, browser=browser)
+    except SignInError as refused:
+        return await _render_sign_in(app, renderer, address, name=name, refused=refused)
+    before = await app.people.authenticate(request.cookies.get(SESSION_COOKIE, ""))
+    if before is not None:
+        await app.people.sign_out(before[1].id)
+    answer = renderer.redirect("/account" if signed_in.person.is_one_time else address)
+    renderer.set_cookie(answer, SESSION_COOKIE, signed_in.cookie, max_age_s=int(MAX_SESSION_AGE.total_seconds()))
+    return answer
+
+
+@router.post("/sign-out")
+async def sign_out(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
+    if principal.session_id is not None:
+        await app.people.sign_out(principal.session_id)
+    answer = renderer.redirect("/sign-in", notice="signed_out")
+    renderer.delete_cookie(answer, SESSION_COOKIE)
+    return answer
+
+
+async def _render_sign_in(
+    app: App, renderer: PageRenderer, wanted: str, *, name: str = "", refused: SignInError | None = None
+) -> Response:
+    status = 200
+    if refused is not None:
+        status = 429 if refused.wait_minutes else 403
+    is_new = not await app.people.has_secured_admin()
+    page = renderer.render(
+        "people/sign_in.html", status=status, wanted=wanted, name=name, refused=refused, is_new=is_new
+    )
+    if refused is not None and refused.wait_minutes:
+        page.headers["Retry-After"] = str(refused.wait_minutes * 60)
+    return page
+
+
+def _set_language(response: Response, renderer: PageRenderer, language: str | None) -> None:
+    """Have the browser remember a language for the pages before sign-in, or forget it."""
+    if language is None:
+        renderer.delete_cookie(response, LANGUAGE_COOKIE)
+    else:
+        renderer.set_cookie(response, LANGUAGE_COOKIE, language, max_age_s=_YEAR_S)
+
+
+# One's own account. Who signed in with a one-time password has to choose one here before anything else.
+
+
+class TokenForm(BaseModel):
+    name: str = ""
+    role: str = ""
+    days: str = ""
+    scope: list[str] = []
+
+
+TokenFields = Annotated[TokenForm, Form()]
+
+
+@router.get("/account")
+async def account(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
+    require_session(principal)
+    return await _render_account(app, renderer, principal)
+
+
+@router.post("/account/password")
+async def change_password(
+    app: AppDep, renderer: Renderer, principal: Reader, new: FormText = "", again: FormText = "", old: FormText = ""
+) -> Response:
+    """Change the password; all other sessions end."""
+    session_id = require_session(principal)
+    if new != again:
+        return await _render_account(app, renderer, principal, wrong="password", error=Message("password.not_repeated"))
+    try:
+        proof = None if principal.is_one_time else old
+        await app.people.set_password(principal.name, new, old=proof, session_id=session_id, by=principal)
+    except UsageError as error:
+        return await _render_account(app, renderer, principal, wrong="password", error=error.message)
+    return renderer.redirect("/" if principal.is_one_time else "/account", notice="password_changed")
+
+
+@router.post("/account/language")
+async def change_language(app: AppDep, renderer: Renderer, principal: Reader, language: FormText = "") -> Response:
+    """Set the language of the pages; an empty one is that of the browser."""
+    require_session(principal)
+    await app.people.set_language(language or None, by=principal)
+    response = renderer.redirect("/account", notice="saved")
+    _set_language(response, renderer, language or None)
+    return response
+
+
+@router.post("/account/tokens")
+async def create_own_token(app: AppDep, renderer: Renderer, principal: Reader, form: TokenFields) -> Response:
+    """Create a token and show it this once."""
+    require_session(principal)
+    try:
+        made = await _create_token(app, principal, form)
+    except UsageError as error:
+        return await _render_account(app, renderer, principal, wrong="token", error=error.message)
+    return await _render_account(app, renderer, principal, made=made)
+
+
+@router.post("/account/tokens/{name}/revoke")
+async def revoke_own_token(app: AppDep, renderer: Renderer, principal: Reader, name: str) -> Response:
+    require_session(principal)
+    await app.tokens.revoke(name, created_by=principal.name, by=principal)
+    return renderer.redirect("/account", notice="token_revoked")
+
+
+@router.post("/account/sessions/end-others")
+async def end_other_sessions(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
+    await app.people.end_other_sessions(require_session(principal), by=principal)
+    return renderer.redirect("/account", notice="sessions_ended")
+
+
+@router.post("/account/sessions/{session_id}/end")
+async def end_own_session(app: AppDep, renderer: Renderer, principal: Reader, session_id: str) -> Response:
+    require_session(principal)
+    await app.people.end_session(session_id, person=principal.name, by=principal)
+    return renderer.redirect("/account", notice="session_ended")
+
+
+async def _render_account(
+    app: App,
+    renderer: PageRenderer,
+    principal: Principal,
+    *,
+    wrong: str | None = None,
+    error: Message | None = None,
+    made: tuple[str, str] | None = None,
+) -> Response:
+    """Render the account; `wrong` names the form that was refused, `made` is a new token under its name."""
+    return renderer.render(
+        "people/account.html",
+        status=400 if error else 200,
+        sessions=await _list_sessions(app, principal.name),
+        tokens=await app.tokens.list_tokens(created_by=principal.name),
+        chosen=(await app.people.get(principal.name)).language,
+        roles=[role for role in ROLE_ORDER if principal.has_role(role)],
+        min_chars=MIN_PASSWORD_CHARS,
+        wrong=wrong,
+        error=error,
+        made=made,
+    )
+
+
+async def _create_token(app: App, principal: Principal, form: TokenForm) -> tuple[str, str]:
+    try:
+        days = int(form.days) if form.days else None
+    except ValueError:
+        raise UsageError("token.wrong_days", days=form.days) from None
+    name = form.name.strip()
+    return name, await app.tokens.create(name, form.role, scopes=form.scope, days=days, by=principal)
+
+
+async def _list_sessions(app: App, person: str | None = None) -> list[tuple[WebSession, str]]:
+    return [(session, describe_browser(session.browser)) for session in await app.people.list_sessions(person)]
+
+
+_BROWSERS = (
+    ("MicroMessenger", "WeChat"),
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("QQBrowser", "QQ"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+
+_SYSTEMS = (
+    ("HarmonyOS", "HarmonyOS"),
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def describe_browser(user_agent: str) -> str:
+    """Return browser and system, as `Firefox · Windows`; the beginning of the header where neither is known."""
+    known = [next((name for mark, name in marks if mark in user_agent), None) for marks in (_BROWSERS, _SYSTEMS)]
+    return " · ".join(name for name in known if name) or user_agent[:40] or "?"
+
+
+# All people, sessions and tokens.
+
+
+@router.get("/settings/people")
+async def people(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return await _render_people(app, renderer)
+
+
+@router.post("/settings/people")
+async def add_person(
+    app: AppDep, renderer: Renderer, principal: Admin, name: FormText = "", role: FormText = ""
+) -> Response:
+    """Add somebody; the password for their first sign-in is shown this once."""
+    try:
+        password = await app.people.add(name, role, by=principal)
+    except UsageError as error:
+        return await _render_people(app, renderer, error=error, name=name)
+    return await _render_people(app, renderer, made=(name.strip(), password))
+
+
+@router.post("/settings/people/sessions/{session_id}/end")
+async def end_session(app: AppDep, renderer: Renderer, principal: Admin, session_id: str) -> Response:
+    await app.people.end_session(session_id, by=principal)
+    return renderer.redirect("/settings/people", notice="session_ended")
+
+
+@router.get("/settings/people/{name}")
+async def person(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Response:
+    return await _render_person(app, renderer, name)
+
+
+@router.post("/settings/people/{name}/role")
+async def change_role(app: AppDep, renderer: Renderer, principal: Admin, name: str, role: FormText = "") -> Response:
+    await app.people.set_role(name, role, by=principal)
+    return renderer.redirect(f"/settings/people/{name}", notice="saved")
+
+
+@router.post("/settings/people/{name}/reset")
+async def reset_password(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    """Replace the password with a one-time password, which is shown this once."""
+    password = await app.people.reset_password(name, by=principal)
+    return await _render_person(app, renderer, name, password=password)
+
+
+@router.post("/settings/people/{name}/shut-out")
+async def shut_out(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    await app.people.block_sign_in(name, by=principal)
+    return renderer.redirect(f"/settings/people/{name}", notice="shut_out")
+
+
+@router.post("/settings/people/{name}/let-in")
+async def let_in(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    await app.people.allow_sign_in(name, by=principal)
+    return renderer.redirect(f"/settings/people/{name}", notice="let_in")
+
+
+@router.get("/settings/tokens")
+async def tokens(app: AppDep, renderer: Renderer, _: Admin) -> Response:
+    return await _render_tokens(app, renderer)
+
+
+@router.post("/settings/tokens")
+async def create_token(app: AppDep, renderer: Renderer, principal: Admin, form: TokenFields) -> Response:
+    """Create a token for a program and show it this once."""
+    try:
+        made = await _create_token(app, principal, form)
+    except UsageError as error:
+        return await _render_tokens(app, renderer, error=error)
+    return await _render_tokens(app, renderer, made=made)
+
+
+@router.post("/settings/tokens/{name}/revoke")
+async def revoke_token(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
+    await app.tokens.revoke(name, by=principal)
+    return renderer.redirect("/settings/tokens", notice="token_revoked")
+
+
+async def _render_people(
+    app: App,
+    renderer: PageRenderer,
+    *,
+    made: tuple[str, str] | None = None,
+    error: UsageError | None = None,
+    name: str = "",
+) -> Response:
+    return renderer.render(
+        "people/list.html",
+        section="settings",
+        status=400 if error else 200,
+        tab="people",
+        people=await app.people.list_people(),
+        sessions=await _list_sessions(app),
+        made=made,
+        error=error,
+        name=name,
+        roles=ROLE_ORDER,
+    )
+
+
+async def _render_person(app: App, renderer: PageRenderer, name: str, *, password: str | None = None) -> Response:
+    return renderer.render(
+        "people/person.html",
+        section="settings",
+        tab="people",
+        person=await app.people.get(name),
+        roles=ROLE_ORDER,
+        sessions=await _list_sessions(app, name),
+        tokens=await app.tokens.list_tokens(created_by=name),
+        password=password,
+    )
+
+
+async def _render_tokens(
+    app: App, renderer: PageRenderer, *, made: tuple[str, str] | None = None, error: UsageError | None = None
+) -> Response:
+    return renderer.render(
+        "people/tokens.html",
+        section="settings",
+        status=400 if error else 200,
+        tab="tokens",
+        tokens=await app.tokens.list_tokens(),
+        made=made,
+        error=error,
+        roles=ROLE_ORDER,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditChange:
+    """One thing that was changed: None where it was not there before, or is not any more."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@router.get("/audit")
+async def audit(
+    app: AppDep,
+    renderer: Renderer,
+    _: Admin,
+    person: FilterText = "",
+    action: FilterText = "",
+    subject: FilterText = "",
+    cursor: str | None = None,
+) -> Response:
+    asked = {"person": person, "action": action, "subject": subject}
+    found = await app.audit.list_entries(**asked, before_id=decode_id(cursor), limit=_AUDIT_PAGE_SIZE + 1)
+    entries, following = cut_page(found, _AUDIT_PAGE_SIZE, lambda entry: entry.id)
+    return renderer.render(
+        "audit/list.html",
+        asked=asked,
+        following=build_next_url("/audit", asked, following),
+        entries=[(entry, list_changes(entry.detail)) for entry in entries],
+        people=await app.audit.list_people(),
+        actions=await app.audit.list_actions(),
+    )
+
+
+def list_changes(detail: Mapping[str, Any]) -> list[AuditChange]:
+    """Return what differs between `before` and `after`, and whatever else is known of a change."""
+    before, after = (_convert_to_fields(detail.get(side)) for side in ("before", "after"))
+    names = [name for name in before | after if name not in before or name not in after or before[name] != after[name]]
+    others = [name for name in detail if name not in ("before", "after")]
+    return [
+        *(AuditChange(name, _format_field(before, name), _format_field(after, name)) for name in names),
+        *(AuditChange(name, None, _format_field(detail, name)) for name in others),
+    ]
+
+
+def _convert_to_fields(side: Any) -> dict[str, Any]:
+    if isinstance(side, Mapping):
+        return dict(side)
+    return {} if side is None else {"": side}
+
+
+def _format_field(side: Mapping[str, Any], name: str) -> str | None:
+    if name not in side:
+        return None
+    return side[name] if isinstance(side[name], str) else json.dumps(side[name], ensure_ascii=False)
