@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.bootstrap import App
-from monitor.db.queries.retention import PruneResult
+from monitor.db.maintenance import PruneResult
 from monitor.errors import NotFound
 from monitor.llm.chat import ModelTrial
 from monitor.llm.prompts import MAX_PROMPT_CHARS
