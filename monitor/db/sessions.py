@@ -269,11 +269,11 @@ def _build_upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[s
     return statement.on_conflict_do_update(index_elements=key, set_=changes)
 
 
-async def insert_if_new(session: AsyncSession, row: SQLModel) -> bool:
-    """Insert a row; False where its `id` is taken, and that row stays as it is."""
+async def insert_if_new(session: AsyncSession, row: SQLModel, *, key: str = "id") -> bool:
+    """Insert a row; False where its `key` is taken, and that row stays as it is."""
     table = SQLModel.metadata.tables[str(row.__tablename__)]
     statement = build_insert(get_dialect(session), table).values(sanitize_value(row.model_dump()))
-    new = statement.on_conflict_do_nothing(index_elements=["id"]).returning(table.c.id)
+    new = statement.on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
     return await session.scalar(new) is not None
 
 
