@@ -243,7 +243,7 @@ def verify_backup(file: Path) -> None:
     engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with engine.connect() as connection:
         revision = migrate.read_revision(connection)
-    if revision is None or not migrate.is_known_revision(revision):
+    if revision not in migrate.list_revisions():
         raise DatabaseError("backup.foreign", file=str(file))
 
 

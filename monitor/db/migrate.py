@@ -66,17 +66,13 @@ def get_current_revision(url: str) -> str | None:
 
 def get_head_revision() -> str:
     """The revision that this version needs, from the scripts' names: Alembic would import all of them."""
-    revisions = _list_revisions()
+    revisions = list_revisions()
     if not revisions:
         raise WorkFailed("database.no_migrations")
     return max(revisions)
 
 
-def is_known_revision(revision: str) -> bool:
-    return revision in _list_revisions()
-
-
-def _list_revisions() -> set[str]:
+def list_revisions() -> set[str]:
     scripts = (_find_scripts_folder() / "versions").glob("[0-9]*_*.py")
     return {script.name.partition("_")[0] for script in scripts}
 

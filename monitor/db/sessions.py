@@ -12,6 +12,7 @@ from typing import Any, TypeVar, TypeVarTuple
 from sqlalchemy import Executable, Insert, Row, Select, Table, exc, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel
 
 from monitor.db.engines import DatabaseAddress, make_write_engine
@@ -216,6 +217,14 @@ class Queries:
         async with self._sessions.begin_read() as session:
             return await session.scalar(query)
 
+    async def _fetch_in(self, query: Select[V], column: Mapped[Any], values: Iterable[Any]) -> list[V]:
+        """Return the first column of every row whose `column` has one of any number of values."""
+        found: list[V] = []
+        async with self._sessions.begin_read() as session:
+            for batch in split_batches(values):
+                found += await session.scalars(query.where(column.in_(batch)))
+        return found
+
     async def _fetch_rows(self, query: Select[*Columns]) -> Sequence[Row[*Columns]]:
         async with self._sessions.begin_read() as session:
             return (await session.execute(query)).all()
@@ -224,6 +233,12 @@ class Queries:
         """Return every row as a `model`, whose fields are called like the columns."""
         async with self._sessions.begin_read() as session:
             return [model(**row) for row in (await session.execute(query)).mappings()]
+
+    @asynccontextmanager
+    async def _lock(self, table: type[V], key: Any) -> AsyncIterator[tuple[AsyncSession, V | None]]:
+        """A transaction, and a row that nobody else changes until it ends; None where there is no such row."""
+        async with self._sessions.begin_write() as session:
+            yield session, await session.get(table, key, with_for_update=True)
 
     async def _execute(self, statement: Executable) -> None:
         async with self._sessions.begin_write() as session:

@@ -136,10 +136,12 @@ class DashboardQueries(Queries):
 
     async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
         """How many places those last runs did not read, and the first of them."""
+        aged = _rank_ended_runs(since)
+        is_last = col(Run.id).in_(select(aged.c.id).where(aged.c.age == 1)) & col(Run.source_id).is_not(None)
         query = (
             select(Unseen, col(Run.source), func.count().over())
             .join(Run, col(Run.id) == col(Unseen.run_id))
-            .where(_is_last_run(since))
+            .where(is_last)
             .order_by(col(Run.source), col(Unseen.id))
             .limit(limit)
         )
@@ -210,12 +212,6 @@ def _select_blocks(
 def _build_visible_conditions(since: dt.datetime) -> Sequence[ColumnElement[bool]]:
     hidden = select(col(HiddenItem.item_id)).where(col(HiddenItem.item_id) == col(Item.id)).exists()
     return col(Item.first_seen) >= since, ~hidden
-
-
-def _is_last_run(since: dt.datetime) -> ColumnElement[bool]:
-    """Whether a run is the last one of its source that ended, of those planned since an instant."""
-    aged = _rank_ended_runs(since)
-    return col(Run.id).in_(select(aged.c.id).where(aged.c.age == 1)) & col(Run.source_id).is_not(None)
 
 
 def _rank_ended_runs(since: dt.datetime) -> Subquery:

@@ -75,8 +75,7 @@ class BriefingStore(Queries):
 
     async def edit(self, briefing_id: int, *, version: int, changes: Mapping[str, Any]) -> bool:
         """Store an edit of that version; False where another one came first, or the briefing is gone."""
-        async with self._sessions.begin_write() as session:
-            saved = await session.get(SavedBriefing, briefing_id, with_for_update=True)
+        async with self._lock(SavedBriefing, briefing_id) as (_, saved):
             if saved is None or saved.version != version:
                 return False
             saved.version = version + 1
@@ -86,8 +85,7 @@ class BriefingStore(Queries):
 
     async def set_archived(self, briefing_id: int, at: dt.datetime | None) -> bool:
         """Archive a briefing, or with None bring it back; False where that changes nothing."""
-        async with self._sessions.begin_write() as session:
-            saved = await session.get(SavedBriefing, briefing_id, with_for_update=True)
+        async with self._lock(SavedBriefing, briefing_id) as (_, saved):
             if saved is None or (saved.archived_at is None) == (at is None):
                 return False
             saved.archived_at = at
@@ -113,8 +111,7 @@ class DeliveryStore(Queries):
 
     async def release(self, delivery_id: str, *, at: dt.datetime) -> None:
         """Queue a delivery that waited for its sources."""
-        async with self._sessions.begin_write() as session:
-            delivery = await session.get(Delivery, delivery_id, with_for_update=True)
+        async with self._lock(Delivery, delivery_id) as (_, delivery):
             if delivery is not None and delivery.status is DeliveryStatus.WAITING:
                 delivery.status, delivery.next_try_at = DeliveryStatus.QUEUED, at
 
@@ -125,8 +122,7 @@ class DeliveryStore(Queries):
 
     async def record_attempt(self, delivery_id: str, attempt: int, outcome: DeliveryOutcome) -> bool:
         """Record the outcome of the try after `attempt` others; False where that is recorded already."""
-        async with self._sessions.begin_write() as session:
-            delivery = await session.get(Delivery, delivery_id, with_for_update=True)
+        async with self._lock(Delivery, delivery_id) as (_, delivery):
             if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
                 return False
             delivery.attempts = attempt + 1
@@ -138,8 +134,7 @@ class DeliveryStore(Queries):
 
     async def retry(self, delivery_id: str, *, at: dt.datetime) -> bool:
         """Try a failed delivery again, as often as a new one; False where it has not failed."""
-        async with self._sessions.begin_write() as session:
-            delivery = await session.get(Delivery, delivery_id, with_for_update=True)
+        async with self._lock(Delivery, delivery_id) as (_, delivery):
             if delivery is None or delivery.status is not DeliveryStatus.FAILED:
                 return False
             delivery.status, delivery.next_try_at = DeliveryStatus.QUEUED, at
@@ -189,8 +184,7 @@ class DeliveryStore(Queries):
 
         Both happen in one transaction, so that a planned time is dealt with once, however many schedulers run.
         """
-        async with self._sessions.begin_write() as session:
-            plan = await session.get(DeliveryPlan, target, with_for_update=True)
+        async with self._lock(DeliveryPlan, target) as (session, plan):
             if plan is None or plan.dealt_until >= until:
                 return False
             plan.dealt_until = until

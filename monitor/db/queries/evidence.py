@@ -53,12 +53,8 @@ class EvidenceStore(Queries):
 
     async def list_used_locations(self, locations: Sequence[str]) -> set[str]:
         """Those of the storage locations that a record refers to."""
-        found: set[str] = set()
-        async with self._sessions.begin_read() as session:
-            for batch in split_batches(locations):
-                query = select(col(EvidenceRecord.stored_at)).where(col(EvidenceRecord.stored_at).in_(batch))
-                found.update(place for place in await session.scalars(query) if place)
-        return found
+        stored_at = col(EvidenceRecord.stored_at)
+        return {place for place in await self._fetch_in(select(stored_at), stored_at, locations) if place}
 
     async def get_record(self, record_id: str) -> EvidenceRecord | None:
         return await self._get(EvidenceRecord, record_id)

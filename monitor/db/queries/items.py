@@ -62,12 +62,8 @@ class ItemStore(Queries):
 
     async def load_texts(self, item_ids: Sequence[int]) -> dict[int, str]:
         """The stored texts of items' pages by the items' ids."""
-        texts: dict[int, str] = {}
-        async with self._sessions.begin_read() as session:
-            for some in split_batches(item_ids):
-                rows = await session.scalars(select(ItemPageText).where(col(ItemPageText.item_id).in_(some)))
-                texts.update({row.item_id: row.text for row in rows})
-        return texts
+        rows = await self._fetch_in(select(ItemPageText), col(ItemPageText.item_id), item_ids)
+        return {row.item_id: row.text for row in rows}
 
     async def update(self, item_id: int, *, text: str | None = None, **changes: Any) -> None:
         """Change fields of an item and the text of its page; `UsageError` where it is gone."""
@@ -203,12 +199,8 @@ class MarkStore(Queries):
 
     async def list_starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
         """Those of the items that have this person's star."""
-        found: set[int] = set()
-        async with self._sessions.begin_read() as session:
-            for some in split_batches(item_ids):
-                mine = (col(ItemStar.person) == person, col(ItemStar.item_id).in_(some))
-                found.update(await session.scalars(select(col(ItemStar.item_id)).where(*mine)))
-        return found
+        mine = select(col(ItemStar.item_id)).where(col(ItemStar.person) == person)
+        return set(await self._fetch_in(mine, col(ItemStar.item_id), item_ids))
 
     async def load_marks(self, person: str, item_ids: Sequence[int]) -> ItemMarks:
         """What a list shows beside its items."""
@@ -249,12 +241,8 @@ class MarkStore(Queries):
 
     async def load_hidden(self, item_ids: Iterable[int]) -> dict[int, HiddenItem]:
         """Those of the items that are hidden, by their ids."""
-        found: dict[int, HiddenItem] = {}
-        async with self._sessions.begin_read() as session:
-            for some in split_batches(item_ids):
-                rows = await session.scalars(select(HiddenItem).where(col(HiddenItem.item_id).in_(some)))
-                found.update({row.item_id: row for row in rows})
-        return found
+        rows = await self._fetch_in(select(HiddenItem), col(HiddenItem.item_id), item_ids)
+        return {row.item_id: row for row in rows}
 
     async def save_feedback(self, person: str, item_id: int, direction: RankDirection, *, at: dt.datetime) -> None:
         """Store a person's feedback on the rank of an item, in place of an earlier one."""

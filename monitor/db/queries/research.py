@@ -82,8 +82,7 @@ class ResearchStore(Queries):
 
     async def claim(self, task_id: str, *, executor: str, at: dt.datetime) -> Research | None:
         """Start a research, or resume it after its process died; None where it has ended or waits for its plan."""
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (_, research):
             if research is None or research.status not in _ACTIVE_STATUSES:
                 return None
             research.status = ResearchStatus.RUNNING
@@ -106,8 +105,7 @@ class ResearchStore(Queries):
         event: ResearchEvent,
     ) -> bool:
         """Queue a waiting research with this plan; False where it does not wait. `plan` is its step's output."""
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (session, research):
             if research is None or research.status is not ResearchStatus.AWAITING_PLAN:
                 return False
             await _save_plan(session, task_id, state, paragraphs)
@@ -119,8 +117,7 @@ class ResearchStore(Queries):
 
     async def resume(self, task_id: str, *, executor: str | None) -> bool:
         """Resume a failed or cancelled research; False where it is neither. Without an executor it is queued."""
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (_, research):
             if research is None or research.status not in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
                 return False
             research.status = ResearchStatus.RUNNING if executor else ResearchStatus.QUEUED
@@ -134,8 +131,7 @@ class ResearchStore(Queries):
 
         One that has not started, or that waits for its plan, is cancelled at once, and `event` is its last one.
         """
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (session, research):
             if research is None or research.status.is_final:
                 return None
             research.is_cancel_requested = True
@@ -167,8 +163,7 @@ class ResearchStore(Queries):
         status: ResearchStatus = ResearchStatus.FAILED,
     ) -> bool:
         """End a research whose executor is gone; False where it ended or has another executor meanwhile."""
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (session, research):
             if research is None or research.status not in _ACTIVE_STATUSES or research.executor != executor:
                 return False
             research.status, research.ended_at, research.error = status, at, reason
@@ -211,8 +206,7 @@ class ResearchStore(Queries):
         return await self._fetch_first(select(col(Research.outputs)[step]).where(col(Research.id) == task_id))
 
     async def save_output(self, task_id: str, step: str, output: Mapping[str, Any]) -> None:
-        async with self._sessions.begin_write() as session:
-            research = await session.get(Research, task_id, with_for_update=True)
+        async with self._lock(Research, task_id) as (_, research):
             if research is not None:
                 research.outputs = {**research.outputs, step: sanitize_value(dict(output))}
 

@@ -60,8 +60,7 @@ class RunStore(Queries):
 
         A queued run is cancelled at once, and ends `at`; a running one stops at its next step.
         """
-        async with self._sessions.begin_write() as session:
-            run = await session.get(Run, run_id, with_for_update=True)
+        async with self._lock(Run, run_id) as (_, run):
             if run is None or run.status.is_final:
                 return False
             run.is_cancel_requested = True
@@ -77,8 +76,7 @@ class RunStore(Queries):
 
     async def claim(self, run_id: str, *, executor: str, at: dt.datetime) -> Run | None:
         """Start a run, or resume it after its process died; None where it has ended or does not exist."""
-        async with self._sessions.begin_write() as session:
-            run = await session.get(Run, run_id, with_for_update=True)
+        async with self._lock(Run, run_id) as (_, run):
             if run is None or run.status.is_final:
                 return None
             run.status = RunStatus.RUNNING
@@ -134,8 +132,7 @@ class RunStore(Queries):
         What it stored stays: the repeated phases find it.
         """
         again = list(Phase)[list(Phase).index(phase) :]
-        async with self._sessions.begin_write() as session:
-            run = await session.get(Run, run_id, with_for_update=True)
+        async with self._lock(Run, run_id) as (session, run):
             if run is None or not run.status.is_final:
                 return False
             run.status, run.retry_from, run.enqueued_at = RunStatus.QUEUED, phase, None
@@ -146,8 +143,7 @@ class RunStore(Queries):
 
     async def abandon(self, run_id: str, *, reason: Message, at: dt.datetime, executor: str | None) -> bool:
         """Fail a run whose executor is gone; False where it ended or has another executor meanwhile."""
-        async with self._sessions.begin_write() as session:
-            run = await session.get(Run, run_id, with_for_update=True)
+        async with self._lock(Run, run_id) as (_, run):
             if run is None or run.status.is_final or run.executor != executor:
                 return False
             run.status, run.ended_at, run.error = RunStatus.FAILED, at, reason

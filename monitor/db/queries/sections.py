@@ -81,12 +81,10 @@ class SectionStore(Queries):
 
     async def load_for_sources(self, source_ids: Sequence[int]) -> dict[int, list[SourceSection]]:
         """The sections of many sources, each in the order in which they were first read."""
+        query = select(SourceSection).order_by(col(SourceSection.id))
         found: dict[int, list[SourceSection]] = {}
-        async with self._sessions.begin_read() as session:
-            for some in split_batches(source_ids):
-                mine = select(SourceSection).where(col(SourceSection.source_id).in_(some))
-                for section in await session.scalars(mine.order_by(col(SourceSection.id))):
-                    found.setdefault(section.source_id, []).append(section)
+        for section in await self._fetch_in(query, col(SourceSection.source_id), source_ids):
+            found.setdefault(section.source_id, []).append(section)
         return found
 
     async def load_earlier_readings(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
@@ -156,9 +154,8 @@ async def save_plan(session: AsyncSession, run_id: str, plans: Sequence[SectionP
 
 async def save_records(session: AsyncSession, run_id: str, reading: SectionReading) -> None:
     """Write the section's row of the run, its candidates and its unread places, in place of older ones."""
-    row = await session.scalar(
-        select(RunSection).where(col(RunSection.run_id) == run_id, col(RunSection.ordinal) == reading.plan.ordinal)
-    )
+    mine = (col(RunSection.run_id) == run_id, col(RunSection.ordinal) == reading.plan.ordinal)
+    row = await session.scalar(select(RunSection).where(*mine))
     if row is None:
         row = _build_run_section(run_id, reading.plan)
         session.add(row)
@@ -274,9 +271,8 @@ def _list_arrival_days(reading: SectionReading, on: dt.date) -> set[str]:
 
 
 async def _delete_records(session: AsyncSession, run_id: str, ordinal: int) -> None:
-    await session.execute(
-        delete(CandidateRecord).where(col(CandidateRecord.run_id) == run_id, col(CandidateRecord.section) == ordinal)
-    )
+    mine = (col(CandidateRecord.run_id) == run_id, col(CandidateRecord.section) == ordinal)
+    await session.execute(delete(CandidateRecord).where(*mine))
 
 
 async def _delete_unseen(session: AsyncSession, run_id: str, reading: SectionReading) -> None:

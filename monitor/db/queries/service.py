@@ -86,8 +86,7 @@ class ScheduleStore(Queries, retries=False):
 
         A run whose id is taken stays as it is.
         """
-        async with self._sessions.begin_write() as session:
-            schedule = await session.get(Schedule, source_id, with_for_update=True)
+        async with self._lock(Schedule, source_id) as (session, schedule):
             if schedule is None or schedule.dealt_until >= until:
                 return False
             schedule.dealt_until = until
