@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
-from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -50,7 +49,7 @@ class _Queries(Generic[T]):
         return queries
 
 
-class Store:
+class Store(AbstractAsyncContextManager["Store"]):
     """The database of the service, SQLite or PostgreSQL.
 
     Every method of its subjects is one short transaction, and raises `DatabaseError` where the database cannot be
@@ -126,10 +125,5 @@ class Store:
         """Close all connections; a later query opens new ones."""
         await self._engine.dispose()
 
-    async def __aenter__(self) -> "Store":
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()

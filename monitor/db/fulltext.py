@@ -65,8 +65,6 @@ class QueryPlaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullTextMatch(QueryPlaces):
-    """An item in which a query was found."""
-
     item: Item
 
 
@@ -223,7 +221,6 @@ async def _resolve_scope(session: AsyncSession, scope: FullTextScope) -> IndexSc
 
 
 async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
-    """The searched columns of the items, by their ids."""
     if not numbers:
         return {}
     # By table: rows of mapped classes are slower.
@@ -257,7 +254,6 @@ def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
 
 
 def _is_index_sufficient(query: TextQuery, scope: FullTextScope) -> bool:
-    """Whether the index alone tells which items match."""
     return query.is_strict and not query.unverified_clauses and scope.site is None
 
 

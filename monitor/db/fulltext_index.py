@@ -61,8 +61,7 @@ async def index_item(session: AsyncSession, item: Item, *, text: str | None = No
 
 async def update_item(session: AsyncSession, item: Item, changes: Mapping[str, Any], text: str | None) -> None:
     """Change fields of an item and, unless `text` is None, the text of its page, and index it where that matters."""
-    for name, value in changes.items():
-        setattr(item, name, sanitize_value(value))
+    item.sqlmodel_update(sanitize_value(dict(changes)))
     if text is not None:
         row = {"item_id": item.id, "text": sanitize_text(text)}
         await upsert_rows(session, ItemPageText, [row], key=["item_id"], update=["text"])
@@ -150,25 +149,18 @@ class IndexScope:
 
 
 async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElement[bool]) -> IndexScope:
-    """The items of a filter that also meet the conditions `beside`."""
     words = await ColumnValues.resolve(session, wanted)
     marks = await _load_source_marks(session, words.source)
     known = {"since", "until", "after"} | ({"sources", "tags"} if marks else set())
+    others = wanted.model_dump(exclude_defaults=True, exclude=known)
     untils = [day for day in (wanted.until, wanted.after and wanted.after[0]) if day is not None]
     return IndexScope(
         conditions=[*build_conditions(wanted, words), *beside],
         source_marks=marks,
         since=wanted.since,
         until=min(untils, default=None),
-        is_narrow=bool(beside) or _has_other_conditions(wanted, besides=known),
+        is_narrow=bool(beside) or any(value not in ([], ()) for value in others.values()),
     )
-
-
-def _has_other_conditions(wanted: ItemFilter, *, besides: set[str]) -> bool:
-    """Whether the filter sets any other field; an empty list counts as unset, as an empty tuple does."""
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in iter(wanted)}
-    usual = dict(iter(ItemFilter()))
-    return any(given[name] != usual[name] for name in given if name not in besides)
 
 
 async def iter_newest_places(
@@ -214,7 +206,6 @@ def _is_dense(share: float, most: int) -> bool:
 
 
 async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexScope, cap: int) -> int:
-    """How many items have all the terms, at most `cap`."""
     if among.is_narrow or among.since is not None or among.until is not None:
         count = 0
         async for portion in iter_newest_places(session, terms, among, cap):

@@ -109,35 +109,28 @@ def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -
     if here.url == there.url or (here.file and there.file and here.file.resolve() == there.file.resolve()):
         raise UsageError("database.same_database")
     with translate_errors(here):
-        _check_schema(here)
+        if here.file is not None and not here.file.is_file():
+            raise DatabaseError("database.not_there", url=here.redacted_url)
+        if migrate.get_current_revision(origin) != migrate.get_head_revision():
+            raise build_not_migrated_error(here)
     migrate.upgrade(target)
-    reader, writer = open_read_engine(here), open_migration_engine(there)
-    try:
-        with translate_errors(there), writer.begin() as into:
-            _clear_tables(into, there, is_replacing=is_replacing)
-            with translate_errors(here), reader.begin() as out_of:
-                counts = {table.name: _copy_table(table, out_of, into) for table in _list_tables()}
-            runs = update(Run).where(col(Run.status).in_(_ACTIVE_RUN_STATUSES))
-            into.execute(runs.values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
-            researches = update(Research).where(col(Research.status).in_(_ACTIVE_RESEARCH_STATUSES))
-            into.execute(researches.values(status=ResearchStatus.FAILED, error=INTERRUPTED_RESEARCH_ERROR))
-            _check_counts(counts, into)
-        return counts
-    finally:
-        reader.dispose()
-        writer.dispose()
+    with translate_errors(there), open_migration_engine(there).begin() as into:
+        _clear_tables(into, there, is_replacing=is_replacing)
+        with translate_errors(here), open_read_engine(here).begin() as out_of:
+            counts = {table.name: _copy_table(table, out_of, into) for table in _list_tables()}
+        runs = update(Run).where(col(Run.status).in_(_ACTIVE_RUN_STATUSES))
+        into.execute(runs.values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
+        researches = update(Research).where(col(Research.status).in_(_ACTIVE_RESEARCH_STATUSES))
+        into.execute(researches.values(status=ResearchStatus.FAILED, error=INTERRUPTED_RESEARCH_ERROR))
+        for table in _list_tables():
+            if (arrived := _count_rows(table, into)) != counts[table.name]:
+                raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)
+    return counts
 
 
 def _list_tables() -> list[Table]:
     """The tables, each after those that it refers to."""
     return [table for table in SQLModel.metadata.sorted_tables if table.name not in _PROCESS_TABLES]
-
-
-def _check_schema(address: DatabaseAddress) -> None:
-    if address.file is not None and not address.file.is_file():
-        raise DatabaseError("database.not_there", url=address.redacted_url)
-    if migrate.get_current_revision(address.full_url) != migrate.get_head_revision():
-        raise build_not_migrated_error(address)
 
 
 def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: bool) -> None:
@@ -164,13 +157,6 @@ def _reset_sequence(table: Table, into: Connection) -> None:
     if sequence is not None:
         highest = into.scalar(select(func.max(table.c.id)))
         into.execute(text("SELECT setval(:sequence, :highest)"), {"sequence": sequence, "highest": highest})
-
-
-def _check_counts(counts: dict[str, int], into: Connection) -> None:
-    for table in _list_tables():
-        arrived = _count_rows(table, into)
-        if arrived != counts[table.name]:
-            raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)
 
 
 def _count_rows(table: Table, connection: Connection) -> int:
@@ -293,13 +279,11 @@ class RetentionStore(Queries):
         return pruned
 
     async def prune_events(self, before: dt.datetime) -> int:
-        """Delete the events of runs that are older than an instant; returns how many."""
         return await self._delete_in_batches(col(RunEvent.id), col(RunEvent.at) < before)
 
     async def _delete_in_batches(
         self, key: Mapped[Any], *conditions: ColumnElement[bool], batch: int = BATCH_SIZE
     ) -> int:
-        """Delete the rows of the key's table; returns how many."""
         table = inspect(key).class_
         count = 0
         while True:

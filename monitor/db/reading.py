@@ -25,8 +25,6 @@ class KnownCandidate(BaseModel):
 
 
 class LedgerEntry(BaseModel):
-    """A candidate of a section, where it stood, and what became of it."""
-
     candidate: Candidate
     page_url: str
     position: int
@@ -36,8 +34,6 @@ class LedgerEntry(BaseModel):
 
 
 class UnseenPlace(MessageModel):
-    """A section or list page that was not read, and why."""
-
     section: str
     url: str
     reason: Message
@@ -103,8 +99,6 @@ class PhaseUsage(BaseModel):
 
 
 class RunUsage(PhaseUsage):
-    """What the model calls of a run cost, in all and by phase."""
-
     by_phase: dict[str, PhaseUsage] = Field(default_factory=dict)
 
     def add(self, phase: Phase, spent: PhaseUsage) -> None:

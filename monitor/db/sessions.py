@@ -208,7 +208,6 @@ class Queries:
             return await session.get(table, key)
 
     async def _fetch_all(self, query: Select[V]) -> list[V]:
-        """Return the first column of every row."""
         async with self._sessions.begin_read() as session:
             return list((await session.scalars(query)).all())
 

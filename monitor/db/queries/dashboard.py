@@ -53,8 +53,6 @@ class UnreadPlace(UnseenPlace):
 
 
 class QueueStatus(BaseModel):
-    """The runs that wait and those under way, since when the oldest waits, and the tokens that were spent."""
-
     queued: int
     running: int
     oldest_queued_at: dt.datetime | None
@@ -62,8 +60,6 @@ class QueueStatus(BaseModel):
 
 
 class WatchedSource(BaseModel):
-    """The health of a source."""
-
     id: int
     name: str
     is_enabled: bool
@@ -93,7 +89,6 @@ class DashboardQueries(Queries):
         return (rows[0][0], rows[0][1]) if rows else None
 
     async def save_visit(self, person: str, at: dt.datetime, before: dt.datetime | None) -> None:
-        """Record that a person looks now, and when the visit before this one ended."""
         looked = {"looked_at": at, "looked_before_at": before}
         await self._execute(update(Person).where(col(Person.name) == person).values(looked))
 

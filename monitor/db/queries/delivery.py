@@ -79,8 +79,7 @@ class BriefingStore(Queries):
             if saved is None or saved.version != version:
                 return False
             saved.version = version + 1
-            for name, value in changes.items():
-                setattr(saved, name, sanitize_value(value))
+            saved.sqlmodel_update(sanitize_value(dict(changes)))
             return True
 
     async def set_archived(self, briefing_id: int, at: dt.datetime | None) -> bool:
@@ -169,7 +168,6 @@ class DeliveryStore(Queries):
         return await self._fetch_first(select(func.min(Delivery.day)).where(*planned))
 
     async def load_plans(self) -> dict[str, DeliveryPlan]:
-        """The plans by target."""
         return {plan.target: plan for plan in await self._fetch_all(select(DeliveryPlan))}
 
     async def save_plans(self, plans: Sequence[DeliveryPlan]) -> None:

@@ -45,7 +45,6 @@ class EvidenceStore(Queries):
             await insert_if_new(session, record)
 
     async def find_body_location(self, sha256: str) -> str | None:
-        """Where a body is stored already, if anywhere."""
         query = select(col(EvidenceRecord.stored_at)).where(
             col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
         )
@@ -65,7 +64,6 @@ class EvidenceStore(Queries):
         return await self._fetch_all(query.order_by(col(EvidenceRecord.attempt), col(EvidenceRecord.number)))
 
     async def list_claims(self, item_id: int) -> list[Claim]:
-        """The claims of an item, oldest first."""
         return await self._fetch_all(select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id)))
 
     async def add_answer(self, answer: ModelAnswer) -> None:
@@ -73,7 +71,6 @@ class EvidenceStore(Queries):
             session.add(ModelAnswer(**answer.model_dump(exclude={"id"}) | {"place": sanitize_text(answer.place)}))
 
     async def list_answers(self, run_id: str) -> list[ModelAnswer]:
-        """The model's answers in a run, oldest first."""
         query = select(ModelAnswer).where(col(ModelAnswer.run_id) == run_id)
         return await self._fetch_all(query.order_by(col(ModelAnswer.id)))
 
@@ -91,9 +88,8 @@ class EvidenceStore(Queries):
         await self._execute(changed.values(facts={**facts, "wishes": wishes}))
 
     async def get_manifest(self, run_id: str) -> dict[str, Any] | None:
-        """The manifest of a run; None where it was not stored, or was deleted."""
-        found = await self._get(RunManifestRecord, run_id)
-        return None if found is None else found.facts
+        manifest = select(col(RunManifestRecord.facts)).where(col(RunManifestRecord.run_id) == run_id)
+        return await self._fetch_first(manifest)
 
 
 _ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)
@@ -161,7 +157,6 @@ def _prepare_claims(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
 def _is_replaced(
     old: _StoredClaim, stored: Sequence[_StoredClaim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
 ) -> bool:
-    """Whether new claims take the place of one that an item has."""
     if old.kind in replaced_kinds or _get_claim_key(old) in map(_get_claim_key, new):
         return True
     of_record = [claim for claim in stored if claim.record_id == old.record_id]
@@ -178,8 +173,6 @@ _DOUBT_PERIOD = dt.timedelta(days=30)
 
 
 class RevisionStore(Queries):
-    """The looks at items' pages and their revisions."""
-
     async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
         """The items of a source whose pages are to be looked at again, those in doubt first, then the longest unseen.
 
@@ -226,7 +219,6 @@ class RevisionStore(Queries):
                 await save_claims(session, claims)
 
     async def list_for_item(self, item_id: int) -> list[Revision]:
-        """The revisions of an item, newest first."""
         query = select(Revision).where(col(Revision.item_id) == item_id)
         return await self._fetch_all(query.order_by(col(Revision.id).desc()))
 

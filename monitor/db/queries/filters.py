@@ -143,7 +143,6 @@ def _list_bracket_variants(number: str) -> Iterator[str]:
 
 
 def _match_keyword(word: str) -> ColumnElement[bool]:
-    """Whether the word occurs in an item's title, summary or text, in any case."""
     texts = select(col(ItemPageText.item_id)).where(col(ItemPageText.text).icontains(word, autoescape=True))
     places = (col(Item.title), col(Item.summary))
     return or_(*(place.icontains(word, autoescape=True) for place in places), col(Item.id).in_(texts))

@@ -133,7 +133,6 @@ class RunHistoryQueries(Queries):
         return await self._fetch_all(query.order_by(*CANDIDATE_ORDER).limit(limit))
 
     async def load_ledger(self, run_id: str) -> list[LedgerRow]:
-        """Every candidate of a run in the order of its pages."""
         columns = [getattr(CandidateRecord, name) for name in LedgerRow._fields]
         query = select(*columns).where(col(CandidateRecord.run_id) == run_id).order_by(*CANDIDATE_ORDER)
         return await self._fetch_as(LedgerRow, query)
@@ -149,7 +148,6 @@ class RunHistoryQueries(Queries):
         return (await self._fetch_all(query.limit(limit)))[::-1]
 
     async def list_sources(self) -> list[str]:
-        """The names of all sources that have a run on record."""
         return await self._fetch_all(select(col(Run.source)).distinct().order_by(col(Run.source)))
 
 

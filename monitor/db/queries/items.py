@@ -57,11 +57,9 @@ class ItemStore(Queries):
             return [await _save_item(session, item) for item in items]
 
     async def get_text(self, item_id: int) -> str | None:
-        """The text of an item's page; None where it is not stored."""
         return await self._fetch_first(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item_id))
 
     async def load_texts(self, item_ids: Sequence[int]) -> dict[int, str]:
-        """The stored texts of items' pages by the items' ids."""
         rows = await self._fetch_in(select(ItemPageText), col(ItemPageText.item_id), item_ids)
         return {row.item_id: row.text for row in rows}
 
@@ -100,13 +98,11 @@ class ItemStore(Queries):
         return await self._fetch_all(select(Item).where(*mine).order_by(col(Item.id)))
 
     async def set_ranks(self, ranks: Mapping[int, RankPlacement]) -> None:
-        """Store the ranks by the items' ids."""
         async with self._sessions.begin_write() as session:
             for item_id, placed in sorted(ranks.items()):
                 await session.execute(update(Item).where(col(Item.id) == item_id).values(placed._asdict()))
 
     async def list_values(self, column: Literal["source", "section", "language"]) -> list[str]:
-        """The distinct values of a column of the items."""
         async with self._sessions.begin_read() as session:
             return await list_distinct_values(session, get_item_column(column))
 
@@ -198,12 +194,10 @@ class MarkStore(Queries):
         await self._execute(delete(ItemStar).where(col(ItemStar.person) == person, col(ItemStar.item_id) == item_id))
 
     async def list_starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
-        """Those of the items that have this person's star."""
         mine = select(col(ItemStar.item_id)).where(col(ItemStar.person) == person)
         return set(await self._fetch_in(mine, col(ItemStar.item_id), item_ids))
 
     async def load_marks(self, person: str, item_ids: Sequence[int]) -> ItemMarks:
-        """What a list shows beside its items."""
         async with self._sessions.begin_read() as session:
             mine = (col(ItemStar.person) == person, col(ItemStar.item_id).in_(item_ids))
             starred = await session.scalars(select(col(ItemStar.item_id)).where(*mine))
@@ -225,7 +219,6 @@ class MarkStore(Queries):
             return kept
 
     async def list_notes(self, item_id: int) -> list[ItemNote]:
-        """The notes on an item, oldest first."""
         query = select(ItemNote).where(col(ItemNote.item_id) == item_id).order_by(col(ItemNote.id))
         return await self._fetch_all(query)
 
@@ -240,7 +233,6 @@ class MarkStore(Queries):
         await self._execute(delete(HiddenItem).where(col(HiddenItem.item_id) == item_id))
 
     async def load_hidden(self, item_ids: Iterable[int]) -> dict[int, HiddenItem]:
-        """Those of the items that are hidden, by their ids."""
         rows = await self._fetch_in(select(HiddenItem), col(HiddenItem.item_id), item_ids)
         return {row.item_id: row for row in rows}
 
@@ -257,12 +249,18 @@ class MarkStore(Queries):
         """The feedback on the ranks of these items, and of others of their sources; the oldest first."""
         sources = {item.source_id for item in items if item.source_id is not None}
         apart = {item.id for item in items if item.source_id is None and item.id is not None}
+        query = select(RankFeedback, col(Item.source_id), col(Item.section), col(Item.type)).join(
+            Item, col(Item.id) == col(RankFeedback.item_id)
+        )
         found: list[RankFeedbackEntry] = []
         async with self._sessions.begin_read() as session:
-            for some in split_batches(sources):
-                found += await _load_feedback(session, col(Item.source_id).in_(some))
-            for ids in split_batches(apart):
-                found += await _load_feedback(session, col(Item.id).in_(ids))
+            for column, values in ((col(Item.source_id), sources), (col(Item.id), apart)):
+                for batch in split_batches(values):
+                    rows = await session.execute(query.where(column.in_(batch)))
+                    found += [
+                        RankFeedbackEntry(source_id=source_id, section=section, type=kind, **said.model_dump())
+                        for said, source_id, section, kind in rows
+                    ]
         return sorted(found, key=lambda entry: (entry.at, entry.item_id, entry.person))
 
     async def _upsert_mark(self, mark: ItemStar | HiddenItem | RankFeedback, *, key: Sequence[str]) -> None:
@@ -289,15 +287,3 @@ async def copy_marks(origin: SessionFactory, target: SessionFactory) -> None:
 async def _require_item(session: AsyncSession, item_id: int) -> None:
     if await session.get(Item, item_id) is None:
         raise NotFound("item.not_there", item_id=item_id)
-
-
-async def _load_feedback(session: AsyncSession, condition: Any) -> list[RankFeedbackEntry]:
-    query = (
-        select(RankFeedback, col(Item.source_id), col(Item.section), col(Item.type))
-        .join(Item, col(Item.id) == col(RankFeedback.item_id))
-        .where(condition)
-    )
-    return [
-        RankFeedbackEntry(source_id=source_id, section=section, type=kind, **said.model_dump())
-        for said, source_id, section, kind in await session.execute(query)
-    ]

@@ -210,7 +210,6 @@ class TokenStore(Queries, retries=False):
         await self._execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
 
     async def list_all(self) -> list[Token]:
-        """All tokens, newest first."""
         return await self._fetch_all(select(Token).order_by(col(Token.created_at).desc(), col(Token.name)))
 
     async def remove(self, name: str, *, owner: str | None) -> Token | None:
@@ -245,11 +244,9 @@ class AuditStore(Queries):
         return await self._fetch_all(query)
 
     async def list_people(self) -> list[str]:
-        """The names of everybody in the log, in order."""
         return await self._fetch_all(select(col(AuditEntry.person)).distinct().order_by(col(AuditEntry.person)))
 
     async def list_actions(self) -> list[str]:
-        """The actions in the log, in order."""
         return await self._fetch_all(select(col(AuditEntry.action)).distinct().order_by(col(AuditEntry.action)))
 
 
@@ -265,7 +262,6 @@ class SettingsStore(Queries, retries=False):
         return {row[0]: row[1] for row in rows}
 
     async def change(self, rows: Sequence[StoredSetting], *, deleted_paths: Iterable[str] = ()) -> None:
-        """Upsert the rows and delete others, in one transaction."""
         values = [row.model_dump() for row in rows]
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, StoredSetting, values, key=["path"], update=["value", "is_secret", "by", "at"])

@@ -20,8 +20,6 @@ ResearchKey = tuple[dt.datetime, str]
 
 
 class ResearchRow(NamedTuple):
-    """A research in a list; `score` is its report's."""
-
     id: str
     query: str
     status: ResearchStatus
@@ -91,7 +89,6 @@ class ResearchStore(Queries):
             return research
 
     async def mark_awaiting_plan(self, task_id: str, *, executor: str) -> None:
-        """Let a running research wait for a person to look at its plan."""
         waiting = {"status": ResearchStatus.AWAITING_PLAN, "executor": None, "enqueued_at": None}
         await self._update_where(task_id, (ResearchStatus.RUNNING,), executor, **waiting)
 
@@ -141,7 +138,6 @@ class ResearchStore(Queries):
             return research.status
 
     async def list_cancel_requested(self, task_ids: Collection[str]) -> set[str]:
-        """Those of the researches that somebody asked to stop."""
         asked = select(col(Research.id)).where(col(Research.id).in_(task_ids), col(Research.is_cancel_requested))
         return set(await self._fetch_all(asked))
 
@@ -194,7 +190,6 @@ class ResearchStore(Queries):
             return state, list(await session.scalars(mine.order_by(col(ResearchParagraph.ordinal))))
 
     async def save_plan(self, task_id: str, state: Mapping[str, Any], paragraphs: Sequence[Mapping[str, Any]]) -> None:
-        """Store a plan with its paragraphs in place of earlier ones."""
         async with self._sessions.begin_write() as session:
             await _save_plan(session, task_id, state, paragraphs)
 
@@ -221,7 +216,6 @@ class ResearchStore(Queries):
             return True
 
     async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
-        """What people said while a research ran, oldest first."""
         mine = select(ResearchRemark).where(col(ResearchRemark.task_id) == task_id)
         return await self._fetch_all(mine.order_by(col(ResearchRemark.id)))
 

@@ -52,8 +52,7 @@ class RunStore(Queries):
             run = await session.get(Run, run_id)
             if run is None:
                 raise UsageError("run.unknown", run_id=run_id)
-            for name, value in changes.items():
-                setattr(run, name, sanitize_value(value))
+            run.sqlmodel_update(sanitize_value(changes))
 
     async def request_cancel(self, run_id: str, *, at: dt.datetime | None = None) -> bool:
         """Ask a run to stop; False where there is none of that id, or it has ended.
@@ -70,7 +69,6 @@ class RunStore(Queries):
             return True
 
     async def list_cancel_requested(self, run_ids: Collection[str]) -> set[str]:
-        """Those of the runs that somebody asked to stop."""
         asked = select(col(Run.id)).where(col(Run.id).in_(run_ids), col(Run.is_cancel_requested))
         return set(await self._fetch_all(asked))
 
@@ -165,7 +163,6 @@ class RunStore(Queries):
                 session.add(fallback)
 
     async def list_fallbacks(self, run_id: str) -> list[Fallback]:
-        """The fallbacks of a run, oldest first."""
         query = select(Fallback).where(col(Fallback.run_id) == run_id).order_by(col(Fallback.id))
         return await self._fetch_all(query)
 
@@ -200,7 +197,6 @@ class RunStore(Queries):
                 await save_claims(session, claims)
 
     async def list_sections(self, run_id: str) -> list[RunSection]:
-        """The sections of a run in their order."""
         query = select(RunSection).where(col(RunSection.run_id) == run_id)
         return await self._fetch_all(query.order_by(col(RunSection.ordinal), col(RunSection.id)))
 
@@ -210,7 +206,6 @@ class RunStore(Queries):
         return await self._fetch_all(query)
 
     async def list_unseen(self, run_id: str) -> list[UnseenPlace]:
-        """The sections and list pages that a run did not read."""
         query = select(col(Unseen.section), col(Unseen.url), col(Unseen.reason)).where(col(Unseen.run_id) == run_id)
         return await self._fetch_as(UnseenPlace, query.order_by(col(Unseen.id)))
 
@@ -231,8 +226,6 @@ E = TypeVar("E", RunEvent, ResearchEvent)
 
 
 class StatusSnapshot(NamedTuple, Generic[S]):
-    """How a run or a research stands."""
-
     status: S
     ended_at: dt.datetime | None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
@@ -127,7 +127,6 @@ class SectionStore(Queries):
         return found
 
     async def list_recent_item_urls(self, source_id: int, limit: int) -> list[str]:
-        """The urls of the source's items, the latest first."""
         query = (
             select(col(Item.url))
             .where(col(Item.source_id) == source_id)
@@ -173,7 +172,6 @@ async def save_records(session: AsyncSession, run_id: str, reading: SectionReadi
 
 
 async def add_unseen(session: AsyncSession, run_id: str, places: Sequence[UnseenPlace]) -> None:
-    """Write down places that were not read, each once."""
     rows = await session.scalars(select(Unseen).where(col(Unseen.run_id) == run_id))
     there = [(row.section, row.url, row.reason) for row in rows]
     for place in places:
@@ -314,17 +312,15 @@ class SourceMemory(BaseModel):
 
 async def export_source_memory(source_id: int, origin: SessionFactory) -> SourceMemory:
     async with origin.begin_read() as session:
-        rows: dict[type[SQLModel], list[dict[str, Any]]] = {}
-        for table in (SourceSection, OverLimit):
-            found = (await session.scalars(select(table).where(col(table.source_id) == source_id))).all()
-            rows[table] = [row.model_dump(mode="json") for row in found]
-        counts = [
-            await session.scalar(select(func.count()).select_from(table).where(col(table.source_id) == source_id))
+        sections, over_limit = [
+            [row.model_dump(mode="json") for row in await session.scalars(_select_of_source(table, source_id))]
+            for table in (SourceSection, OverLimit)
+        ]
+        known_urls, items = [
+            await session.scalar(_select_of_source(table, source_id).with_only_columns(func.count())) or 0
             for table in (KnownUrl, Item)
         ]
-    return SourceMemory(
-        sections=rows[SourceSection], over_limit=rows[OverLimit], known_urls=counts[0] or 0, items=counts[1] or 0
-    )
+    return SourceMemory(sections=sections, over_limit=over_limit, known_urls=known_urls, items=items)
 
 
 async def import_source_memory(
@@ -381,9 +377,13 @@ async def copy_source(source: Source, *, origin: SessionFactory, target: Session
 async def _load_rows(
     table: type[SQLModel], source: Source, origin: SessionFactory, *conditions: ColumnElement[bool]
 ) -> list[dict[str, Any]]:
-    of_source = col(table.source_id) == source.id  # type: ignore[attr-defined]
+    query = _select_of_source(table, source.id).where(*conditions)
     async with origin.begin_read() as session:
-        return [row.model_dump() for row in await session.scalars(select(table).where(of_source, *conditions))]
+        return [row.model_dump() for row in await session.scalars(query)]
+
+
+def _select_of_source(table: type[SQLModel], source_id: int | None) -> Select[SQLModel]:
+    return select(table).where(SQLModel.metadata.tables[str(table.__tablename__)].c.source_id == source_id)
 
 
 async def _write_rows(

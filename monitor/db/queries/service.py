@@ -28,7 +28,6 @@ class ExecutorStore(Queries, retries=False):
         await self._execute(delete(Executor).where(*mine))
 
     async def delete_stale(self, before: dt.datetime) -> None:
-        """Remove those that were last seen before an instant."""
         await self._execute(delete(Executor).where(col(Executor.seen_at) < before))
 
     async def list_all(self) -> list[Executor]:
@@ -71,7 +70,6 @@ class ScheduleStore(Queries, retries=False):
     """How far the scheduler came, stored in one transaction with the runs that it planned."""
 
     async def load_all(self) -> dict[int, Schedule]:
-        """Every schedule, by the id of its source."""
         return {schedule.source_id: schedule for schedule in await self._fetch_all(select(Schedule))}
 
     async def save(self, schedules: Sequence[Schedule]) -> None:
@@ -95,7 +93,6 @@ class ScheduleStore(Queries, retries=False):
             return True
 
     async def get_queued_run(self, source_id: int) -> Run | None:
-        """The oldest run of a source that has not started."""
         mine = (col(Run.source_id) == source_id, col(Run.status) == RunStatus.QUEUED)
         return await self._fetch_first(select(Run).where(*mine).order_by(col(Run.planned_at)).limit(1))
 
@@ -157,7 +154,6 @@ class MetricsQueries(Queries, retries=False):
 
 
 async def _count_by(session: AsyncSession, column: Mapped[Any], *conditions: ColumnElement[bool]) -> dict[str, int]:
-    """The number of rows by the values of a column."""
     rows = await session.execute(select(column, func.count()).where(*conditions).group_by(column))
     return {str(value): count for value, count in rows}
 

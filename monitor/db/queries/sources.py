@@ -52,8 +52,7 @@ class SourceStore(Queries):
                     values = {
                         field: value for field, value in changes(source).items() if getattr(source, field) != value
                     }
-                    for field, value in values.items():
-                        setattr(source, field, value)
+                    source.sqlmodel_update(values)
                     if values:
                         changed.append(source)
         return changed
@@ -77,8 +76,7 @@ class SourceStore(Queries):
                 for table in (Item, Run):
                     mine = update(table).where(col(table.source_id) == source.id)
                     await session.execute(mine.values(source=new_name))
-            for field, value in changes.items():
-                setattr(source, field, value)
+            source.sqlmodel_update(changes)
             return source
 
     async def remove(self, name: str) -> bool:

@@ -87,8 +87,6 @@ _TOTALS = (
 
 
 class UsageStore(Queries):
-    """The ledger of model calls, whatever came of them."""
-
     async def add(self, call: ModelCall) -> None:
         async with self._sessions.begin_write() as session:
             session.add(ModelCall.model_validate(call.model_dump(exclude={"id"})))
@@ -104,12 +102,10 @@ class UsageStore(Queries):
         return int(await self._fetch_first(select(tokens).where(col(ModelCall.at) >= instant)) or 0)
 
     async def load_daily(self, days: Sequence[Day]) -> list[DailySpending]:
-        """What was spent on each of the days, by source and phase."""
         query = _select_daily_totals(days, _SPENDER, col(ModelCall.phase))
         return await self._fetch_as(DailySpending, query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
 
     async def load_daily_by_phase(self, days: Sequence[Day]) -> list[DailyPhaseSpending]:
-        """What was spent on each of the days, by phase."""
         return await self._fetch_as(DailyPhaseSpending, _select_daily_totals(days, col(ModelCall.phase)))
 
     async def load_by_model(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
@@ -131,7 +127,6 @@ class UsageStore(Queries):
 
 
 async def load_usage(session: AsyncSession, run_ids: Sequence[str]) -> dict[str, RunUsage]:
-    """What the calls of each run cost, in all and by phase."""
     key = (col(ModelCall.run_id), col(ModelCall.phase))
     query = select(
         *key,
@@ -175,8 +170,6 @@ def _select_daily_totals(days: Sequence[Day], *columns: Any) -> Select[*tuple[An
 
 
 class SearchStore(Queries, retries=False):
-    """The ledger of requests to search backends, and the answers that are kept for a while."""
-
     async def add(self, call: SearchCall) -> None:
         async with self._sessions.begin_write() as session:
             session.add(SearchCall.model_validate(call.model_dump(exclude={"id"})))
@@ -195,7 +188,6 @@ class SearchStore(Queries, retries=False):
         return await self._fetch_first(query)
 
     async def load_daily_usage(self, days: Sequence[Day]) -> list[DailySearchUsage]:
-        """The requests of each of the days, by backend."""
         when = build_calendar(days)
         requests = func.count(col(SearchCall.id))
         failed = requests - requests.filter(col(SearchCall.outcome) == "ok")
@@ -212,9 +204,8 @@ class SearchStore(Queries, retries=False):
 
     async def get_answer(self, key: str, *, not_before: dt.datetime) -> dict[str, Any] | None:
         """The findings kept under a key, unless they are older than that."""
-        query = select(SearchAnswer).where(col(SearchAnswer.key) == key, col(SearchAnswer.at) >= not_before)
-        kept = await self._fetch_first(query)
-        return None if kept is None else kept.findings
+        is_kept = (col(SearchAnswer.key) == key, col(SearchAnswer.at) >= not_before)
+        return await self._fetch_first(select(col(SearchAnswer.findings)).where(*is_kept))
 
     async def save_answer(self, answer: SearchAnswer, *, not_before: dt.datetime) -> None:
         """Store findings in place of older ones under their key, and delete all that are older than that."""

@@ -166,8 +166,6 @@ class StoredSetting(SQLModel, table=True):
 
 
 class StoredPrompt(SQLModel, table=True):
-    """The wording with which an administrator replaced one of our prompts."""
-
     __tablename__ = "stored_prompt"
 
     name: str = Field(primary_key=True, max_length=60)
