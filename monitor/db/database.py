@@ -50,11 +50,7 @@ class _Queries(Generic[T]):
 
 
 class Store(AbstractAsyncContextManager["Store"]):
-    """The database of the service, SQLite or PostgreSQL.
-
-    Every method of its subjects is one short transaction, and raises `DatabaseError` where the database cannot be
-    reached or has another schema.
-    """
+    """The database of the service, SQLite or PostgreSQL; `DatabaseError` where it cannot be used."""
 
     sources: "_Queries[SourceStore]" = _Queries("queries.sources.SourceStore")
     sections: "_Queries[SectionStore]" = _Queries("queries.sections.SectionStore")
@@ -95,19 +91,15 @@ class Store(AbstractAsyncContextManager["Store"]):
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":
-        """The store at a `database_url`; it connects at the first query.
+        """The store at a `database_url`, not connected yet; `DatabaseError` for a url that the service cannot use.
 
-        After `check` a database that goes away is waited for, for `max_retry_s` at most. `DatabaseError` where the url
-        names no database that the service can use.
+        Once `check` has passed, a database that goes away is waited for, for `max_retry_s` at most.
         """
         address = DatabaseAddress.parse(url)
         return cls(open_async_engine(address), address, max_retry_s=max_retry_s)
 
     async def check(self) -> None:
-        """`DatabaseError` where the database does not answer or has the schema of another version.
-
-        A missing or empty SQLite database is created and migrated.
-        """
+        """Create a missing SQLite database; `DatabaseError` where one does not answer or has another schema."""
         if self._address.file is not None:
             await asyncio.to_thread(migrate.create_if_empty, self._address.full_url)
         with translate_errors(self._address):

@@ -63,8 +63,7 @@ class DatabaseAddress:
 
 _BUSY_TIMEOUT_MS = 15_000
 _CONNECT_TIMEOUT_S = 10
-_POOL_SIZE = 20
-"""Enough for sixteen runs at once; opening a connection costs more than most queries."""
+_POOL_SIZE = 20  # enough for sixteen runs at once; opening a connection costs more than most queries
 
 _BEGIN_OPTION = "sqlite_begins"
 _POSTGRES_ARGUMENTS = {
@@ -110,10 +109,7 @@ def make_write_engine(engine: AsyncEngine) -> AsyncEngine:
 
 
 def open_queue_engine(address: DatabaseAddress) -> Engine | None:
-    """The engine of the queue's own tables in the same database; None where the queue may open its own.
-
-    On SQLite its commits are as durable as ours: after a power cut the one file holds a moment of the past, whole.
-    """
+    """The engine of the queue's tables in the same SQLite file, as durable as ours; None for PostgreSQL."""
     if address.file is None:
         return None
     engine = create_engine(address.url)

@@ -40,10 +40,7 @@ _MAX_ITEMS_PER_CLAUSE = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class FullTextScope:
-    """Which items are searched: those of a filter, on a host or its subdomains, and in a language.
-
-    An item of unknown language is in every one.
-    """
+    """Which items are searched: those of a filter, on a host or its subdomains, in a language or an unknown one."""
 
     items: ItemFilter
     site: str | None = None
@@ -52,10 +49,7 @@ class FullTextScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlaces:
-    """Where a query was found: for each of its clauses, whether in the title, and how often in the body.
-
-    `body` is the summary and the text of the page.
-    """
+    """Where the clauses of a query were found; `body` is the summary and the text of the page."""
 
     body: str
     in_title: tuple[bool, ...]
@@ -146,10 +140,7 @@ async def _find_hits(
     is_in_title: bool,
     known: Mapping[int, FullTextHit],
 ) -> AsyncIterator[FullTextHit]:
-    """The items that have enough of the query, at most `limit`; the `known` ones are not read again.
-
-    They are read in small batches: texts are long, and often the first are enough.
-    """
+    """At most `limit` items that match, read in small batches, because texts are long; `known` ones are not read."""
     count, looked, size = 0, 0, _MIN_BATCH_ITEMS
     most = min(limit or _MAX_MATCHES, _MAX_MATCHES) if _is_index_sufficient(query, scope) else MAX_SCANNED_ITEMS
     async for numbers in _iter_item_ids(session, query, among, most, is_in_title=is_in_title):

@@ -30,7 +30,6 @@ TITLE_PREFIX = "t:"
 """The prefix that marks a term as one of the title."""
 
 _INDEXED_FIELDS = frozenset({"title", "summary", "date"})
-"""The fields of an item that are indexed, beside the text of its page."""
 
 
 def build_terms_line(title: str, summary: str, text: str) -> str:
@@ -125,9 +124,7 @@ _MAX_COUNTED_MATCHES = 5000
 _MAX_DAYS = 400
 _MAX_SOURCES = 200
 _MAX_DENSE_SOURCES = 8
-ItemPlace = tuple[int, dt.date]
-"""An item's id and its day."""
-
+ItemPlace = tuple[int, dt.date]  # an item's id and its day
 DayRange = tuple[dt.date | None, dt.date | None]
 """The days of the latest item and of the one so many places after it; None where there is none."""
 
@@ -254,10 +251,7 @@ async def _find_places(
     until: dt.date | None = None,
     is_dense: bool,
 ) -> Sequence[ItemPlace]:
-    """The newest items with the terms: those of the days, or those that are not newer than `until`.
-
-    `is_dense`: they are so frequent that scanning items by day is faster than looking up each match.
-    """
+    """The newest items with the terms, of the days or until a day; `is_dense`: a scan by day is faster than lookups."""
     # Materialized, so that neither database asks the index, or reads a line of terms, item by item.
     found = (
         select_with_terms(session, terms, list(map(format_day_mark, days)), among.source_marks)

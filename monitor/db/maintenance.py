@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -56,24 +57,20 @@ class ReplayItemStore(ItemStore):
     def __init__(self, sessions: SessionFactory, originals: Iterable[Item]) -> None:
         super().__init__(sessions)
         self._originals = {item.url_key: item for item in originals}
-        self._last_new_id = _FIRST_NEW_ID
+        self._new_ids = count(_FIRST_NEW_ID)
 
     async def save_all(self, items: Sequence[Item]) -> list[tuple[Item, bool]]:
         return await super().save_all([self._restore_identity(item) for item in items])
 
     def _restore_identity(self, item: Item) -> Item:
         known = self._originals.get(item.url_key or url_key(item.url))
-        if known is None:
-            self._last_new_id += 1
-        given = {"id": self._last_new_id} if known is None else {"id": known.id, "first_seen": known.first_seen}
-        return Item(**item.model_dump() | given)
+        if known is not None:
+            return Item(**item.model_dump() | {"id": known.id, "first_seen": known.first_seen})
+        return Item(**item.model_dump() | {"id": next(self._new_ids)})
 
 
 async def restore_row_order(run_id: str, *, origin: SessionFactory, target: SessionFactory) -> None:
-    """Bring the fallbacks and unseen places of a run into the order that they have in another database.
-
-    Those that the other one does not have come last.
-    """
+    """Bring the fallbacks and unseen places of a run into the order of another database, unknown ones last."""
     for table in (Fallback, Unseen):
         query = select(table).where(col(table.run_id) == run_id).order_by(col(table.id))
         async with origin.begin_read() as session:
@@ -99,10 +96,9 @@ _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lea
 
 
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:
-    """Copy every row of the database at `origin` into the one at `target`; returns the numbers of rows by table.
+    """Migrate the `target` and copy every row of one moment into it, or none; returns the numbers of rows by table.
 
-    The target is migrated first. It holds everything afterwards, or what it held before; what is read is a view of one
-    moment. Runs and researches under way then are failed at the target. `UsageError` where the target holds rows and
+    Runs and researches under way then are failed at the target. `UsageError` where the target holds rows and
     `is_replacing` is not set, or where both are one database.
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
@@ -141,14 +137,14 @@ def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: b
 
 
 def _copy_table(table: Table, out_of: Connection, into: Connection) -> int:
-    count = 0
+    copied = 0
     rows = out_of.execution_options(yield_per=BATCH_SIZE).execute(select(table)).mappings()
     for batch in rows.partitions():
         into.execute(insert(table), [dict(row) for row in batch])
-        count += len(batch)
-    if into.dialect.name == "postgresql" and count and table.c.get("id") is not None:
+        copied += len(batch)
+    if into.dialect.name == "postgresql" and copied and table.c.get("id") is not None:
         _reset_sequence(table, into)
-    return count
+    return copied
 
 
 def _reset_sequence(table: Table, into: Connection) -> None:
@@ -166,8 +162,7 @@ def _count_rows(table: Table, connection: Connection) -> int:
 def create_backup(url: str, file: Path) -> int:
     """Write everything that the database holds now into a new file; returns its size in bytes.
 
-    The file appears under its name when it is complete and verified. `UsageError` where the file exists, `WorkFailed`
-    where it cannot be written.
+    The file has its name only once it is verified. `UsageError` where it exists, `WorkFailed` where writing fails.
     """
     address = DatabaseAddress.parse(url)
     if file.exists():
@@ -197,10 +192,9 @@ def create_backup(url: str, file: Path) -> int:
 
 
 def restore_backup(file: Path, url: str, *, is_replacing: bool = False) -> dict[str, int]:
-    """Verify a backup and put it into the database; returns the numbers of rows by table.
+    """Verify a backup and copy it into the database, as `transfer_database` does; returns the numbers of rows by table.
 
-    A backup of an older version is migrated in a copy. The database holds all of it afterwards, or what it held
-    before. `UsageError` where the database is not empty and `is_replacing` is not set.
+    A backup of an older version is migrated in a copy.
     """
     verify_backup(file)
     try:
@@ -285,7 +279,7 @@ class RetentionStore(Queries):
         self, key: Mapped[Any], *conditions: ColumnElement[bool], batch: int = BATCH_SIZE
     ) -> int:
         table = inspect(key).class_
-        count = 0
+        deleted = 0
         while True:
             async with self._sessions.begin_write() as session:
                 keys = (await session.scalars(select(key).where(*conditions).limit(batch))).all()
@@ -293,6 +287,6 @@ class RetentionStore(Queries):
                     await session.execute(delete(table).where(key.in_(keys)))
                     if table is ItemPageText:
                         await reindex_without_texts(session, keys)
-            count += len(keys)
+            deleted += len(keys)
             if len(keys) < batch:
-                return count
+                return deleted

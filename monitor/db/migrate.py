@@ -1,8 +1,4 @@
-"""The schema and its revisions, through Alembic.
-
-The scripts lie in the repository's `migrations/` folder, and inside this package once it is installed. Everything here
-is synchronous and runs before the work begins.
-"""
+"""The schema and its revisions, through Alembic; synchronous, to be run before the work begins."""
 
 from pathlib import Path
 from threading import Lock
@@ -19,10 +15,7 @@ _ALEMBIC = Lock()  # Alembic keeps the current migration in globals: one at a ti
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Bring the database up to a revision; a missing SQLite file and its folder are created.
-
-    `DatabaseError` where it cannot be reached, or has a revision that this version does not know.
-    """
+    """Bring the database up to a revision; a missing SQLite file and its folder are created."""
     address = DatabaseAddress.parse(url)
     if address.file is not None:
         try:
@@ -85,10 +78,7 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def create_if_empty(url: str) -> None:
-    """Make and migrate a SQLite database where there is none yet, so that a first start needs no command.
-
-    A database that holds tables is left alone: changing it is a decision, which `monitor db upgrade` takes.
-    """
+    """Migrate a missing or empty SQLite database; one with tables is upgraded by `monitor db upgrade` only."""
     address = DatabaseAddress.parse(url)
     if address.file is None:
         return

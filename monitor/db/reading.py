@@ -13,8 +13,7 @@ from monitor.vocabulary import DateSource, Disposition, Phase, SavedBy, SectionE
 class KnownCandidate(BaseModel):
     """What earlier runs, or an earlier section of this one, know of a url.
 
-    `run_id` and `section` are those that saved it as an item, None where it was only seen. `date` is the one that it
-    had then, so that an article is not opened twice for its date.
+    `run_id` and `section` are those that saved it as an item, None where it was only seen. `date` is its date then.
     """
 
     run_id: str | None = None

@@ -21,8 +21,6 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 
 DEFAULT_MAX_RETRY_S = 300.0
-"""How long a method waits for a database that is gone."""
-
 _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 _Method = Callable[..., Awaitable[Any]]
 
@@ -127,17 +125,14 @@ BATCH_SIZE = 500
 """How many values one statement carries, far below the limit of either database."""
 
 _ADVISORY_LOCK_KEY = 20_261_122
-"""The key of PostgreSQL's lock for transactions that count before they write."""
-
 V = TypeVar("V")
 Columns = TypeVarTuple("Columns")
 
 
 class SessionFactory:
-    """Opens sessions; each is one transaction, committed at the end of its block, rolled back on an error.
+    """Opens sessions, each one transaction; objects from them are plain values afterwards, not loaded lazily.
 
-    The objects that come out of them are plain values afterwards: nothing is loaded lazily. `max_retry_s` is 0 until
-    the database was reached once.
+    `max_retry_s` is 0 until the database was reached once.
     """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
@@ -153,10 +148,7 @@ class SessionFactory:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """One transaction for all that this task reads and writes inside the block; a nested block joins the outer one.
-
-        Nothing is retried inside: after `DatabaseGone` everything was rolled back.
-        """
+        """One transaction for all that this task reads and writes inside, without retries; nested blocks join it."""
         if self.is_in_transaction:
             yield
             return
@@ -212,7 +204,6 @@ class Queries:
             return list((await session.scalars(query)).all())
 
     async def _fetch_first(self, query: Select[V]) -> V | None:
-        """Return the first column of the first row; None without one."""
         async with self._sessions.begin_read() as session:
             return await session.scalar(query)
 
@@ -264,10 +255,7 @@ async def upsert_rows(
     key: Sequence[str],
     update: Sequence[str] = (),
 ) -> None:
-    """Insert the rows; where one with the same `key` exists, change its columns `update`, or leave it alone.
-
-    With `update`, no key may occur twice among the rows.
-    """
+    """Insert rows; where a `key` exists, change the columns `update`, for which no key may occur twice, or nothing."""
     upsert = _build_upsert(get_dialect(session), str(table.__tablename__), tuple(key), tuple(update))
     for batch in split_batches(rows):
         await session.execute(upsert, batch)

@@ -96,10 +96,7 @@ class TextQuery(BaseModel, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> "TextQuery":
-        """Parse what a person typed: every word has to occur, and what is in quotes as a phrase.
-
-        No other sign has a meaning. `UsageError` for more than 1,000 characters.
-        """
+        """Parse words and phrases in quotes, all of which have to occur; `UsageError` for more than 1,000 characters."""
         if len(text) > MAX_QUERY_CHARS:
             raise UsageError("query.too_long", chars=len(text), max_chars=MAX_QUERY_CHARS)
         straight = text.translate(_QUOTES)

@@ -21,8 +21,6 @@ from monitor.vocabulary import RunStatus
 _EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
 _MAX_BLOCKS = 5_000
 _MAX_QUEUE_WAIT = dt.timedelta(days=2)
-"""How long a run may have waited before it started."""
-
 BLOCKED_CODE = "cause.page_blocked"
 """The code of a block, which stands at the top of a reason or inside."""
 

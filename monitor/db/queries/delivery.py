@@ -125,10 +125,8 @@ class DeliveryStore(Queries):
             if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
                 return False
             delivery.attempts = attempt + 1
-            delivery.status, delivery.next_try_at = outcome.status, outcome.next_try_at
-            delivery.last_error = outcome.last_error
-            delivery.sent_at = outcome.sent_at
-            delivery.accepted = [*delivery.accepted, *outcome.accepted]
+            accepted = [*delivery.accepted, *outcome.accepted]
+            delivery.sqlmodel_update(outcome, update={"accepted": accepted})
             return True
 
     async def retry(self, delivery_id: str, *, at: dt.datetime) -> bool:
@@ -178,10 +176,7 @@ class DeliveryStore(Queries):
         await self._execute(delete(DeliveryPlan).where(col(DeliveryPlan.target).in_(list(targets))))
 
     async def advance_plan(self, target: str, *, until: dt.datetime, delivery: Delivery) -> bool:
-        """Store a delivery and that the planned times up to `until` are dealt with; False where another process did.
-
-        Both happen in one transaction, so that a planned time is dealt with once, however many schedulers run.
-        """
+        """Store a delivery and that the planned times up to `until` are dealt with; False where another process did."""
         async with self._lock(DeliveryPlan, target) as (session, plan):
             if plan is None or plan.dealt_until >= until:
                 return False
@@ -249,9 +244,8 @@ class AlarmStore(Queries):
 
     async def list_unnotified(self) -> list[AlarmView]:
         """The alarms that nobody was told of yet, oldest first."""
-        return await self._fetch_as(
-            AlarmView, _select_views().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id))
-        )
+        query = _select_views().where(col(Alarm.notified_at).is_(None)).order_by(col(Alarm.id))
+        return await self._fetch_as(AlarmView, query)
 
     async def list_notified_at(self, at: dt.datetime) -> list[AlarmView]:
         """The alarms that were handed on under an instant, oldest first."""
@@ -277,9 +271,8 @@ class AlarmStore(Queries):
             fresh = await session.scalars(_update_unnotified(alarm_ids).values(notified_at=at).returning(col(Alarm.id)))
             if fresh.all():
                 rows = [delivery.model_dump() for delivery in deliveries]
-                await session.execute(
-                    build_insert(get_dialect(session), Delivery).values(rows).on_conflict_do_nothing()
-                )
+                insert = build_insert(get_dialect(session), Delivery).values(rows)
+                await session.execute(insert.on_conflict_do_nothing())
         return True
 
     async def list_page(

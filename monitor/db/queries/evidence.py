@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -92,8 +92,7 @@ class EvidenceStore(Queries):
         return await self._fetch_first(manifest)
 
 
-_ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)
-"""The claims that the others of the same record depend on."""
+_ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)  # the others of the same record depend on them
 
 _ITEMS, _CLAIMS = SQLModel.metadata.tables["item"], SQLModel.metadata.tables["claim"]
 
@@ -109,25 +108,18 @@ _INSERT_CLAIMS = insert(_CLAIMS)
 _UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
 
 
-class _StoredClaim(NamedTuple):
-    id: int
-    kind: ClaimKind
-    claim: str
-    record_id: str
-
-
 async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
     """Add claims to items, inside a transaction of the caller, and list the records of each item in `evidence`.
 
     They replace the claims of the `replaced_kinds`, those that depend on their records alone, and equal ones. Items
     that are gone are skipped.
     """
-    held: dict[int, list[_StoredClaim]] = {}
-    for item_id, *old in await session.execute(_SELECT_CLAIMS, {"items": list(update.claims)}):
+    held: dict[int, list[Claim]] = {}
+    for item_id, claim_id, kind, claim, record_id in await session.execute(_SELECT_CLAIMS, {"items": [*update.claims]}):
         held.setdefault(item_id, [])
-        if old[0] is not None:
-            held[item_id].append(_StoredClaim(*old))
-    gone: list[int] = []
+        if claim_id is not None:
+            held[item_id].append(Claim(id=claim_id, item_id=item_id, kind=kind, claim=claim, record_id=record_id))
+    gone: list[int | None] = []
     added: list[dict[str, Any]] = []
     named: list[dict[str, Any]] = []
     for item_id, old_ones in held.items():
@@ -135,10 +127,8 @@ async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
         kept = [claim for claim in old_ones if not _is_replaced(claim, old_ones, new, update.replaced_kinds)]
         gone += [claim.id for claim in old_ones if claim not in kept]
         added += [claim.model_dump(exclude={"id"}) for claim in new]
-        all_of_it: list[_StoredClaim | Claim] = [*kept, *new]
-        listed_first = sorted(all_of_it, key=lambda claim: claim.kind is not ClaimKind.LIST)
-        records = list(dict.fromkeys(claim.record_id for claim in listed_first))
-        named.append({"item": item_id, "records": records})
+        listed_first = sorted([*kept, *new], key=lambda claim: claim.kind is not ClaimKind.LIST)
+        named.append({"item": item_id, "records": list(dict.fromkeys(claim.record_id for claim in listed_first))})
     connection = await session.connection()
     for batch in split_batches(gone):
         await connection.execute(_DELETE_CLAIMS, {"claims": batch})
@@ -155,7 +145,7 @@ def _prepare_claims(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _is_replaced(
-    old: _StoredClaim, stored: Sequence[_StoredClaim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
+    old: Claim, stored: Sequence[Claim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
 ) -> bool:
     if old.kind in replaced_kinds or _get_claim_key(old) in map(_get_claim_key, new):
         return True
@@ -164,12 +154,11 @@ def _is_replaced(
     return not has_root and any(claim.kind in replaced_kinds for claim in of_record)
 
 
-def _get_claim_key(claim: Claim | _StoredClaim) -> tuple[ClaimKind, str, str]:
+def _get_claim_key(claim: Claim) -> tuple[ClaimKind, str, str]:
     return claim.kind, claim.claim, claim.record_id
 
 
-_DOUBT_PERIOD = dt.timedelta(days=30)
-"""How long after its last planned look an item in doubt is looked at again."""
+_DOUBT_PERIOD = dt.timedelta(days=30)  # so long after its last planned look an item in doubt is looked at again
 
 
 class RevisionStore(Queries):

@@ -15,11 +15,8 @@ from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelC
 from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, Disposition, RunStatus
 
-RunKey = tuple[dt.datetime, str]
-"""Where a run stands in the history: the instant for which it was planned, and its id."""
-
-CandidateKey = tuple[int, int, int]
-"""Where a candidate stands in a run's ledger: section, position, number."""
+RunKey = tuple[dt.datetime, str]  # the instant for which a run was planned, and its id
+CandidateKey = tuple[int, int, int]  # section, position and id of a candidate
 
 
 class RunFilter(BaseModel):
@@ -74,7 +71,6 @@ class LedgerRow(NamedTuple):
 
 
 CANDIDATE_ORDER = (col(CandidateRecord.section), col(CandidateRecord.position), col(CandidateRecord.id))
-"""The order of a run's pages."""
 
 
 class RunHistoryQueries(Queries):

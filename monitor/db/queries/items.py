@@ -137,15 +137,9 @@ async def _save_item(session: AsyncSession, item: Item) -> tuple[Item, bool]:
         same = (col(Item.source_id) == item.source_id, col(Item.url_key) == values["url_key"])
         return (await session.scalars(select(Item).where(*same))).one(), False
     if item.source_id is not None:
-        known = {
-            "source_id": item.source_id,
-            "url_key": values["url_key"],
-            "first_seen": item.first_seen,
-            "is_item": True,
-            "date": item.date,
-            "date_source": item.date_source,
-        }
-        await upsert_rows(session, KnownUrl, [known], key=["source_id", "url_key"], update=["is_item"])
+        known = {name: values[name] for name in ("source_id", "url_key", "first_seen", "date", "date_source")}
+        rows = [known | {"is_item": True}]
+        await upsert_rows(session, KnownUrl, rows, key=["source_id", "url_key"], update=["is_item"])
     kept = Item(**values | {"id": new_id})
     await index_item(session, kept, text="")
     return kept, True

@@ -67,10 +67,7 @@ class PeopleStore(Queries, retries=False):
             await session.execute(_build_session_delete(name, keep=keep_session_id))
 
     async def set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> bool:
-        """Change the role, or shut out or let in again; False, and no change, where no administrator would be left.
-
-        Shutting somebody out ends their sessions.
-        """
+        """Change the role, or shut out and end all sessions, or let in; False where no administrator would be left."""
         wanted = {"role": role, "is_shut_out": is_shut_out}
         columns = {column: value for column, value in wanted.items() if value is not None}
         others = select(func.count()).where(

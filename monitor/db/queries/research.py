@@ -15,8 +15,7 @@ from monitor.i18n.message import Message
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 _OPEN_STATUSES = (*_ACTIVE_STATUSES, ResearchStatus.AWAITING_PLAN)
-ResearchKey = tuple[dt.datetime, str]
-"""Where a research stands in the list: when it was asked, and its id."""
+ResearchKey = tuple[dt.datetime, str]  # when a research was asked, and its id
 
 
 class ResearchRow(NamedTuple):

@@ -125,10 +125,7 @@ class RunStore(Queries):
         await self._execute(update(Run).where(col(Run.id) == run_id, _IS_OPEN).values(values))
 
     async def request_retry(self, run_id: str, phase: Phase) -> bool:
-        """Queue an ended run again from a phase on and delete its fallbacks from there on; False where it is open.
-
-        What it stored stays: the repeated phases find it.
-        """
+        """Queue an ended run again from a phase on and delete its fallbacks from there on; False where it is open."""
         again = list(Phase)[list(Phase).index(phase) :]
         async with self._lock(Run, run_id) as (session, run):
             if run is None or not run.status.is_final:
@@ -167,11 +164,7 @@ class RunStore(Queries):
         return await self._fetch_all(query)
 
     async def save_plan(self, run_id: str, plans: Sequence[SectionPlan]) -> None:
-        """Store the sections that a run is to read, in place of an earlier plan.
-
-        A section with the same ordinal and url keeps what was read of it: a run that resumes after a crash plans
-        again. The ledger of a dropped section is deleted.
-        """
+        """Store the sections that a run is to read, in place of an earlier plan; sections of both keep their ledger."""
         async with self._sessions.begin_write() as session:
             await sections.save_plan(session, run_id, plans)
 

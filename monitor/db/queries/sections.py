@@ -1,7 +1,6 @@
 """What a run writes down of the sections that it reads, and what later runs remember of them."""
 
 import datetime as dt
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -47,13 +46,8 @@ class SectionStore(Queries):
     """The memory of a source between its runs. Urls are compared by their keys."""
 
     async def load_section(self, source_id: int, url: str) -> tuple[SourceSection | None, list[Candidate]]:
-        """The section at `url`, None where it was never read, and its candidates that no run had room for.
-
-        These are in the order of the page, without those that are items by now.
-        """
-        memory = select(SourceSection).where(
-            col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url)
-        )
+        """The section at `url`, None where it was never read, and its candidates over the limit that are no items."""
+        mine = (col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url))
         is_item = exists().where(col(Item.source_id) == OverLimit.source_id, col(Item.url_key) == OverLimit.url_key)
         carried = (
             select(OverLimit)
@@ -61,14 +55,16 @@ class SectionStore(Queries):
             .order_by(col(OverLimit.position), col(OverLimit.url_key))
         )
         async with self._sessions.begin_read() as session:
-            section, rows = await session.scalar(memory), (await session.scalars(carried)).all()
+            section, rows = (
+                await session.scalar(select(SourceSection).where(*mine)),
+                (await session.scalars(carried)).all(),
+            )
         return section, [Candidate.model_validate(row.candidate) for row in rows]
 
     async def mark_started(self, source_id: int, plan: SectionPlan) -> None:
         """Mark a section as unfinished while it is read.
 
-        Otherwise a run that was killed between two list pages would leave items that make the first page look known to
-        its end, and the second would never be read.
+        Otherwise, after a kill between two list pages, the first would look known and the second never be read.
         """
         row = _build_section_row(source_id, plan, is_unfinished=True) | {"head": [], "arrivals": []}
         async with self._sessions.begin_write() as session:
@@ -193,15 +189,9 @@ async def save_memory(
         for entry in reading.entries
         if not (entry.disposition is Disposition.LEFT and entry.reason == SECTION_ERROR)
     }
+    new = {"source_id": source_id, "first_seen": at, "is_item": False}
     rows = [
-        {
-            "source_id": source_id,
-            "url_key": key,
-            "first_seen": at,
-            "is_item": False,
-            "date": entry.candidate.date,
-            "date_source": entry.candidate.date_source,
-        }
+        new | {"url_key": key} | entry.candidate.model_dump(include={"date", "date_source"})
         for key, entry in seen.items()
     ]
     await upsert_rows(session, KnownUrl, rows, key=_URL_KEY)
@@ -223,7 +213,7 @@ async def _save_over_limit(session: AsyncSession, source_id: int, reading: Secti
             "url_key": url_key(entry.candidate.url),
             "section_key": section_key,
             "position": entry.position,
-            "candidate": json.loads(sanitize_text(entry.candidate.model_dump_json())),
+            "candidate": sanitize_value(entry.candidate.model_dump(mode="json")),
         }
         for entry in reading.entries
         if entry.disposition is Disposition.OVER_LIMIT

@@ -80,10 +80,7 @@ class ScheduleStore(Queries, retries=False):
         await self._execute(delete(Schedule).where(col(Schedule.source_id).in_(list(source_ids))))
 
     async def advance(self, source_id: int, *, until: dt.datetime, runs: Sequence[Run]) -> bool:
-        """Store runs and that the planned times up to `until` are dealt with; False where another process did.
-
-        A run whose id is taken stays as it is.
-        """
+        """Store new runs and that the planned times up to `until` are dealt with; False where another process did."""
         async with self._lock(Schedule, source_id) as (session, schedule):
             if schedule is None or schedule.dealt_until >= until:
                 return False

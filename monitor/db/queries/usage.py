@@ -29,10 +29,7 @@ class Day(NamedTuple):
 
 
 class UsageTotals(BaseModel):
-    """What some model calls came to.
-
-    `cost` is the money for calls of models with a price, None where none had one; `unpriced_calls` are the others.
-    """
+    """What some model calls came to; `unpriced_calls` are those of models without a price, which `cost` leaves out."""
 
     calls: int
     prompt_tokens: int
@@ -46,10 +43,7 @@ class UsageTotals(BaseModel):
 
 
 class NamedSpending(UsageTotals):
-    """What the calls of one model or of one source came to; `name` is None where the run is not on record.
-
-    The name of researches, which have no source, is `RESEARCH_SOURCE`.
-    """
+    """What the calls of one model or source, or of researches, came to; `name` is None where the run is unknown."""
 
     name: str | None
 

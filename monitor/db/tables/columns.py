@@ -19,14 +19,12 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
-        del dialect
+    def process_bind_param(self, value: dt.datetime | None, _dialect: Dialect) -> dt.datetime | None:
         if value is not None and value.tzinfo is None:
             raise ValueError(f"an instant without a time zone: {value}")
         return None if value is None else value.astimezone(dt.UTC)
 
-    def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
-        del dialect
+    def process_result_value(self, value: dt.datetime | None, _dialect: Dialect) -> dt.datetime | None:
         if value is None:
             return None
         return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
@@ -42,12 +40,10 @@ class StrEnumType(TypeDecorator[StrEnum]):
         super().__init__()
         self.vocabulary = vocabulary
 
-    def process_bind_param(self, value: StrEnum | str | None, dialect: Dialect) -> str | None:
-        del dialect
+    def process_bind_param(self, value: StrEnum | str | None, _dialect: Dialect) -> str | None:
         return None if value is None else str(self.vocabulary(value))
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:
-        del dialect
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> StrEnum | None:
         return None if value is None else self.vocabulary(value)
 
 
@@ -61,15 +57,13 @@ class MessageColumn(TypeDecorator[Message]):
         super().__init__()
         self.is_nullable = is_nullable
 
-    def process_bind_param(self, value: Message | None, dialect: Dialect) -> str | None:
-        del dialect
+    def process_bind_param(self, value: Message | None, _dialect: Dialect) -> str | None:
         if value is None:
             return None if self.is_nullable else ""
         # Sorted keys: equal messages are equal texts.
         return json.dumps(sanitize_value(value.to_json()), sort_keys=True)
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Message | None:
-        del dialect
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> Message | None:
         return Message.from_json(json.loads(value)) if value else None
 
 

@@ -103,10 +103,7 @@ class AlarmKind(StrEnum):
 
 
 class Alarm(SQLModel, table=True):
-    """A state, raised once when it begins and cleared when it is over.
-
-    `section` and `section_key` are empty where the whole source is meant; `run_id` is the run that raised it.
-    """
+    """A state, raised when it begins and cleared when it is over; without a section it means the whole source."""
 
     id: int | None = Field(default=None, primary_key=True)
     source_id: int = Field(foreign_key="source.id", ondelete="CASCADE", index=True)

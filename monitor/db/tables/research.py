@@ -126,10 +126,7 @@ class SearchAnswer(SQLModel, table=True):
 
 
 class Executor(SQLModel, table=True):
-    """A process that executes runs; the row is deleted when it shuts down properly.
-
-    `token` is new with every start, so that two processes of one name are told apart.
-    """
+    """A process that executes runs, until it shuts down; `token`, new with every start, tells namesakes apart."""
 
     id: str = Field(primary_key=True, max_length=200)
     kind: str = Field(max_length=20)
