@@ -286,7 +286,6 @@ async def lock_decisions(session: AsyncSession) -> None:
 
 
 def get_dialect(session: AsyncSession) -> str:
-    """`sqlite` or `postgresql`."""
     return session.get_bind().dialect.name
 
 

@@ -96,7 +96,7 @@ class TextQuery(BaseModel, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> "TextQuery":
-        """Parse words and phrases in quotes, all of which have to occur; `UsageError` for more than 1,000 characters."""
+        """Parse words and phrases in quotes, all of which have to occur; `UsageError` above 1,000 characters."""
         if len(text) > MAX_QUERY_CHARS:
             raise UsageError("query.too_long", chars=len(text), max_chars=MAX_QUERY_CHARS)
         straight = text.translate(_QUOTES)

@@ -1,4 +1,4 @@
-"""The sources and their health."""
+"""The sources, their settings and their health."""
 
 import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
