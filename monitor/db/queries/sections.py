@@ -55,10 +55,8 @@ class SectionStore(Queries):
             .order_by(col(OverLimit.position), col(OverLimit.url_key))
         )
         async with self._sessions.begin_read() as session:
-            section, rows = (
-                await session.scalar(select(SourceSection).where(*mine)),
-                (await session.scalars(carried)).all(),
-            )
+            section = await session.scalar(select(SourceSection).where(*mine))
+            rows = (await session.scalars(carried)).all()
         return section, [Candidate.model_validate(row.candidate) for row in rows]
 
     async def mark_started(self, source_id: int, plan: SectionPlan) -> None:
