@@ -1,13 +1,13 @@
 """Full-text search over the items and the texts of their pages, the same on SQLite and PostgreSQL.
 
-The index tells which items have the terms of a query; whether its words stand there, and side by side where they have
-to, is then seen in the texts themselves. So both databases give the same answer in the same order.
+The index tells which items have the terms of a query; whether its words occur, and side by side where they have to, is
+then checked in the texts themselves. So both databases give the same results in the same order.
 """
 
 import datetime as dt
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -40,25 +40,17 @@ _MAX_ITEMS_PER_CLAUSE = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class FullTextScope:
-    """Which items are searched: those of a filter, on a site and in a language.
-
-    `site` is a host whose pages, and those of the hosts beneath it, are meant. An item that does not say its language
-    is in every one.
-    """
+    """Which items are searched: those of a filter, on a host or its subdomains, in a language or an unknown one."""
 
     items: ItemFilter
     site: str | None = None
     language: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FullTextMatch:
-    """An item in which a query was found: for each of its clauses, whether it stands in the title, and how often below.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlaces:
+    """Where the clauses of a query were found; `body` is the summary and the text of the page."""
 
-    `body` is what is searched below the title: the summary, then the text of the page.
-    """
-
-    item: Item
     body: str
     in_title: tuple[bool, ...]
     in_body: tuple[int, ...]
@@ -66,32 +58,30 @@ class FullTextMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FullTextHit:
-    """What was seen of an item in whose text a query stands; the fields are those of a `FullTextMatch`."""
+class FullTextMatch(QueryPlaces):
+    item: Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullTextHit(QueryPlaces):
+    """The columns of an item in which a query was found, before the item is loaded."""
 
     item_id: int
     day: dt.date
     url: str
-    body: str
-    in_title: tuple[bool, ...]
-    in_body: tuple[int, ...]
-    is_withdrawn: bool
 
 
 class FullTextQueries(Queries):
-    """Asks the index; at most the newest 4,000 items that it tells of are given.
+    """Finds at most the newest 4,000 items that match by the index alone.
 
-    Where it cannot tell by itself whether a query stands there, the newest 1,500 that have the terms are looked into.
-    Of a query that is content with less than all its words, the newest 1,000 items of each word count.
+    Where texts have to be checked, only the newest 1,500 items with the terms are. Of a query that does not need all
+    its words, the newest 1,000 items of each word count.
     """
 
     async def find(
         self, query: TextQuery, scope: FullTextScope, *, limit: int | None, is_in_title: bool = False
     ) -> list[FullTextMatch]:
-        """The items in which enough of the query stands: those with most of it first, among equals the newest.
-
-        `is_in_title`: it stands in the title.
-        """
+        """The items that match, or match in their title: the best first, among equals the newest."""
         if not query.clauses:
             return []
         async with self._sessions.begin_read() as session:
@@ -112,8 +102,7 @@ class FullTextQueries(Queries):
     ) -> list[tuple[FullTextMatch, float]]:
         """The items with the highest scores, among equals the newest, with their scores.
 
-        Scored are the newest `of` with the query in their title and the newest `of` with it anywhere. `is_there`:
-        what is withdrawn from its address is left out.
+        Scored are the newest `max_scored` items with the query in their title and those with it anywhere.
         """
         seen: dict[int, FullTextHit] = {}
         if not query.clauses:
@@ -130,7 +119,7 @@ class FullTextQueries(Queries):
         return [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
 
     async def count(self, query: TextQuery, scope: FullTextScope, cap: int = 1000) -> int | None:
-        """In how many items the query stands, at most `cap`; None where the texts would have to be looked into."""
+        """How many items match, at most `cap`; None where the texts would have to be checked."""
         if not query.clauses:
             return 0
         if not _is_index_sufficient(query, scope):
@@ -151,10 +140,7 @@ async def _find_hits(
     is_in_title: bool,
     known: Mapping[int, FullTextHit],
 ) -> AsyncIterator[FullTextHit]:
-    """The items in which enough of the query stands, at most `limit`; those that are `known` are not read again.
-
-    They are looked into a few at once: texts are long, and often the first are enough.
-    """
+    """At most `limit` items that match, read in small batches, because texts are long; `known` ones are not read."""
     count, looked, size = 0, 0, _MIN_BATCH_ITEMS
     most = min(limit or _MAX_MATCHES, _MAX_MATCHES) if _is_index_sufficient(query, scope) else MAX_SCANNED_ITEMS
     async for numbers in _iter_item_ids(session, query, among, most, is_in_title=is_in_title):
@@ -174,7 +160,7 @@ async def _find_hits(
 
 
 def _compute_batch_size(looked: int, count: int, limit: int | None) -> int:
-    """How many to look into next: somewhat more than should do, if so many hold as did until now."""
+    """How many items to read next: somewhat more than the share of matches so far suggests."""
     if limit is None:
         return _MAX_BATCH_ITEMS
     expected = (limit - count) * looked * 5 // (4 * count) if count else looked
@@ -184,32 +170,25 @@ def _compute_batch_size(looked: int, count: int, limit: int | None) -> int:
 async def _iter_item_ids(
     session: AsyncSession, query: TextQuery, among: IndexScope, most: int, *, is_in_title: bool
 ) -> AsyncIterator[list[int]]:
-    """The numbers of the items that may be meant, in their order and in portions of `most`."""
-    left = max(most, MAX_SCANNED_ITEMS)
-    async for portion in _iter_portions(session, query, among, most, is_in_title=is_in_title):
-        yield [number for number, _ in portion[:left]]
+    """The ids of the items that may match, in their order and in portions of `most`."""
+    mark, left = TITLE_PREFIX if is_in_title else "", max(most, MAX_SCANNED_ITEMS)
+    if not query.is_strict:
+        clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
+        places = await _find_any_clauses(session, clauses, query.needed, among)
+        yield [item_id for item_id, _ in places[:left]]
+        return
+    terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
+    async for portion in iter_newest_places(session, terms[:_MAX_TERMS], among, most):
+        yield [item_id for item_id, _ in portion[:left]]
         left -= len(portion)
         if left <= 0:
             break
 
 
-async def _iter_portions(
-    session: AsyncSession, query: TextQuery, among: IndexScope, most: int, *, is_in_title: bool
-) -> AsyncIterator[Sequence[ItemPlace]]:
-    mark = TITLE_PREFIX if is_in_title else ""
-    if not query.is_strict:
-        clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
-        yield await _find_any_clauses(session, clauses, query.needed, among)
-        return
-    terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
-    async for portion in iter_newest_places(session, terms[:_MAX_TERMS], among, most):
-        yield portion
-
-
 async def _find_any_clauses(
     session: AsyncSession, clauses: list[list[str]], needed: int, among: IndexScope
 ) -> list[ItemPlace]:
-    """The items that have `needed` of the clauses at least: those with most of them first, among equals the newest."""
+    """The items that have `needed` of the clauses: those with most of them first, among equals the newest."""
     hits: Counter[ItemPlace] = Counter()
     for terms in clauses:
         of_this: list[ItemPlace] = []
@@ -227,18 +206,15 @@ async def _resolve_scope(session: AsyncSession, scope: FullTextScope) -> IndexSc
     if scope.site is not None:
         beside.append(col(Item.url).icontains(scope.site, autoescape=True))
     if scope.language is not None:
-        language = col(Item.language)
-        beside.append(
-            or_(language.is_(None), language.istartswith(_get_primary_language(scope.language), autoescape=True))
-        )
+        language, primary = col(Item.language), scope.language.partition("-")[0]
+        beside.append(or_(language.is_(None), language.istartswith(primary, autoescape=True)))
     return await build_index_scope(session, scope.items, *beside)
 
 
 async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any]:
-    """What is looked into of the items, by their numbers."""
     if not numbers:
         return {}
-    # Of the tables, not of their classes, which makes rows more slowly.
+    # By table: rows of mapped classes are slower.
     item, text, snapshot = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
     query = (
         select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, snapshot.c.standing)
@@ -250,7 +226,7 @@ async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any
 
 
 def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
-    """What is seen of an item; None where a quick look was enough to tell that the query does not stand there."""
+    """None where a quick check shows that the query does not match."""
     number, day, url, title, summary, page, state = row
     if query.unverified_clauses and query.is_missing_in(f"{title}\n{summary}\n{page or ''}"):
         return None
@@ -269,33 +245,18 @@ def _scan_row(row: Any, query: TextQuery) -> FullTextHit | None:
 
 
 def _is_index_sufficient(query: TextQuery, scope: FullTextScope) -> bool:
-    """Whether the index alone tells which items are meant."""
     return query.is_strict and not query.unverified_clauses and scope.site is None
 
 
 def _is_match(seen: FullTextHit, query: TextQuery, scope: FullTextScope, *, is_in_title: bool) -> bool:
-    """Whether enough of the query stands where it has to, in an item that is meant."""
     below = [False] * len(seen.in_body) if is_in_title else [count > 0 for count in seen.in_body]
     found = sum(title or body for title, body in zip(seen.in_title, below, strict=True))
     return found >= query.needed and (scope.site is None or is_on_site(seen.url, scope.site))
 
 
 async def _load_matches(session: AsyncSession, seen: Sequence[FullTextHit]) -> list[FullTextMatch]:
-    items: dict[int, Item] = {}
+    items: dict[int | None, Item] = {}
     for some in split_batches(hit.item_id for hit in seen):
-        found = await session.scalars(select(Item).where(col(Item.id).in_(some)))
-        items.update({item.id or 0: item for item in found})
-    return [
-        FullTextMatch(
-            item=items[hit.item_id],
-            body=hit.body,
-            in_title=hit.in_title,
-            in_body=hit.in_body,
-            is_withdrawn=hit.is_withdrawn,
-        )
-        for hit in seen
-    ]
-
-
-def _get_primary_language(language: str) -> str:
-    return language.partition("-")[0]
+        items |= {item.id: item for item in await session.scalars(select(Item).where(col(Item.id).in_(some)))}
+    places = [field.name for field in fields(QueryPlaces)]
+    return [FullTextMatch(item=items[hit.item_id], **{name: getattr(hit, name) for name in places}) for hit in seen]

@@ -1,12 +1,12 @@
-"""The full-text index, kept in step with the items: every transaction that changes what is searched calls `index`.
+"""The full-text index: every transaction that changes what is searched calls `index_item`.
 
-The rows stand in a plain table, of which the database makes its own index; so a copy, a backup or a cascade brings
-the index along by itself. Beside its terms, each item has marks of its day and its source there: they let the index
-itself find the newest items of a word that a great many have, and those of one source.
+The rows stand in a plain table, from which the database makes its own index, so that a copy, a backup or a cascade
+brings the index along. Beside its terms, each item has marks of its day and its source: they let the index find the
+newest items of a frequent word, and those of one source.
 """
 
 import datetime as dt
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,65 +17,67 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from monitor.db.queries.filters import ColumnValues, ItemFilter, build_conditions, order_by_newest
-from monitor.db.sessions import get_dialect, sanitize_text, split_batches, upsert_rows
+from monitor.db.sessions import get_dialect, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, Source
 from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.research import ItemTerms
 from monitor.db.terms import extract_terms
 
 INDEX_NAME = "item_terms_index"
-"""What the index is called in either database; the tables that SQLite makes for it begin with this."""
+"""The name of the index in either database; the tables that SQLite makes for it begin with it."""
 
 TITLE_PREFIX = "t:"
-"""What the terms of a title begin with where they are told from those of the rest."""
+"""The prefix that marks a term as one of the title."""
 
-INDEXED_FIELDS = frozenset({"title", "summary", "date"})
-"""The fields of an item that the index is made from, beside the text of its page."""
+_INDEXED_FIELDS = frozenset({"title", "summary", "date"})
 
 
 def build_terms_line(title: str, summary: str, text: str) -> str:
-    """All terms of an item in one line, parted by spaces, in an order that does not change from time to time."""
+    """All terms of an item in one line, sorted and separated by spaces."""
     in_title = extract_terms(title)
     terms = in_title | extract_terms(summary) | extract_terms(text)
     return " ".join(sorted(terms | {TITLE_PREFIX + term for term in in_title}))
 
 
 def format_day_mark(day: dt.date) -> str:
-    """What the items of a day have in the index, as if it were a term."""
     return f"d:{day:%Y%m%d}"
 
 
 def format_source_mark(source_id: int) -> str:
-    """What the items of a source have in the index, as if it were a term."""
     return f"s:{source_id}"
 
 
 def append_marks(line: str, day: dt.date, source_id: int | None) -> str:
-    """A line of terms with the marks of its item."""
     return " ".join([line, format_day_mark(day), *([] if source_id is None else [format_source_mark(source_id)])])
 
 
 async def index_item(session: AsyncSession, item: Item, *, text: str | None = None) -> None:
-    """Index an item as it stands in this transaction; `text` is that of its page where the caller has it at hand."""
+    """Index an item as it is in this transaction; `text` is that of its page, if the caller has it."""
     if text is None:
         text = await session.scalar(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item.id))
-    line = build_terms_line(item.title, item.summary, sanitize_text(text or ""))
-    row = {"item_id": item.id, "terms": append_marks(line, item.day, item.source_id)}
-    await upsert_rows(session, ItemTerms, [row], key=["item_id"], update=["terms"])
+    await upsert_rows(session, ItemTerms, [_build_row(item, text or "")], key=["item_id"], update=["terms"])
+
+
+async def update_item(session: AsyncSession, item: Item, changes: Mapping[str, Any], text: str | None) -> None:
+    """Change fields of an item and, unless `text` is None, the text of its page, and index it where that matters."""
+    item.sqlmodel_update(sanitize_value(dict(changes)))
+    if text is not None:
+        row = {"item_id": item.id, "text": sanitize_text(text)}
+        await upsert_rows(session, ItemPageText, [row], key=["item_id"], update=["text"])
+    if text is not None or _INDEXED_FIELDS & changes.keys():
+        await index_item(session, item, text=text)
 
 
 async def reindex_without_texts(session: AsyncSession, item_ids: Iterable[int]) -> None:
-    """Index items anew whose texts are gone."""
+    """Index items again whose texts were deleted."""
     for some in split_batches(item_ids):
-        items = await session.scalars(select(Item).where(col(Item.id).in_(some)))
-        rows = [
-            {
-                "item_id": item.id,
-                "terms": append_marks(build_terms_line(item.title, item.summary, ""), item.day, item.source_id),
-            }
-            for item in items
-        ]
+        rows = [_build_row(item, "") for item in await session.scalars(select(Item).where(col(Item.id).in_(some)))]
         await upsert_rows(session, ItemTerms, rows, key=["item_id"], update=["terms"])
+
+
+def _build_row(item: Item, text: str) -> dict[str, Any]:
+    line = build_terms_line(item.title, item.summary, sanitize_text(text))
+    return {"item_id": item.id, "terms": append_marks(line, item.day, item.source_id)}
 
 
 _FTS5 = """CREATE VIRTUAL TABLE item_terms_index USING fts5(
@@ -95,7 +97,7 @@ _GIN = "CREATE INDEX item_terms_index ON item_terms USING gin (string_to_array(t
 
 
 def drop_index(connection: Connection) -> None:
-    """Take the index away: a great many lines are written much more quickly without it."""
+    """Drop the index: bulk inserts are much faster without it."""
     if connection.dialect.name == "sqlite":
         for trigger in _TRIGGERS:
             connection.exec_driver_sql(f"DROP TRIGGER {trigger}")
@@ -105,7 +107,7 @@ def drop_index(connection: Connection) -> None:
 
 
 def create_index(connection: Connection) -> None:
-    """Make the index of the lines that are there, and have it follow them from now on."""
+    """Build the index, and on SQLite the triggers that keep it in step."""
     if connection.dialect.name == "sqlite":
         for statement in (_FTS5, _REBUILD, *(f"CREATE TRIGGER {name} {when}" for name, when in _TRIGGERS.items())):
             connection.exec_driver_sql(statement)
@@ -122,20 +124,17 @@ _MAX_COUNTED_MATCHES = 5000
 _MAX_DAYS = 400
 _MAX_SOURCES = 200
 _MAX_DENSE_SOURCES = 8
-ItemPlace = tuple[int, dt.date]
-"""An item's number and its day."""
-
+ItemPlace = tuple[int, dt.date]  # an item's id and its day
 DayRange = tuple[dt.date | None, dt.date | None]
-"""The day of the latest item, and of the one so many places after it; None where there is none."""
+"""The days of the latest item and of the one so many places after it; None where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexScope:
-    """The items that a search may find: `conditions` say which, `marks` are those of their sources where all have one.
+    """The items that a search may find: those that meet the `conditions`.
 
-    None of them is of a later day than `until`, or an earlier one than `since`. `is_narrow`: there are conditions of
-    which the index knows nothing, beside that none is hidden. `ends` is what was seen of the days: in one transaction
-    they stay as they are, however many terms are looked for.
+    `source_marks` are the marks of their sources, if all have one. `is_narrow`: there are conditions of which the index
+    knows nothing, beside that none is hidden. `day_ranges` caches ranges for the terms of one transaction.
     """
 
     conditions: Sequence[ColumnElement[bool]]
@@ -147,34 +146,24 @@ class IndexScope:
 
 
 async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: ColumnElement[bool]) -> IndexScope:
-    """The items of a filter, for which further conditions hold, with what the index knows of them."""
     words = await ColumnValues.resolve(session, wanted)
     marks = await _load_source_marks(session, words.source)
     known = {"since", "until", "after"} | ({"sources", "tags"} if marks else set())
+    others = wanted.model_dump(exclude_defaults=True, exclude=known)
     untils = [day for day in (wanted.until, wanted.after and wanted.after[0]) if day is not None]
     return IndexScope(
         conditions=[*build_conditions(wanted, words), *beside],
         source_marks=marks,
         since=wanted.since,
         until=min(untils, default=None),
-        is_narrow=bool(beside) or _has_other_conditions(wanted, besides=known),
+        is_narrow=bool(beside) or any(value not in ([], ()) for value in others.values()),
     )
-
-
-def _has_other_conditions(wanted: ItemFilter, *, besides: set[str]) -> bool:
-    """Whether anything is asked for but these fields; an empty list is nothing, as an empty tuple is."""
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in iter(wanted)}
-    usual = dict(iter(ItemFilter()))
-    return any(given[name] != usual[name] for name in given if name not in besides)
 
 
 async def iter_newest_places(
     session: AsyncSession, terms: Sequence[str], among: IndexScope, most: int = MAX_SCANNED_ITEMS
 ) -> AsyncIterator[Sequence[ItemPlace]]:
-    """The items that have all the terms, newest first, in portions of `most` each at most.
-
-    The next portion is looked for when the caller goes on.
-    """
+    """The items that have all the terms, newest first, in portions of at most `most`, queried one by one."""
     until, share = among.until, 1.0
     for size in _SPAN_SIZES:
         if share < _MIN_DENSE_SHARE and size != _SPAN_SIZES[-1]:
@@ -200,7 +189,7 @@ async def iter_newest_places(
 
 
 async def _measure_rare_share(session: AsyncSession, term: str, most: int) -> float | None:
-    """Which share of all items has the term, where they are few enough for `most` of them to be found at once."""
+    """The share of items that have the term; None where they are too many to find `most` of them at once."""
     some = select_with_terms(session, [term]).limit(_MAX_COUNTED_MATCHES).subquery()
     counts = select(select(func.count()).select_from(some).scalar_subquery(), func.max(col(Item.id)))
     found, of = (await session.execute(counts)).one()
@@ -209,12 +198,11 @@ async def _measure_rare_share(session: AsyncSession, term: str, most: int) -> fl
 
 
 def _is_dense(share: float, most: int) -> bool:
-    """Whether so many items stand close enough in the order of days for going along it, if this share has the terms."""
+    """Whether items with the terms are so frequent that scanning by day finds `most` of them quickly."""
     return most <= share * _MAX_STEPS
 
 
 async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexScope, cap: int) -> int:
-    """How many items have all the terms; none is counted beyond `cap`."""
     if among.is_narrow or among.since is not None or among.until is not None:
         count = 0
         async for portion in iter_newest_places(session, terms, among, cap):
@@ -222,28 +210,28 @@ async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexS
             if count >= cap:
                 break
         return min(count, cap)
-    # Nothing but what is hidden has to be asked of the items themselves.
+    # Nothing but hidden items has to be checked outside of the index.
     found = select_with_terms(session, terms, among.source_marks).subquery()
     shown = select(found.c.item_id).where(found.c.item_id.not_in(select(col(HiddenItem.item_id)))).limit(cap)
     return await session.scalar(select(func.count()).select_from(shown.subquery())) or 0
 
 
 async def force_index(session: AsyncSession) -> None:
-    """Keep PostgreSQL from reading all lines instead: it does not count that they are long and lie apart."""
+    """Keep PostgreSQL from scanning all lines: its costs ignore that they are long and stored out of line."""
     if get_dialect(session) == "postgresql":
         await session.execute(text("SET LOCAL enable_seqscan = off"))
 
 
 def select_with_terms(session: AsyncSession, terms: Sequence[str], *any_of: Sequence[str]) -> Any:
-    """The numbers of the items that have all the terms, and of each further group of marks one."""
+    """The ids of the items that have all the terms, and one mark of each group."""
     groups = [group for group in any_of if group]
     if get_dialect(session) == "sqlite":
-        # A term is made of letters and digits only: in quotes, nothing in it has a meaning to FTS5.
+        # A term has only letters and digits: in quotes, nothing in it has a meaning to FTS5.
         quoted = [[f'"{term}"'] for term in terms] + [[f'"{mark}"' for mark in group] for group in groups]
         wanted = " AND ".join(f"({' OR '.join(some)})" for some in quoted)
         index = table_of(INDEX_NAME, named("rowid"))
         return select(index.c.rowid.label("item_id")).where(literal_column(INDEX_NAME).op("MATCH")(literal(wanted)))
-    # Written like the expression that is indexed, or the index is not used.
+    # Exactly the expression that is indexed, or the index is not used.
     line = func.string_to_array(col(ItemTerms.terms), literal_column("' '"))
     has_one = [line.op("&&")(_cast_to_array(group)) for group in groups]
     return select(col(ItemTerms.item_id).label("item_id")).where(and_(line.op("@>")(_cast_to_array(terms)), *has_one))
@@ -263,19 +251,17 @@ async def _find_places(
     until: dt.date | None = None,
     is_dense: bool,
 ) -> Sequence[ItemPlace]:
-    """The newest items with the terms: those of the days, or those that are not newer than `until`.
-
-    `is_dense`: they stand so close in the order of days that it is quicker to go along it than to look each of them
-    up, wherever it lies.
-    """
-    # Made a table first, so that neither database asks the index, or reads a line of terms, item by item.
+    """The newest items with the terms, of the days or until a day; `is_dense`: a scan by day is faster than lookups."""
+    # Materialized, so that neither database asks the index, or reads a line of terms, item by item.
     found = (
         select_with_terms(session, terms, list(map(format_day_mark, days)), among.source_marks)
         .cte("found")
         .prefix_with("MATERIALIZED")
     )
-    number = _bypass_index(session, col(Item.id)) if is_dense else col(Item.id)
-    conditions = [number.in_(select(found.c.item_id)), *among.conditions]
+    # With `+ 0` SQLite does not look rows up by that column.
+    is_scan = is_dense and get_dialect(session) == "sqlite"
+    item_id = col(Item.id).op("+")(0) if is_scan else col(Item.id)
+    conditions = [item_id.in_(select(found.c.item_id)), *among.conditions]
     if days:
         conditions.append(col(Item.day).between(days[-1], days[0]))
     elif until is not None:
@@ -284,13 +270,8 @@ async def _find_places(
     return [(number or 0, day) for number, day in await session.execute(query)]
 
 
-def _bypass_index(session: AsyncSession, column: Any) -> Any:
-    """The column, marked for SQLite as none that rows are to be found by."""
-    return column.op("+")(0) if get_dialect(session) == "sqlite" else column
-
-
 async def _find_day_range(session: AsyncSession, among: IndexScope, until: dt.date | None, size: int) -> DayRange:
-    """Where the latest items begin and where so many of them end, each asked once for all terms of a search."""
+    """The days of the latest item and of the one `size` places after it, cached for all terms of a search."""
     if (until, size) not in among.day_ranges:
         older = [] if until is None else [col(Item.day) <= until]
         in_order = select(col(Item.day)).where(*older).order_by(*order_by_newest()).limit(1)
@@ -301,18 +282,18 @@ async def _find_day_range(session: AsyncSession, among: IndexScope, until: dt.da
 
 
 def _list_days(first: dt.date, last: dt.date | None) -> list[dt.date]:
-    """The latest days that have so many items together, the latest first; none where it is all or too many of them."""
+    """The days of a range, latest first; none where the range is open or too long."""
     if last is None or (first - last).days >= _MAX_DAYS:
         return []
     return [first - dt.timedelta(days=number) for number in range((first - last).days + 1)]
 
 
 async def _load_source_marks(session: AsyncSession, names: Sequence[str] | None) -> list[str]:
-    """The marks of the sources of these names; none where items of a source that is gone may bear one of them too."""
+    """The marks of the sources of these names; none where a deleted source had one of the names."""
     if not names or len(names) > _MAX_SOURCES:
         return []
     orphan = select(col(Item.id)).where(col(Item.source).in_(names), col(Item.source_id).is_(None)).limit(1)
     if await session.scalar(orphan) is not None:
         return []
-    numbers = await session.scalars(select(col(Source.id)).where(col(Source.name).in_(names)))
-    return [format_source_mark(number) for number in numbers if number is not None]
+    ids = await session.scalars(select(col(Source.id)).where(col(Source.name).in_(names)))
+    return [format_source_mark(source_id) for source_id in ids if source_id is not None]

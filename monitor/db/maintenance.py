@@ -1,28 +1,54 @@
-"""Backups: one SQLite file each, whatever the database is; made while others work, and checked before it counts."""
+"""Maintenance: copying a database, backups as one verified SQLite file each, and deleting old records."""
 
+import datetime as dt
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, NullPool, Table, create_engine, delete, func, insert, select, text, update
+from pydantic import BaseModel
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    NullPool,
+    Table,
+    Text,
+    cast,
+    create_engine,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_migration_engine, open_read_engine
+from monitor.db.fulltext_index import reindex_without_texts
 from monitor.db.queries.items import ItemStore
-from monitor.db.sessions import BATCH_SIZE, SessionFactory, build_not_migrated_error, translate_errors
-from monitor.db.tables.collection import Fallback, Item, Run, Unseen
-from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus
+from monitor.db.sessions import BATCH_SIZE, Queries, SessionFactory, build_not_migrated_error, translate_errors
+from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Run, Unseen
+from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
+from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
+from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, RunEvent, SearchCall
 from monitor.errors import DatabaseError, UsageError, WorkFailed
 from monitor.i18n.message import Message
 from monitor.urls import url_key
 from monitor.vocabulary import RunStatus
 
+_ACTIVE_RUN_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING)
+_ACTIVE_RESEARCH_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
+_FINAL_DELIVERY_STATUSES = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 _FIRST_NEW_ID = 1_000_000_000
-"""From here on count the items that the other database does not have: no number of its own is so high."""
+"""The ids of items that the other database does not have begin here, above all of its own."""
 
 
 class ReplayItemStore(ItemStore):
@@ -31,25 +57,20 @@ class ReplayItemStore(ItemStore):
     def __init__(self, sessions: SessionFactory, originals: Iterable[Item]) -> None:
         super().__init__(sessions)
         self._originals = {item.url_key: item for item in originals}
-        self._last_new_id = _FIRST_NEW_ID
+        self._new_ids = count(_FIRST_NEW_ID)
 
     async def save_all(self, items: Sequence[Item]) -> list[tuple[Item, bool]]:
-        """Keep items under their old numbers."""
         return await super().save_all([self._restore_identity(item) for item in items])
 
     def _restore_identity(self, item: Item) -> Item:
         known = self._originals.get(item.url_key or url_key(item.url))
-        if known is None:
-            self._last_new_id += 1
-        given = {"id": self._last_new_id} if known is None else {"id": known.id, "first_seen": known.first_seen}
-        return Item(**item.model_dump() | given)
+        if known is not None:
+            return Item(**item.model_dump() | {"id": known.id, "first_seen": known.first_seen})
+        return Item(**item.model_dump() | {"id": next(self._new_ids)})
 
 
 async def restore_row_order(run_id: str, *, origin: SessionFactory, target: SessionFactory) -> None:
-    """Bring what a run wrote down from several tasks at once into the order that it has in another database.
-
-    Those of its fallbacks and unseen places that the other one does not have come last.
-    """
+    """Bring the fallbacks and unseen places of a run into the order of another database, unknown ones last."""
     for table in (Fallback, Unseen):
         query = select(table).where(col(table.run_id) == run_id).order_by(col(table.id))
         async with origin.begin_read() as session:
@@ -75,46 +96,37 @@ _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lea
 
 
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:
-    """Copy every row of the database at `origin` into the one at `target`; answers how many, by table.
+    """Migrate the `target` and copy every row of one moment into it, or none; returns the numbers of rows by table.
 
-    The target is migrated first. It holds all of it afterwards, or what it held before: one transaction each, on
-    the reading side a view of one moment. Runs and researches that were under way then are failed ones at the target.
-    `UsageError` where the target holds rows and they are not to be replaced, or where both are one database.
+    Runs and researches under way then are failed at the target. `UsageError` where the target holds rows and
+    `is_replacing` is not set, or where both are one database.
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
     if here.url == there.url or (here.file and there.file and here.file.resolve() == there.file.resolve()):
         raise UsageError("database.same_database")
     with translate_errors(here):
-        _check_schema(here)
+        if here.file is not None and not here.file.is_file():
+            raise DatabaseError("database.not_there", url=here.redacted_url)
+        if migrate.get_current_revision(origin) != migrate.get_head_revision():
+            raise build_not_migrated_error(here)
     migrate.upgrade(target)
-    reader, writer = open_read_engine(here), open_migration_engine(there)
-    try:
-        with translate_errors(there), writer.begin() as into:
-            _clear_tables(into, there, is_replacing=is_replacing)
-            with translate_errors(here), reader.begin() as out_of:
-                counts = {table.name: _copy_table(table, out_of, into) for table in _list_tables()}
-            in_progress = col(Run.status).in_([RunStatus.QUEUED, RunStatus.RUNNING])
-            into.execute(update(Run).where(in_progress).values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
-            at_work = col(Research.status).in_([ResearchStatus.QUEUED, ResearchStatus.RUNNING])
-            cut_off = {"status": ResearchStatus.FAILED, "error": INTERRUPTED_RESEARCH_ERROR}
-            into.execute(update(Research).where(at_work).values(cut_off))
-            _check_counts(counts, into)
-        return counts
-    finally:
-        reader.dispose()
-        writer.dispose()
+    with translate_errors(there), open_migration_engine(there).begin() as into:
+        _clear_tables(into, there, is_replacing=is_replacing)
+        with translate_errors(here), open_read_engine(here).begin() as out_of:
+            counts = {table.name: _copy_table(table, out_of, into) for table in _list_tables()}
+        runs = update(Run).where(col(Run.status).in_(_ACTIVE_RUN_STATUSES))
+        into.execute(runs.values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
+        researches = update(Research).where(col(Research.status).in_(_ACTIVE_RESEARCH_STATUSES))
+        into.execute(researches.values(status=ResearchStatus.FAILED, error=INTERRUPTED_RESEARCH_ERROR))
+        for table in _list_tables():
+            if (arrived := _count_rows(table, into)) != counts[table.name]:
+                raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)
+    return counts
 
 
 def _list_tables() -> list[Table]:
-    """The tables in an order in which each comes after those that it refers to."""
+    """The tables, each after those that it refers to."""
     return [table for table in SQLModel.metadata.sorted_tables if table.name not in _PROCESS_TABLES]
-
-
-def _check_schema(address: DatabaseAddress) -> None:
-    if address.file is not None and not Path(address.file).is_file():
-        raise DatabaseError("database.not_there", url=address.redacted_url)
-    if migrate.get_current_revision(address.full_url) != migrate.get_head_revision():
-        raise build_not_migrated_error(address)
 
 
 def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: bool) -> None:
@@ -125,29 +137,22 @@ def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: b
 
 
 def _copy_table(table: Table, out_of: Connection, into: Connection) -> int:
-    count = 0
+    copied = 0
     rows = out_of.execution_options(yield_per=BATCH_SIZE).execute(select(table)).mappings()
     for batch in rows.partitions():
         into.execute(insert(table), [dict(row) for row in batch])
-        count += len(batch)
-    if into.dialect.name == "postgresql" and count and table.c.get("id") is not None:
+        copied += len(batch)
+    if into.dialect.name == "postgresql" and copied and table.c.get("id") is not None:
         _reset_sequence(table, into)
-    return count
+    return copied
 
 
 def _reset_sequence(table: Table, into: Connection) -> None:
-    """Rows that bring their own number do not move PostgreSQL's counter: the next one would be given twice."""
+    """Rows that bring their own id do not advance PostgreSQL's sequence: the next id would be given twice."""
     sequence = into.scalar(text("SELECT pg_get_serial_sequence(:name, 'id')"), {"name": f'"{table.name}"'})
     if sequence is not None:
         highest = into.scalar(select(func.max(table.c.id)))
         into.execute(text("SELECT setval(:sequence, :highest)"), {"sequence": sequence, "highest": highest})
-
-
-def _check_counts(counts: dict[str, int], into: Connection) -> None:
-    for table in _list_tables():
-        arrived = _count_rows(table, into)
-        if arrived != counts[table.name]:
-            raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)
 
 
 def _count_rows(table: Table, connection: Connection) -> int:
@@ -155,10 +160,9 @@ def _count_rows(table: Table, connection: Connection) -> int:
 
 
 def create_backup(url: str, file: Path) -> int:
-    """Write everything that the database holds now into a new file; answers its size in bytes.
+    """Write everything that the database holds now into a new file; returns its size in bytes.
 
-    The file appears under its name when it is whole and checked. `UsageError` where there is one of that name,
-    `WorkFailed` where it cannot be written.
+    The file has its name only once it is verified. `UsageError` where it exists, `WorkFailed` where writing fails.
     """
     address = DatabaseAddress.parse(url)
     if file.exists():
@@ -170,10 +174,12 @@ def create_backup(url: str, file: Path) -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
         if address.file is not None:
-            _copy_file(address.file, part)
+            with closing(sqlite3.connect(address.file)) as reader, closing(sqlite3.connect(part)) as writer:
+                reader.backup(writer)  # a view of one moment, while others read and write
         else:
             transfer_database(url, f"sqlite:///{part}")
-            _disable_wal(part)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
         verify_backup(part)
         part.rename(file)
         return file.stat().st_size
@@ -186,10 +192,9 @@ def create_backup(url: str, file: Path) -> int:
 
 
 def restore_backup(file: Path, url: str, *, is_replacing: bool = False) -> dict[str, int]:
-    """Put a backup into the database, after checking it; answers how many rows, by table.
+    """Verify a backup and copy it into the database, as `transfer_database` does; returns the numbers of rows by table.
 
-    A backup of an older version is brought to this one's schema first; the file itself stays as it is. The database
-    holds all of it afterwards, or what it held before. `UsageError` where it is not empty and not to be replaced.
+    A backup of an older version is migrated in a copy.
     """
     verify_backup(file)
     try:
@@ -203,7 +208,7 @@ def restore_backup(file: Path, url: str, *, is_replacing: bool = False) -> dict[
 
 
 def verify_backup(file: Path) -> None:
-    """See that a backup is whole and of a version that this one knows, else `DatabaseError` says what is wrong."""
+    """`DatabaseError` where a backup is damaged or of a version that this one does not know."""
     if not file.is_file():
         raise UsageError("backup.not_there", file=str(file))
     try:
@@ -218,17 +223,70 @@ def verify_backup(file: Path) -> None:
     engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with engine.connect() as connection:
         revision = migrate.read_revision(connection)
-    if revision is None or not migrate.is_known_revision(revision):
+    if revision not in migrate.list_revisions():
         raise DatabaseError("backup.foreign", file=str(file))
 
 
-def _copy_file(origin: Path, target: Path) -> None:
-    """SQLite's own online backup: a view of one moment, while others read and write."""
-    with closing(sqlite3.connect(origin)) as reader, closing(sqlite3.connect(target)) as writer:
-        reader.backup(writer)
-        writer.execute("PRAGMA journal_mode=DELETE")
+class PruneResult(BaseModel):
+    """How many rows were deleted; `files` are those of records that no other record needs, and those of bundles."""
+
+    runs: int
+    researches: int
+    records: int
+    files: int = 0
+    texts: int
+    revisions: int
+    model_calls: int
+    alarms: int
+    deliveries: int
 
 
-def _disable_wal(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA journal_mode=DELETE")
+class RetentionStore(Queries):
+    """Deletes old records in many short transactions, so that nobody waits for it."""
+
+    async def prune(self, before: dt.datetime) -> PruneResult:
+        """Delete what is older than an instant. Items, and all urls that were ever seen, stay."""
+        old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
+        is_old_run = (col(Run.planned_at) < before, col(Run.status).not_in(_ACTIVE_RUN_STATUSES))
+        is_old_research = (col(Research.created_at) < before, col(Research.status).not_in(_ACTIVE_RESEARCH_STATUSES))
+        old_runs = select(col(Run.id)).where(*is_old_run)
+        old_researches = select(col(Research.id)).where(*is_old_research)
+        is_old_delivery = (col(Delivery.planned_at) < before, col(Delivery.status).in_(_FINAL_DELIVERY_STATUSES))
+        record_id, text_id, look_id = col(EvidenceRecord.id), col(ItemPageText.item_id), col(ItemSnapshot.item_id)
+        pruned = PruneResult(
+            records=await self._delete_in_batches(record_id, col(EvidenceRecord.run_id).in_(old_runs))
+            + await self._delete_in_batches(record_id, col(EvidenceRecord.research_id).in_(old_researches)),
+            runs=await self._delete_in_batches(col(Run.id), *is_old_run, batch=20),
+            researches=await self._delete_in_batches(col(Research.id), *is_old_research, batch=20),
+            texts=await self._delete_in_batches(text_id, text_id.in_(old_items)),
+            revisions=await self._delete_in_batches(col(Revision.id), col(Revision.seen_at) < before),
+            model_calls=await self._delete_in_batches(col(ModelCall.id), col(ModelCall.at) < before),
+            alarms=await self._delete_in_batches(col(Alarm.id), col(Alarm.cleared_at) < before),
+            deliveries=await self._delete_in_batches(col(Delivery.id), *is_old_delivery),
+        )
+        await self._delete_in_batches(col(SearchCall.id), col(SearchCall.at) < before)
+        await self._delete_in_batches(look_id, look_id.in_(old_items))
+        has_run = select(col(Run.id)).where(col(Run.id) == col(Item.run_id)).exists()
+        names_some = cast(col(Item.evidence), Text) != "[]"
+        old = update(Item).where(col(Item.first_seen) < before, names_some, ~has_run)
+        await self._execute(old.values(evidence=[]))  # items name no records that are gone
+        return pruned
+
+    async def prune_events(self, before: dt.datetime) -> int:
+        return await self._delete_in_batches(col(RunEvent.id), col(RunEvent.at) < before)
+
+    async def _delete_in_batches(
+        self, key: Mapped[Any], *conditions: ColumnElement[bool], batch: int = BATCH_SIZE
+    ) -> int:
+        table = inspect(key).class_
+        deleted = 0
+        while True:
+            async with self._sessions.begin_write() as session:
+                keys = (await session.scalars(select(key).where(*conditions).limit(batch))).all()
+                if keys:
+                    await session.execute(delete(table).where(key.in_(keys)))
+                    if table is ItemPageText:
+                        await reindex_without_texts(session, keys)
+            deleted += len(keys)
+            if len(keys) < batch:
+                return deleted

@@ -1,4 +1,4 @@
-"""What one run learned by reading one section: handed from the sweep to the store as a whole."""
+"""What a run plans and learns by reading sections, as the sweep hands it to the store."""
 
 import datetime as dt
 
@@ -7,14 +7,13 @@ from pydantic import BaseModel, Field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import Candidate
-from monitor.vocabulary import DateSource, Disposition, SavedBy, SectionEnd
+from monitor.vocabulary import DateSource, Disposition, Phase, SavedBy, SectionEnd
 
 
 class KnownCandidate(BaseModel):
     """What earlier runs, or an earlier section of this one, know of a url.
 
-    `run_id` and `section` name the run and section that saved it as an item; both None where it was only seen. `date`
-    is the one that it had then, so that an article is not opened twice for its date.
+    `run_id` and `section` are those that saved it as an item, None where it was only seen. `date` is its date then.
     """
 
     run_id: str | None = None
@@ -25,8 +24,6 @@ class KnownCandidate(BaseModel):
 
 
 class LedgerEntry(BaseModel):
-    """A candidate of a section, where it stood, and what became of it."""
-
     candidate: Candidate
     page_url: str
     position: int
@@ -36,18 +33,15 @@ class LedgerEntry(BaseModel):
 
 
 class UnseenPlace(MessageModel):
-    """A section or list page that was not read, and why."""
-
     section: str
     url: str
     reason: Message
 
 
 class SectionPlan(BaseModel):
-    """A section that a run is to read.
+    """A section that a run is to read, in the order of `ordinal`.
 
-    `ordinal` is its place in the run; `is_home` marks the home page's own list, `is_feed` a feed, `is_query` what a
-    search found: none of them needs an agent.
+    `is_home` marks the home page's own list, `is_feed` a feed, `is_query` search results: none needs an agent.
     """
 
     ordinal: int
@@ -60,11 +54,9 @@ class SectionPlan(BaseModel):
 
 
 class SectionReading(BaseModel):
-    """One section, read.
+    """What came of reading one section; its health fields are those of `RunSection`.
 
-    `listed` to `head` are what its health is judged by: how many candidates its first page showed (None: not seen),
-    how many of them with a date beside them, whether nothing of what was newest last time stood on the first pages,
-    why it ended `error`, and the keys of the newest urls. A home page, which is no list, has only the error.
+    `head` are the keys of the newest urls. A home page, which is no list, has of the health fields only the error.
     """
 
     plan: SectionPlan
@@ -96,10 +88,7 @@ class Coverage(BaseModel):
 
 
 class PhaseUsage(BaseModel):
-    """What the model calls of one phase cost; `largest_context_chars` is the biggest context that one of them had.
-
-    `cost` is the money for those that were asked of a model with a price; None where none was.
-    """
+    """What the model calls of one phase cost; `cost` is the money for models with a price, None where none has one."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -109,6 +98,12 @@ class PhaseUsage(BaseModel):
 
 
 class RunUsage(PhaseUsage):
-    """What the model calls of a run cost, in all and by phase."""
-
     by_phase: dict[str, PhaseUsage] = Field(default_factory=dict)
+
+    def add(self, phase: Phase, spent: PhaseUsage) -> None:
+        self.by_phase[phase] = spent
+        self.calls += spent.calls
+        self.prompt_tokens += spent.prompt_tokens
+        self.completion_tokens += spent.completion_tokens
+        self.largest_context_chars = max(self.largest_context_chars, spent.largest_context_chars)
+        self.cost = self.cost if spent.cost is None else (self.cost or 0.0) + spent.cost

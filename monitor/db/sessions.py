@@ -4,14 +4,15 @@ import asyncio
 import inspect
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import cache, wraps
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import Executable, Insert, Select, Table, exc, func, select
+from sqlalchemy import Executable, Insert, Row, Select, Table, exc, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel
 
 from monitor.db.engines import DatabaseAddress, make_write_engine
@@ -20,8 +21,6 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 
 DEFAULT_MAX_RETRY_S = 300.0
-"""So long is waited for; a run that outlives it ends with that reason."""
-
 _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 _Method = Callable[..., Awaitable[Any]]
 
@@ -62,11 +61,10 @@ _TRANSIENT_MESSAGES = ("disk is full", "disk I/O error", "database is locked", "
 
 @contextmanager
 def translate_errors(address: DatabaseAddress) -> Iterator[None]:
-    """Turn what goes wrong with the database inside the block into errors of ours.
+    """Translate the errors of SQLAlchemy inside the block.
 
     `DatabaseError` for a database that cannot be reached, is no database or has another schema; `WorkFailed` where a
-    row belongs to a source or run that somebody removed while it was being worked on. Everything else is a mistake in
-    this program and passes as it is.
+    row belongs to a source or run that was removed meanwhile. Anything else is a bug of ours and passes unchanged.
     """
     try:
         yield
@@ -91,13 +89,11 @@ def translate_errors(address: DatabaseAddress) -> Iterator[None]:
 
 
 def build_unusable_error(address: DatabaseAddress, reason: str | Message) -> DatabaseError:
-    """Return the error of a database that cannot be used at all."""
     code = "database.unusable_file" if address.file else "database.unusable_server"
     return DatabaseError(code, url=address.redacted_url, reason=reason)
 
 
 def build_not_migrated_error(address: DatabaseAddress) -> DatabaseError:
-    """Return the error of a database that has another schema than this version needs."""
     return DatabaseError("database.not_migrated", url=address.redacted_url)
 
 
@@ -126,19 +122,17 @@ def _get_reason(error: exc.DBAPIError) -> str:
 
 
 BATCH_SIZE = 500
-"""How many values one statement carries, far below what either database takes."""
+"""How many values one statement carries, far below the limit of either database."""
 
 _ADVISORY_LOCK_KEY = 20_261_122
-"""The key of PostgreSQL's lock for transactions that count before they write."""
-
 V = TypeVar("V")
+Columns = TypeVarTuple("Columns")
 
 
 class SessionFactory:
-    """Hands out sessions; each is one transaction, committed at the end of its block, rolled back on an error.
+    """Opens sessions, each one transaction; objects from them are plain values afterwards, not loaded lazily.
 
-    The objects that come out of them are plain values afterwards: nothing is loaded later. `patience_s` is how long a
-    database that is gone is waited for (`store/patience.py`): not at all before it was seen to be there.
+    `max_retry_s` is 0 until the database was reached once.
     """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
@@ -150,15 +144,11 @@ class SessionFactory:
 
     @property
     def is_in_transaction(self) -> bool:
-        """Whether this task has opened a `transaction`."""
         return asyncio.current_task() in self._transactions
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """One transaction for all that this task reads and writes inside the block: all of it is stored, or nothing.
-
-        A block within another one is part of that. Nothing is retried inside: after `DatabaseGone` all was undone.
-        """
+        """One transaction for all that this task reads and writes inside, without retries; nested blocks join it."""
         if self.is_in_transaction:
             yield
             return
@@ -170,16 +160,12 @@ class SessionFactory:
             finally:
                 del self._transactions[task]
 
-    @asynccontextmanager
-    async def begin_read(self) -> AsyncIterator[AsyncSession]:
-        async with self._begin(self._readers) as session:
-            yield session
+    def begin_read(self) -> AbstractAsyncContextManager[AsyncSession]:
+        return self._begin(self._readers)
 
-    @asynccontextmanager
-    async def begin_write(self) -> AsyncIterator[AsyncSession]:
+    def begin_write(self) -> AbstractAsyncContextManager[AsyncSession]:
         """A transaction that writes; on SQLite it waits here until no other one does."""
-        async with self._begin(self._writers) as session:
-            yield session
+        return self._begin(self._writers)
 
     @asynccontextmanager
     async def _begin(self, sessions: async_sessionmaker[AsyncSession]) -> AsyncIterator[AsyncSession]:
@@ -197,35 +183,65 @@ class SessionFactory:
 class Queries:
     """The queries of one subject; each public method is one short transaction.
 
-    A method waits for a database that is gone and is then done again from its beginning, except in a class that is
-    declared with `retries=False`.
+    A method waits for a database that is gone and then starts over, except in a class declared with `retries=False`.
     """
 
     def __init_subclass__(cls, *, retries: bool = True) -> None:
+        super().__init_subclass__()
         for name, method in list(vars(cls).items()):
             if retries and inspect.iscoroutinefunction(method) and not name.startswith("_"):
                 setattr(cls, name, _retry_method(method))
 
-    def __init__(self, sessions: "SessionFactory") -> None:
+    def __init__(self, sessions: SessionFactory) -> None:
         self._sessions = sessions
 
+    async def _get(self, table: type[V], key: Any) -> V | None:
+        async with self._sessions.begin_read() as session:
+            return await session.get(table, key)
+
     async def _fetch_all(self, query: Select[V]) -> list[V]:
-        """Return the first column of every row."""
         async with self._sessions.begin_read() as session:
             return list((await session.scalars(query)).all())
 
     async def _fetch_first(self, query: Select[V]) -> V | None:
-        """Return the first column of the first row; None without one."""
         async with self._sessions.begin_read() as session:
             return await session.scalar(query)
+
+    async def _fetch_in(self, query: Select[V], column: Mapped[Any], values: Iterable[Any]) -> list[V]:
+        """Return the first column of every row whose `column` has one of any number of values."""
+        found: list[V] = []
+        async with self._sessions.begin_read() as session:
+            for batch in split_batches(values):
+                found += await session.scalars(query.where(column.in_(batch)))
+        return found
+
+    async def _fetch_rows(self, query: Select[*Columns]) -> Sequence[Row[*Columns]]:
+        async with self._sessions.begin_read() as session:
+            return (await session.execute(query)).all()
+
+    async def _fetch_as(self, model: Callable[..., V], query: Select[*tuple[Any, ...]]) -> list[V]:
+        """Return every row as a `model`, whose fields are called like the columns."""
+        async with self._sessions.begin_read() as session:
+            return [model(**row) for row in (await session.execute(query)).mappings()]
+
+    @asynccontextmanager
+    async def _lock(self, table: type[V], key: Any) -> AsyncIterator[tuple[AsyncSession, V | None]]:
+        """A transaction, and a row that nobody else changes until it ends; None where there is no such row."""
+        async with self._sessions.begin_write() as session:
+            yield session, await session.get(table, key, with_for_update=True)
 
     async def _execute(self, statement: Executable) -> None:
         async with self._sessions.begin_write() as session:
             await session.execute(statement)
 
+    async def _upsert(self, rows: Sequence[SQLModel], *, key: Sequence[str], update: Sequence[str] = ()) -> None:
+        """Upsert rows of one table, as `upsert_rows` does."""
+        async with self._sessions.begin_write() as session:
+            if rows:
+                await upsert_rows(session, type(rows[0]), [row.model_dump() for row in rows], key=key, update=update)
+
 
 def split_batches(values: Iterable[V], size: int = BATCH_SIZE) -> Iterator[list[V]]:
-    """The values in lists of at most `size`."""
     rest = iter(values)
     while batch := list(islice(rest, size)):
         yield batch
@@ -239,10 +255,7 @@ async def upsert_rows(
     key: Sequence[str],
     update: Sequence[str] = (),
 ) -> None:
-    """Insert the rows; where one with the same `key` is there already, change its columns `update`, or leave it alone.
-
-    With `update`, no key may stand twice among the rows.
-    """
+    """Insert rows; where a `key` exists, change the columns `update`, for which no key may occur twice, or nothing."""
     upsert = _build_upsert(get_dialect(session), str(table.__tablename__), tuple(key), tuple(update))
     for batch in split_batches(rows):
         await session.execute(upsert, batch)
@@ -250,7 +263,7 @@ async def upsert_rows(
 
 @cache
 def _build_upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[str, ...]) -> Insert:
-    """Made once: with its rows as parameters, it is compiled once for all batches of the same columns."""
+    """Cached: with its rows as parameters, it is compiled once for all batches of the same columns."""
     statement = build_insert(dialect, SQLModel.metadata.tables[name])
     if not update:
         return statement.on_conflict_do_nothing(index_elements=key)
@@ -258,19 +271,26 @@ def _build_upsert(dialect: str, name: str, key: tuple[str, ...], update: tuple[s
     return statement.on_conflict_do_update(index_elements=key, set_=changes)
 
 
+async def insert_if_new(session: AsyncSession, row: SQLModel, *, key: str = "id") -> bool:
+    """Insert a row; False where its `key` is taken, and that row stays as it is."""
+    table = SQLModel.metadata.tables[str(row.__tablename__)]
+    statement = build_insert(get_dialect(session), table).values(sanitize_value(row.model_dump()))
+    new = statement.on_conflict_do_nothing(index_elements=[key]).returning(table.c[key])
+    return await session.scalar(new) is not None
+
+
 async def lock_decisions(session: AsyncSession) -> None:
-    """Keep other processes from deciding at the same time by what they count; SQLite has one writer anyway."""
+    """Make processes that count before they write take turns; SQLite has one writer anyway."""
     if get_dialect(session) == "postgresql":
         await session.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK_KEY)))
 
 
 def get_dialect(session: AsyncSession) -> str:
-    """The kind of the session's database, `sqlite` or `postgresql`."""
     return session.get_bind().dialect.name
 
 
 def build_insert(dialect: str, table: type[SQLModel] | Table) -> postgresql.Insert | sqlite.Insert:
-    """An INSERT that understands ON CONFLICT, in the words of that kind of database."""
+    """An INSERT that understands ON CONFLICT."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
@@ -280,9 +300,11 @@ def sanitize_text(text: str) -> str:
 
 
 def sanitize_value(value: Any) -> Any:
-    """A value without what a database refuses in a text, in lists and JSON too."""
-    if type(value) is str:  # words of a vocabulary are strings too, but must stay members: their column writes them
+    """A value without what a database refuses in a text, in lists and in JSON with its keys too."""
+    if type(value) is str:  # members of a StrEnum stay members: their column type writes them
         return sanitize_text(value)
     if isinstance(value, list):
         return [sanitize_value(inner) for inner in value]
-    return {name: sanitize_value(inner) for name, inner in value.items()} if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return {sanitize_value(name): sanitize_value(inner) for name, inner in value.items()}
+    return value

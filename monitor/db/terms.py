@@ -1,15 +1,15 @@
-"""Terms: what a full-text search looks up, cut from texts and queries by one and the same rule.
+"""Terms: what a full-text search looks up, cut from texts and queries by the same rule.
 
-Latin words and numbers are terms as they stand, and so are two of them that follow each other, so that a phrase of
-frequent words need not be looked for in all texts that have both. A run of Chinese characters, kana or Hangul, which
-knows no spaces, gives each pair of neighbours and each single character: so 光伏 is found in 太阳能光伏发电, without a
-dictionary. Letter case, full-width forms and the radicals that some PDFs hold in place of characters are folded away;
-white space between two such characters, as where a line ends, does not part them.
+Latin words and numbers are terms, and so are pairs of them that follow each other, so that a phrase of frequent words
+need not be searched in all texts that have both. A run of Chinese characters, kana or Hangul, which has no spaces,
+gives each pair of neighbours and each single character: so 光伏 is found in 太阳能光伏发电, without a dictionary.
+Letter case, full-width forms and the radicals that some PDFs use in place of characters are folded; white space between
+two such characters, as at the end of a line, does not separate them.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 
 from pydantic import BaseModel
@@ -36,7 +36,7 @@ _WIDE_CHARS = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u2f00-\u2fd5\
 
 
 class QueryClause(BaseModel, frozen=True):
-    """A word or phrase of a query: its runs, their terms, which the index must have, and the pattern of its place."""
+    """A word or phrase of a query: its runs, the terms to look up, and the pattern that finds it in a folded text."""
 
     runs: tuple[str, ...]
     terms: tuple[str, ...]
@@ -44,7 +44,7 @@ class QueryClause(BaseModel, frozen=True):
 
     @property
     def is_implied_by_terms(self) -> bool:
-        """Whether a text that has the terms is sure to have the word or phrase."""
+        """Whether every text that has the terms has the word or phrase."""
         if any(len(run) > (2 if is_unspaced(run) else _MAX_TERM_CHARS) for run in self.runs):
             return False
         return len(self.runs) == 1 or (len(self.runs) == 2 and not any(map(is_unspaced, self.runs)))
@@ -55,12 +55,12 @@ class QueryClause(BaseModel, frozen=True):
 
     @cached_property
     def wide_forms(self) -> tuple[str, ...]:
-        """The wide forms that its characters are folded from."""
+        """The wide forms that fold to its characters."""
         characters = set("".join(self.runs))
         return tuple(chr(wide) for wide, plain in _build_folding().items() if plain.lower() in characters)
 
     def is_missing_in(self, text: str) -> bool:
-        """Whether a quick look at a text as it is written tells that it does not stand there, folded as it may be."""
+        """Whether a quick check of an unfolded text shows that it does not occur."""
         if self.words:
             lower = text.lower()
             is_there = all(word in lower for word in self.words)
@@ -69,21 +69,20 @@ class QueryClause(BaseModel, frozen=True):
         return not is_there and not any(wide in text for wide in self.wide_forms)
 
     def count_in(self, text: str, joined: str) -> int:
-        """How often it stands in a folded text; `joined` is the same text without white space."""
+        """How often it occurs in a folded text; `joined` is the same text without white space."""
         if len(self.runs) == 1 and is_unspaced(self.runs[0]):
-            return joined.count(self.runs[0])  # what the pattern finds, several times as fast
+            return joined.count(self.runs[0])  # several times as fast as the pattern
         return sum(1 for _ in self.pattern.finditer(text))
 
 
 class TextQuery(BaseModel, frozen=True):
-    """What is looked for; of the clauses, `needed` have to stand in a text. Without clauses it finds nothing."""
+    """A parsed query; `needed` of its clauses have to occur in a text. Without clauses it finds nothing."""
 
     clauses: tuple[QueryClause, ...] = ()
     needed: int = 0
 
     @property
     def is_strict(self) -> bool:
-        """Whether all of it has to stand in a text."""
         return self.needed == len(self.clauses)
 
     @cached_property
@@ -92,37 +91,30 @@ class TextQuery(BaseModel, frozen=True):
         return tuple(clause for clause in self.clauses if not clause.is_implied_by_terms)
 
     def is_missing_in(self, text: str) -> bool:
-        """Whether a quick look at a text that has all terms tells that it is not meant."""
+        """Whether a quick check of a text that has all terms shows that it does not match."""
         return self.is_strict and any(clause.is_missing_in(text) for clause in self.unverified_clauses)
 
     @classmethod
     def parse(cls, text: str) -> "TextQuery":
-        """A query as a person types it: every word has to stand in the text, and what is in quotes as it stands there.
-
-        No sign has a meaning but the quotes. `UsageError` for more than 1,000 characters.
-        """
+        """Parse words and phrases in quotes, all of which have to occur; `UsageError` above 1,000 characters."""
         if len(text) > MAX_QUERY_CHARS:
             raise UsageError("query.too_long", chars=len(text), max_chars=MAX_QUERY_CHARS)
-        clauses = tuple(
-            dict.fromkeys(
-                clause for piece in _split_pieces(text.translate(_QUOTES)) if (clause := _parse_clause(piece))
-            )
-        )
+        straight = text.translate(_QUOTES)
+        clauses = _parse_clauses([*_QUOTED.findall(straight), *_SEPARATORS.split(_QUOTED.sub(" ", straight))])
         return cls(clauses=clauses, needed=len(clauses))
 
     def loosen(self) -> "TextQuery":
-        """The same query where a third of its words, but two at least, are enough: those of a Chinese run pair by pair.
+        """The same query where a third of its words, but at least two, are enough: a Chinese run counts pair by pair.
 
-        For questions as a person or a model puts them, which stand nowhere word for word; what only joins words in
-        them does not count.
+        For questions, which occur nowhere word for word; stopwords do not count.
         """
         parts = [part for clause in self.clauses for part in _split_clause(clause)]
-        clauses = tuple(dict.fromkeys(clause for part in parts if (clause := _parse_clause(part))))[:_MAX_LOOSE_CLAUSES]
+        clauses = _parse_clauses(parts)[:_MAX_LOOSE_CLAUSES]
         return TextQuery(clauses=clauses, needed=max(min(2, len(clauses)), -(-len(clauses) // 3)))
 
 
 def fold_text(text: str) -> str:
-    """The text in lower case and with its wide forms folded, each character at its old place."""
+    """The text in lower case with wide forms folded; every character keeps its position."""
     return (text.translate(_build_folding()) if _WIDE_CHARS.search(text) else text).lower()
 
 
@@ -136,32 +128,27 @@ def extract_terms(text: str) -> set[str]:
 
 
 def split_runs(text: str) -> list[str]:
-    """The runs of a folded text, in their order: Latin words and numbers, and what is written without spaces."""
+    """The runs of a folded text in order: Latin words, numbers, and sequences written without spaces."""
     return ["".join(run.split()) for run in _RUN.findall(text)]
 
 
 def is_unspaced(run: str) -> bool:
-    """Whether a run is written without spaces, so that its characters are looked up in pairs."""
+    """Whether a run is of a script without spaces, whose characters are looked up in pairs."""
     return _UNSPACED_RUN.match(run) is not None
 
 
-def _split_pieces(text: str) -> Iterator[str]:
-    """What is quoted, and each word of the rest."""
-    yield from _QUOTED.findall(text)
-    yield from _SEPARATORS.split(_QUOTED.sub(" ", text))
-
-
-def _parse_clause(piece: str) -> QueryClause | None:
-    runs = split_runs(fold_text(piece))
-    terms = list(_build_lookup_terms(runs))
-    if not terms:
-        return None
-    looked_up = tuple(dict.fromkeys(terms))[:_MAX_LOOKUP_TERMS]
-    return QueryClause(runs=tuple(runs), terms=looked_up, pattern=_build_clause_pattern(runs))
+def _parse_clauses(pieces: Iterable[str]) -> tuple[QueryClause, ...]:
+    """The different clauses of the pieces that have a term."""
+    clauses: dict[QueryClause, None] = {}
+    for piece in pieces:
+        runs = split_runs(fold_text(piece))
+        if terms := tuple(dict.fromkeys(_build_lookup_terms(runs)))[:_MAX_LOOKUP_TERMS]:
+            clauses[QueryClause(runs=tuple(runs), terms=terms, pattern=_build_clause_pattern(runs))] = None
+    return tuple(clauses)
 
 
 def _build_lookup_terms(runs: Sequence[str]) -> Iterator[str]:
-    """The terms that runs side by side are looked up by: the pairs, and what has no neighbour by itself."""
+    """The terms by which adjacent runs are looked up: pairs, and single ones where there is no neighbour."""
     for run in filter(is_unspaced, runs):
         yield from [run[i : i + 2] for i in range(len(run) - 1)] or [run]
     for words in _group_adjacent_words(runs):
@@ -175,7 +162,7 @@ def _build_word_terms(runs: Sequence[str]) -> Iterator[str]:
 
 
 def _group_adjacent_words(runs: Sequence[str]) -> Iterator[list[str]]:
-    """The Latin words and numbers among the runs, those together between which nothing else stands."""
+    """The Latin words and numbers among the runs, adjacent ones together."""
     words: list[str] = []
     for run in runs:
         if not is_unspaced(run):
@@ -192,7 +179,7 @@ def _join_pair(word: str, following: str) -> str:
 
 
 def _build_clause_pattern(runs: Sequence[str]) -> re.Pattern[str]:
-    """Where the runs stand one after the other, with nothing but spaces and signs between them; in a folded text."""
+    """A pattern of the runs one after the other, with only spaces and signs between them, in a folded text."""
     spelt = (
         r"\s*".join(map(re.escape, run)) if is_unspaced(run) else rf"(?<!{_LETTER}){re.escape(run)}(?!{_LETTER})"
         for run in runs
@@ -210,6 +197,6 @@ def _split_clause(clause: QueryClause) -> Iterator[str]:
 
 @cache
 def _build_folding() -> dict[int, str]:
-    """One character for one, so that a place in the folded text is the same place in the text."""
+    """One character for one, so that positions stay the same."""
     wide = filter(_WIDE_CHARS.match, map(chr, range(0x10000)))
     return {ord(char): plain for char in wide if len(plain := unicodedata.normalize("NFKC", char)) == 1} | {0x130: "i"}

@@ -14,7 +14,7 @@ from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit
 from monitor.briefing.render import BriefingFeedItem
 from monitor.clock import Clock
 from monitor.db.database import Store
-from monitor.db.queries.briefings import BriefingRow
+from monitor.db.queries.delivery import BriefingRow
 from monitor.db.tables.people import SavedBriefing
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.services.audit import Actor, AuditAction, AuditService

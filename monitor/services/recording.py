@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from monitor.clock import Clock
 from monitor.config.model import Settings, SweepSettings
 from monitor.db.database import Store
-from monitor.db.queries.sections import SourceMemory
+from monitor.db.queries.sections import SourceMemory, export_source_memory
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.evidence.records import EvidenceArchive
@@ -111,7 +111,7 @@ class RunDependencyFactory:
             at=self._clock.now(),
             is_baseline=source.last_success_at is None,
             source=source.model_dump(mode="json"),
-            memory=await store.export_source_memory(source.id or 0),
+            memory=await export_source_memory(source.id or 0, store.sessions),
             limits=settings.sweep,
             render=settings.pages.render,
             max_bytes=settings.pages.max_bytes,

@@ -17,6 +17,7 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.maintenance import ReplayItemStore, create_backup, restore_row_order
 from monitor.db.queries.items import copy_marks
+from monitor.db.queries.sections import import_source_memory
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost, UsageError
@@ -144,7 +145,9 @@ class ReplayService:
         fresh = run.model_copy(
             update={"status": RunStatus.RUNNING, "ended_at": None, "error": None, "is_baseline": manifest.is_baseline}
         )
-        await self._store.import_source_memory(source, manifest.memory, fresh, at=manifest.at, to=store)
+        await import_source_memory(
+            source, manifest.memory, fresh, at=manifest.at, origin=self._store.sessions, target=store.sessions
+        )
         store.items = ReplayItemStore(store.sessions, await self._store.items.list_for_run(run.id))
         clock = _ReplayClock(run)
         records = EvidenceArchive(store=store, storage=self._storage)

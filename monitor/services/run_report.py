@@ -129,7 +129,7 @@ async def load_run_summaries(runs: Sequence[Run], store: Store) -> list[RunSumma
 
 async def _load_batch_summaries(runs: Sequence[Run], store: Store) -> list[RunSummary]:
     details = await store.history.load_details([run.id for run in runs])
-    alarms = await store.alarms.list_for_runs([run.id for run in runs])
+    alarms = await store.alarms.list(run_ids=[run.id for run in runs], limit=None)
     return [
         RunSummary(
             run_id=run.id,

@@ -100,7 +100,7 @@ class RunService:
             items=await store.items.list_for_run(run_id),
             usage=await store.usage.load_run_usage(run_id),
             calls=await store.history.list_latest_calls(run_id, limit=MAX_SHOWN_CALLS),
-            alarms=await store.alarms.list(run_id=run_id),
+            alarms=await store.alarms.list(run_ids=[run_id]),
         )
 
     async def list_candidates(

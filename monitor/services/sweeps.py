@@ -15,6 +15,7 @@ from monitor.briefing.item import FallbackSchema
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
@@ -282,7 +283,7 @@ class SweepService:
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
-                copy = await self._store.copy_source(source, store)
+                copy = await copy_source(source, origin=self._store.sessions, target=store.sessions)
                 run = await self._create_run(store, copy, None, None, executor="try")
                 deps = await self._dependency_factory.build(run, store, is_trial=True)
                 home = None

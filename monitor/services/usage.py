@@ -15,7 +15,7 @@ from monitor.config.model import Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.db.queries.retention import PruneResult
+from monitor.db.maintenance import PruneResult
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.evidence.records import EvidenceArchive
 from monitor.search.bundles.bundle import BundleFolder

@@ -1,7 +1,8 @@
-"""What is looked at first: what is new, how the day's runs went, what was not read. A few counts and short lists."""
+"""The dashboard: what is new, how the day's runs went, what was not read."""
 
 import datetime as dt
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Select, Subquery, Text, func, select, type_coerce, update
@@ -9,6 +10,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.queries.usage import Day, build_calendar
+from monitor.db.reading import UnseenPlace
 from monitor.db.sessions import Queries
 from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, Source, Unseen
 from monitor.db.tables.columns import UtcDateTime
@@ -19,14 +21,12 @@ from monitor.vocabulary import RunStatus
 _EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
 _MAX_BLOCKS = 5_000
 _MAX_QUEUE_WAIT = dt.timedelta(days=2)
-"""So long a run may have waited before it started."""
-
 BLOCKED_CODE = "cause.page_blocked"
 """The code of a block, which stands at the top of a reason or inside."""
 
 
 class TierCount(BaseModel):
-    """How many items are new in a tier of importance; `fresh` of them since a later instant."""
+    """How many items of a tier are new; `fresh` of them since a later instant."""
 
     tier: int | None
     count: int
@@ -34,7 +34,7 @@ class TierCount(BaseModel):
 
 
 class LastRun(BaseModel):
-    """How the last run of a source ended; `is_baseline` where that or another one of the day was its very first."""
+    """The last run of a source; `is_baseline` where that or another one of the day was its very first."""
 
     run_id: str
     source_id: int
@@ -43,19 +43,14 @@ class LastRun(BaseModel):
     is_baseline: bool
 
 
-class UnreadPlace(BaseModel):
+class UnreadPlace(UnseenPlace):
     """A section or list page that the last run of a source did not read."""
 
     run_id: str
     source: str
-    section: str
-    url: str
-    reason: Message
 
 
 class QueueStatus(BaseModel):
-    """The runs that wait and those under way, since when the oldest waits, and the tokens that were spent."""
-
     queued: int
     running: int
     oldest_queued_at: dt.datetime | None
@@ -63,8 +58,6 @@ class QueueStatus(BaseModel):
 
 
 class WatchedSource(BaseModel):
-    """A source as far as its health is told in a line."""
-
     id: int
     name: str
     is_enabled: bool
@@ -75,7 +68,7 @@ class WatchedSource(BaseModel):
 
 
 class BlockedPage(BaseModel):
-    """A page that a site kept from us; `place` is its url, or a section of the source."""
+    """A page that a site blocked; `place` is its url, or a section of the source."""
 
     at: dt.datetime
     source: str
@@ -85,31 +78,23 @@ class BlockedPage(BaseModel):
 
 
 class DashboardQueries(Queries):
-    """The questions of the first look; each is one query, however many sources and items there are."""
+    """Each method is one statement, however many sources and items there are."""
 
     async def get_last_visit(self, person: str) -> tuple[dt.datetime | None, dt.datetime | None] | None:
-        """When a person looked last, and when the sitting before that ended; None for nobody that we know."""
+        """When a person looked last, and when the visit before that ended; None for an unknown person."""
         query = select(col(Person.looked_at), col(Person.looked_before_at)).where(col(Person.name) == person)
-        async with self._sessions.begin_read() as session:
-            found = (await session.execute(query)).one_or_none()
-        return None if found is None else (found[0], found[1])
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
 
     async def save_visit(self, person: str, at: dt.datetime, before: dt.datetime | None) -> None:
-        """Write down that a person looks now, and when the sitting before this one ended."""
         looked = {"looked_at": at, "looked_before_at": before}
         await self._execute(update(Person).where(col(Person.name) == person).values(looked))
 
     async def count_by_tier(self, since: dt.datetime, *, fresh_since: dt.datetime) -> list[TierCount]:
         """How many items were first seen since an instant, by tier, those without one last."""
-        fresh = func.count().filter(col(Item.first_seen) >= fresh_since)
-        query = (
-            select(col(Item.tier), func.count(), fresh)
-            .where(*_build_visible_conditions(since))
-            .group_by(col(Item.tier))
-        )
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query)).all()
-        counts = [TierCount(tier=tier, count=count, fresh=new) for tier, count, new in rows]
+        fresh = func.count().filter(col(Item.first_seen) >= fresh_since).label("fresh")
+        query = select(col(Item.tier), func.count().label("count"), fresh).where(*_build_visible_conditions(since))
+        counts = await self._fetch_as(TierCount, query.group_by(col(Item.tier)))
         return sorted(counts, key=lambda count: (count.tier is None, count.tier))
 
     async def list_top_items(self, since: dt.datetime, limit: int) -> list[Item]:
@@ -128,90 +113,66 @@ class DashboardQueries(Queries):
         when = build_calendar(days)
         seen = (col(Item.first_seen) >= when.c.begin) & (col(Item.first_seen) < when.c.end)
         query = select(when.c.number, func.count()).join_from(when, Item, seen).group_by(when.c.number)
-        async with self._sessions.begin_read() as session:
-            counts = {row[0]: row[1] for row in await session.execute(query)}
+        counts = {row[0]: row[1] for row in await self._fetch_rows(query)}
         return [counts.get(number, 0) for number in range(len(days))]
 
     async def list_last_runs(self, since: dt.datetime) -> list[LastRun]:
         """The last run of each source that ended and was planned since an instant."""
         aged = _rank_ended_runs(since)
-        query = (
-            select(col(Run.id), col(Run.source_id), col(Run.source), col(Run.status), aged.c.baselines)
+        is_baseline = (aged.c.baselines > 0).label("is_baseline")
+        query: Select[*tuple[Any, ...]] = (
+            select(col(Run.id).label("run_id"), col(Run.source_id), col(Run.source), col(Run.status), is_baseline)
             .join(aged, aged.c.id == col(Run.id))
             .where(aged.c.age == 1, col(Run.source_id).is_not(None))
         )
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query.order_by(col(Run.source)))).all()
-        return [
-            LastRun(run_id=run_id, source_id=source_id, source=name, status=status, is_baseline=bool(baselines))
-            for run_id, source_id, name, status, baselines in rows
-        ]
+        return await self._fetch_as(LastRun, query.order_by(col(Run.source)))
 
     async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
-        """How many places those last runs did not read, and some of them."""
+        """How many places those last runs did not read, and the first of them."""
+        aged = _rank_ended_runs(since)
+        is_last = col(Run.id).in_(select(aged.c.id).where(aged.c.age == 1)) & col(Run.source_id).is_not(None)
         query = (
             select(Unseen, col(Run.source), func.count().over())
             .join(Run, col(Run.id) == col(Unseen.run_id))
-            .where(_is_last_run(since))
+            .where(is_last)
             .order_by(col(Run.source), col(Unseen.id))
             .limit(limit)
         )
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query)).all()
-        places = [
-            UnreadPlace(run_id=place.run_id, source=source, section=place.section, url=place.url, reason=place.reason)
-            for place, source, _ in rows
-        ]
+        rows = await self._fetch_rows(query)
+        places = [UnreadPlace(source=source, **place.model_dump(exclude={"id"})) for place, source, _ in rows]
         return (rows[0][2] if rows else 0), places
 
     async def load_queue_status(self, since: dt.datetime) -> QueueStatus:
         """What waits and what runs now, and the tokens spent since an instant."""
-        tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
-        queued = col(Run.status) == RunStatus.QUEUED
+        tokens = func.coalesce(func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens)), 0)
+        is_queued, is_running = (col(Run.status) == status for status in (RunStatus.QUEUED, RunStatus.RUNNING))
+        runs = select(func.count()).select_from(Run)
         query = select(
-            _count_runs(queued),
-            _count_runs(col(Run.status) == RunStatus.RUNNING),
-            select(func.min(col(Run.planned_at))).where(queued).scalar_subquery(),
-            select(tokens).where(col(ModelCall.at) >= since).scalar_subquery(),
+            runs.where(is_queued).scalar_subquery().label("queued"),
+            runs.where(is_running).scalar_subquery().label("running"),
+            select(func.min(col(Run.planned_at))).where(is_queued).scalar_subquery().label("oldest_queued_at"),
+            select(tokens).where(col(ModelCall.at) >= since).scalar_subquery().label("tokens"),
         )
-        async with self._sessions.begin_read() as session:
-            waiting, running, oldest, spent = (await session.execute(query)).one()
-        return QueueStatus(queued=waiting, running=running, oldest_queued_at=oldest, tokens=spent or 0)
+        return (await self._fetch_as(QueueStatus, query))[0]
 
     async def list_sources(self) -> list[WatchedSource]:
-        query = select(
+        query: Select[*tuple[Any, ...]] = select(
             col(Source.id),
             col(Source.name),
-            col(Source.enabled),
-            col(Source.schedule),
-            col(Source.last_run_at),
+            col(Source.enabled).label("is_enabled"),
+            col(Source.schedule).is_not(None).label("is_planned"),
+            col(Source.last_run_at).is_not(None).label("has_run"),
             col(Source.consecutive_failures),
             col(Source.last_error),
         )
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query.order_by(col(Source.name)))).all()
-        return [
-            WatchedSource(
-                id=source_id,
-                name=name,
-                is_enabled=enabled,
-                is_planned=schedule is not None,
-                has_run=ran is not None,
-                consecutive_failures=failures,
-                last_error=error,
-            )
-            for source_id, name, enabled, schedule, ran, failures, error in rows
-        ]
+        return await self._fetch_as(WatchedSource, query.order_by(col(Source.name)))
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
-        """The pages that sites kept from us since an instant, the latest first; each once for a run."""
-        fell, unseen = (
-            _select_blocks(Fallback, col(Fallback.where), since),
-            _select_blocks(Unseen, col(Unseen.url), since),
-        )
-        both = fell.union(unseen).subquery()
+        """The pages that sites blocked since an instant, the latest first; each once for a run."""
+        fallbacks = _select_blocks(Fallback, col(Fallback.where), since)
+        both = fallbacks.union(_select_blocks(Unseen, col(Unseen.url), since)).subquery()
         query = (
-            select(both, col(Source.url))
+            select(both.c.at, both.c.source, both.c.place, both.c.reason, col(Source.url).label("source_url"))
             .outerjoin(Source, col(Source.id) == both.c.source_id)
             .where(both.c.at >= since)
             .order_by(both.c.at.desc(), both.c.place)
@@ -219,12 +180,7 @@ class DashboardQueries(Queries):
         )
         if source_id is not None:
             query = query.where(both.c.source_id == source_id)
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query)).all()
-        return [
-            BlockedPage(at=at, source=source, source_url=url, place=place, reason=reason)
-            for at, source, _, place, reason, url in rows
-        ]
+        return await self._fetch_as(BlockedPage, query)
 
 
 def _select_blocks(
@@ -251,25 +207,14 @@ def _build_visible_conditions(since: dt.datetime) -> Sequence[ColumnElement[bool
     return col(Item.first_seen) >= since, ~hidden
 
 
-def _is_last_run(since: dt.datetime) -> ColumnElement[bool]:
-    """Whether a run is the last one of its source that ended, of those planned since an instant."""
-    aged = _rank_ended_runs(since)
-    return col(Run.id).in_(select(aged.c.id).where(aged.c.age == 1)) & col(Run.source_id).is_not(None)
-
-
 def _rank_ended_runs(since: dt.datetime) -> Subquery:
     """The runs that ended, of those planned since an instant, the last of each source with `age` 1.
 
     `baselines` counts those of the source that were its very first.
     """
-    # Asked so that only the index of planned times can serve: SQLite would take another one, and read all years' runs.
+    # The `+ 0` leaves only the index of planned times: SQLite would take another one, and read the runs of all years.
     ended = (col(Run.planned_at) >= since, col(Run.status).not_in(_EXCLUDED_STATUSES))
     of_source = col(Run.source_id) + 0
     age = func.row_number().over(partition_by=of_source, order_by=(col(Run.planned_at).desc(), col(Run.id).desc()))
     baselines = func.count().filter(col(Run.is_baseline)).over(partition_by=of_source)
-    query = select(col(Run.id).label("id"), age.label("age"), baselines.label("baselines")).where(*ended)
-    return query.subquery()
-
-
-def _count_runs(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return select(func.count()).select_from(Run).where(condition).scalar_subquery()
+    return select(col(Run.id).label("id"), age.label("age"), baselines.label("baselines")).where(*ended).subquery()

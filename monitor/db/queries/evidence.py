@@ -1,16 +1,16 @@
-"""What was seen and kept of it, and what rests on that."""
+"""The records of what was fetched, the claims that rest on them, and the later looks at items' pages."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
-from monitor.db.fulltext_index import INDEXED_FIELDS, index_item
-from monitor.db.sessions import Queries, sanitize_text, sanitize_value, split_batches, upsert_rows
-from monitor.db.tables.collection import Item, ItemPageText
+from monitor.db.fulltext_index import update_item
+from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value, split_batches, upsert_rows
+from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import (
     Claim,
     ClaimKind,
@@ -25,115 +25,74 @@ from monitor.db.tables.people import RankFeedbackEntry
 
 
 class EvidenceStore(Queries):
-    """Records, claims, the model's answers, and what runs set out with. All of it goes when its run is forgotten.
-
-    Records belong to a run or to a research.
-    """
+    """Records, claims, the model's answers and the manifests of runs; all is deleted with its run or research."""
 
     async def get_next_attempt(self, run_id: str) -> int:
         """The number of the attempt that begins now: 1 for a run of which nothing is recorded."""
-        async with self._sessions.begin_read() as session:
-            seen = await session.scalar(
-                select(func.max(EvidenceRecord.attempt)).where(col(EvidenceRecord.run_id) == run_id)
-            )
-            said = await session.scalar(select(func.max(ModelAnswer.attempt)).where(col(ModelAnswer.run_id) == run_id))
-            return max(seen or 0, said or 0) + 1
+        recorded, answered = (
+            select(func.max(table.attempt)).where(col(table.run_id) == run_id).scalar_subquery()
+            for table in (EvidenceRecord, ModelAnswer)
+        )
+        ((seen, said),) = await self._fetch_rows(select(recorded, answered))
+        return max(seen or 0, said or 0) + 1
 
     async def get_next_research_attempt(self, research_id: str) -> int:
         mine = select(func.max(EvidenceRecord.attempt)).where(col(EvidenceRecord.research_id) == research_id)
-        async with self._sessions.begin_read() as session:
-            return (await session.scalar(mine) or 0) + 1
+        return (await self._fetch_first(mine) or 0) + 1
 
     async def add_record(self, record: EvidenceRecord) -> None:
-        values = {**record.model_dump(), **_sanitize_record(record)}
         async with self._sessions.begin_write() as session:
-            await upsert_rows(session, EvidenceRecord, [values], key=["id"])
+            await insert_if_new(session, record)
 
     async def find_body_location(self, sha256: str) -> str | None:
-        """Where a body is stored already; None for one that was never seen."""
         query = select(col(EvidenceRecord.stored_at)).where(
             col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
         )
         return await self._fetch_first(query.limit(1))
 
     async def list_used_locations(self, locations: Sequence[str]) -> set[str]:
-        """Those of the places in the storage that a record refers to."""
-        found: set[str] = set()
-        async with self._sessions.begin_read() as session:
-            for batch in split_batches(locations):
-                query = select(col(EvidenceRecord.stored_at)).where(col(EvidenceRecord.stored_at).in_(batch))
-                found.update(place for place in await session.scalars(query) if place)
-        return found
+        """Those of the storage locations that a record refers to."""
+        stored_at = col(EvidenceRecord.stored_at)
+        return {place for place in await self._fetch_in(select(stored_at), stored_at, locations) if place}
 
     async def get_record(self, record_id: str) -> EvidenceRecord | None:
-        async with self._sessions.begin_read() as session:
-            return await session.get(EvidenceRecord, record_id)
+        return await self._get(EvidenceRecord, record_id)
 
     async def list_records(self, run_id: str) -> list[EvidenceRecord]:
         """All records of a run, in the order in which they were made."""
         query = select(EvidenceRecord).where(col(EvidenceRecord.run_id) == run_id)
-        async with self._sessions.begin_read() as session:
-            return list(
-                (await session.scalars(query.order_by(col(EvidenceRecord.attempt), col(EvidenceRecord.number)))).all()
-            )
+        return await self._fetch_all(query.order_by(col(EvidenceRecord.attempt), col(EvidenceRecord.number)))
 
     async def list_claims(self, item_id: int) -> list[Claim]:
-        """What of an item rests on a record, in the order in which it was written down."""
-        query = select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id))
-        return await self._fetch_all(query)
+        return await self._fetch_all(select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id)))
 
     async def add_answer(self, answer: ModelAnswer) -> None:
-        """Write down what the model said."""
         async with self._sessions.begin_write() as session:
             session.add(ModelAnswer(**answer.model_dump(exclude={"id"}) | {"place": sanitize_text(answer.place)}))
 
     async def list_answers(self, run_id: str) -> list[ModelAnswer]:
-        """What the model said in a run, in that order."""
-        async with self._sessions.begin_read() as session:
-            query = select(ModelAnswer).where(col(ModelAnswer.run_id) == run_id).order_by(col(ModelAnswer.id))
-            return list((await session.scalars(query)).all())
+        query = select(ModelAnswer).where(col(ModelAnswer.run_id) == run_id)
+        return await self._fetch_all(query.order_by(col(ModelAnswer.id)))
 
     async def save_manifest(self, run_id: str, facts: dict[str, Any]) -> None:
-        """Write down what a run sets out with; a run that goes on keeps what it had."""
-        async with self._sessions.begin_write() as session:
-            await upsert_rows(session, RunManifestRecord, [{"run_id": run_id, "facts": facts}], key=["run_id"])
+        """Store the manifest of a run; one that resumes keeps its first."""
+        await self._upsert([RunManifestRecord(run_id=run_id, facts=facts)], key=["run_id"])
 
     async def save_feedback(self, run_id: str, feedback: Sequence[RankFeedbackEntry]) -> None:
-        """Write down with what a run set out with what people said of ranks before it made its own."""
+        """Add to the manifest of a run what people said of ranks before it made its own."""
         wishes = [wish.model_dump(mode="json") for wish in feedback]
         facts = await self.get_manifest(run_id)
         if facts is None or facts.get("wishes", []) == wishes:
             return  # as in nearly every run: nobody said anything
-        async with self._sessions.begin_write() as session:
-            changed = (
-                update(RunManifestRecord)
-                .where(col(RunManifestRecord.run_id) == run_id)
-                .values(facts={**facts, "wishes": wishes})
-            )
-            await session.execute(changed)
+        changed = update(RunManifestRecord).where(col(RunManifestRecord.run_id) == run_id)
+        await self._execute(changed.values(facts={**facts, "wishes": wishes}))
 
     async def get_manifest(self, run_id: str) -> dict[str, Any] | None:
-        """What a run set out with; None where that was not kept, or not any more."""
-        async with self._sessions.begin_read() as session:
-            found = await session.get(RunManifestRecord, run_id)
-            return None if found is None else found.facts
+        manifest = select(col(RunManifestRecord.facts)).where(col(RunManifestRecord.run_id) == run_id)
+        return await self._fetch_first(manifest)
 
 
-def _sanitize_record(record: EvidenceRecord) -> dict[str, Any]:
-    def clean(texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-        return {sanitize_text(name): sanitize_text(value) for name, value in texts}
-
-    return {
-        "url": sanitize_text(record.url),
-        "final_url": sanitize_text(record.final_url),
-        "headers": clean(record.headers.items()),
-        "notes": sanitize_value(record.notes),
-        "hops": [sanitize_text(hop) for hop in record.hops],
-    }
-
-
-_ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)
-"""The claims that the others of the same record hang on."""
+_ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)  # the others of the same record depend on them
 
 _ITEMS, _CLAIMS = SQLModel.metadata.tables["item"], SQLModel.metadata.tables["claim"]
 
@@ -149,27 +108,18 @@ _INSERT_CLAIMS = insert(_CLAIMS)
 _UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
 
 
-class _StoredClaim(NamedTuple):
-    """A claim that an item has."""
-
-    id: int
-    kind: ClaimKind
-    claim: str
-    record_id: str
-
-
 async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
-    """Add claims to items, inside a transaction of the caller; each item names its records from then on.
+    """Add claims to items, inside a transaction of the caller, and list the records of each item in `evidence`.
 
-    They take the place of all that an item has of the kinds `instead_of`, of what else rests on their records
-    alone, and of those that say the same of the same record. An item that is gone has none.
+    They replace the claims of the `replaced_kinds`, those that depend on their records alone, and equal ones. Items
+    that are gone are skipped.
     """
-    held: dict[int, list[_StoredClaim]] = {}
-    for item_id, *old in await session.execute(_SELECT_CLAIMS, {"items": list(update.claims)}):
+    held: dict[int, list[Claim]] = {}
+    for item_id, claim_id, kind, claim, record_id in await session.execute(_SELECT_CLAIMS, {"items": [*update.claims]}):
         held.setdefault(item_id, [])
-        if old[0] is not None:
-            held[item_id].append(_StoredClaim(*old))
-    gone: list[int] = []
+        if claim_id is not None:
+            held[item_id].append(Claim(id=claim_id, item_id=item_id, kind=kind, claim=claim, record_id=record_id))
+    gone: list[int | None] = []
     added: list[dict[str, Any]] = []
     named: list[dict[str, Any]] = []
     for item_id, old_ones in held.items():
@@ -177,10 +127,8 @@ async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
         kept = [claim for claim in old_ones if not _is_replaced(claim, old_ones, new, update.replaced_kinds)]
         gone += [claim.id for claim in old_ones if claim not in kept]
         added += [claim.model_dump(exclude={"id"}) for claim in new]
-        all_of_it: list[_StoredClaim | Claim] = [*kept, *new]
-        listed_first = sorted(all_of_it, key=lambda claim: claim.kind is not ClaimKind.LIST)
-        records = list(dict.fromkeys(claim.record_id for claim in listed_first))
-        named.append({"item": item_id, "records": records})
+        listed_first = sorted([*kept, *new], key=lambda claim: claim.kind is not ClaimKind.LIST)
+        named.append({"item": item_id, "records": list(dict.fromkeys(claim.record_id for claim in listed_first))})
     connection = await session.connection()
     for batch in split_batches(gone):
         await connection.execute(_DELETE_CLAIMS, {"claims": batch})
@@ -191,20 +139,14 @@ async def save_claims(session: AsyncSession, update: ClaimUpdate) -> None:
 
 
 def _prepare_claims(item_id: int, claims: Sequence[Claim]) -> list[Claim]:
-    """The claims as they can be stored of an item, each said once of a record."""
-    cleaned = (
-        claim.model_copy(
-            update={"item_id": item_id, "claim": sanitize_text(claim.claim), "passage": sanitize_text(claim.passage)}
-        )
-        for claim in claims
-    )
+    """The claims as they are stored, each once for a record."""
+    cleaned = (Claim(**sanitize_value(claim.model_dump() | {"item_id": item_id})) for claim in claims)
     return list({_get_claim_key(claim): claim for claim in cleaned}.values())
 
 
 def _is_replaced(
-    old: _StoredClaim, stored: Sequence[_StoredClaim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
+    old: Claim, stored: Sequence[Claim], new: Sequence[Claim], replaced_kinds: frozenset[ClaimKind]
 ) -> bool:
-    """Whether new claims take the place of one that an item has."""
     if old.kind in replaced_kinds or _get_claim_key(old) in map(_get_claim_key, new):
         return True
     of_record = [claim for claim in stored if claim.record_id == old.record_id]
@@ -212,22 +154,19 @@ def _is_replaced(
     return not has_root and any(claim.kind in replaced_kinds for claim in of_record)
 
 
-def _get_claim_key(claim: Claim | _StoredClaim) -> tuple[ClaimKind, str, str]:
+def _get_claim_key(claim: Claim) -> tuple[ClaimKind, str, str]:
     return claim.kind, claim.claim, claim.record_id
 
 
-# An item whose last look is in doubt is looked at again for so long after its last planned look.
-_DOUBT_PERIOD = dt.timedelta(days=30)
+_DOUBT_PERIOD = dt.timedelta(days=30)  # so long after its last planned look an item in doubt is looked at again
 
 
 class RevisionStore(Queries):
-    """The looks at items' pages and their revisions."""
-
     async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
-        """The items of a source whose pages are to be looked at again, the doubtful first, then the longest unseen.
+        """The items of a source whose pages are to be looked at again, those in doubt first, then the longest unseen.
 
-        Each is due once when so many calendar days have passed since it was first seen, for each number of `days`.
-        Those of which no look is on record, saved by a version that kept none, come last.
+        An item is due once for each of `days`: so many calendar days after it was first seen. Items without a look on
+        record, saved by a version that kept none, come last.
         """
         if not days:
             return []
@@ -237,19 +176,15 @@ class RevisionStore(Queries):
             .join(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id), isouter=True)
             .where(col(Item.source_id) == source_id, col(Item.first_seen) >= oldest)
         )
-        async with self._sessions.begin_read() as session:
-            rows = (await session.execute(query)).all()
         due = [
             (doubt is None, looked_at is None, looked_at or first_seen, item_id or 0)
-            for item_id, first_seen, looked_at, doubt in rows
+            for item_id, first_seen, looked_at, doubt in await self._fetch_rows(query)
             if doubt is not None or _is_due(first_seen, looked_at or first_seen, at, days)
         ]
         return [item_id for *_, item_id in sorted(due)[:limit]]
 
     async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
-        """The latest look at an item's page."""
-        async with self._sessions.begin_read() as session:
-            return await session.get(ItemSnapshot, item_id)
+        return await self._get(ItemSnapshot, item_id)
 
     async def save(
         self,
@@ -260,28 +195,21 @@ class RevisionStore(Queries):
         changes: Mapping[str, Any] | None = None,
         claims: ClaimUpdate | None = None,
     ) -> None:
-        """Keep a look, and with it at once what it brought: the revision, the new text, the item's facts and links."""
-        row = {name: sanitize_value(value) for name, value in snapshot.model_dump().items()}
+        """Store a look, and in the same transaction its revision, new text, changes of the item, and claims."""
+        row = sanitize_value(snapshot.model_dump())
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, ItemSnapshot, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
             if revision is not None:
-                session.add(Revision(**{name: sanitize_value(value) for name, value in revision.model_dump().items()}))
-            if text is not None:
-                kept = {"item_id": snapshot.item_id, "text": sanitize_text(text)}
-                await upsert_rows(session, ItemPageText, [kept], key=["item_id"], update=["text"])
-            is_searched = text is not None or bool(INDEXED_FIELDS & (changes or {}).keys())
-            if (changes or is_searched) and (item := await session.get(Item, snapshot.item_id)) is not None:
-                for name, value in (changes or {}).items():
-                    setattr(item, name, sanitize_value(value))
-                if is_searched:
-                    await index_item(session, item, text=text)
+                session.add(Revision(**sanitize_value(revision.model_dump())))
+            item = await session.get(Item, snapshot.item_id) if changes or text is not None else None
+            if item is not None:
+                await update_item(session, item, changes or {}, text)
             if claims is not None:
                 await save_claims(session, claims)
 
     async def list_for_item(self, item_id: int) -> list[Revision]:
-        """The revisions of an item, newest first."""
-        mine = select(Revision).where(col(Revision.item_id) == item_id).order_by(col(Revision.id).desc())
-        return await self._fetch_all(mine)
+        query = select(Revision).where(col(Revision.item_id) == item_id)
+        return await self._fetch_all(query.order_by(col(Revision.id).desc()))
 
     async def list_between(
         self, begin: dt.datetime, end: dt.datetime, *, sources: Sequence[str] = ()
@@ -295,8 +223,7 @@ class RevisionStore(Queries):
         )
         if sources:
             query = query.where(col(Item.source).in_(sources))
-        async with self._sessions.begin_read() as session:
-            return [(item, revision) for item, revision in await session.execute(query)]
+        return [(item, revision) for item, revision in await self._fetch_rows(query)]
 
 
 def _is_due(first_seen: dt.datetime, looked_at: dt.datetime, at: dt.datetime, days: Sequence[int]) -> bool:

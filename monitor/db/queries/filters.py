@@ -1,8 +1,8 @@
-"""Which items are meant, and in which order they stand."""
+"""Filters of items, and the order of lists."""
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,7 +17,7 @@ from monitor.vocabulary import ItemType
 
 
 async def list_distinct_values(session: AsyncSession, column: ColumnElement[Any]) -> list[Any]:
-    """The words of a column that an index begins with, in their order: one look into the index for each."""
+    """The distinct values of a column that an index begins with, in order: one index lookup for each."""
     first = select(func.min(column).label("word")).cte("words", recursive=True)
     following = select(func.min(column)).where(column > first.c.word).scalar_subquery()
     words = first.union_all(select(following).where(first.c.word.is_not(None)))
@@ -33,12 +33,11 @@ _OPENING_BRACKET, _CLOSING_BRACKET = (
 class ItemFilter(BaseModel):
     """Which items are meant; what is empty or None does not narrow.
 
-    `sources` are names, `tags` those of the sources, of which one is enough. Of the `keywords` one has to stand in the
-    title, the summary or the text. `since` and `until` are days, both
-    included, of publication, or of first sight for an item whose date is unknown; `first_seen_since` (included) and
-    `first_seen_until` (not included) are instants. `section` stands in the section's name. A `parse_document_number` is
-    meant with brackets of any kind. `language` `zh` is every Chinese. Hidden items are left out unless `is_hidden`
-    is None (both) or True (only those). `after` is the day and the number of an item: what follows it is meant.
+    `sources` are names, `tags` those of the sources. One of the `keywords` has to occur in the title, the summary or
+    the text. `since` and `until`, both included, are days of publication, or of first sight for an item whose date is
+    unknown; `first_seen_until` is not included. `section` is a part of the section's name. A `document_number` matches
+    with brackets of any kind; `language` `zh` is every Chinese. Hidden items are left out unless `is_hidden` is None
+    (both) or True (only those). `after` is the day and the id of the item before the first.
     """
 
     sources: Sequence[str] = ()
@@ -61,7 +60,7 @@ class ItemFilter(BaseModel):
 
 
 class ColumnValues(BaseModel):
-    """What an item's columns may say, where the filter names some: of each, one of so many words."""
+    """The values that an item's columns may have; None where the filter does not say."""
 
     source: list[str] | None = None
     section: list[str] | None = None
@@ -70,7 +69,7 @@ class ColumnValues(BaseModel):
 
     @classmethod
     async def resolve(cls, session: AsyncSession, wanted: ItemFilter) -> "ColumnValues":
-        """The words of a filter: tags are the names of their sources, what stands in a name all names that hold it."""
+        """Look up the sources of tags, and the sections and languages that match."""
         words = cls(type=list(wanted.types) or None)
         if wanted.sources or wanted.tags:
             words.source = await _resolve_source_names(session, wanted)
@@ -83,14 +82,13 @@ class ColumnValues(BaseModel):
         return words
 
     def list_columns(self) -> list[tuple[ColumnElement[Any], list[Any]]]:
-        """The columns of which something is wanted, with their words, the column with the fewest first."""
+        """The filtered columns with their values, the column with the fewest first."""
         wanted = {name: words for name, words in iter(self) if words is not None}
         columns = [(get_item_column(name), list(dict.fromkeys(words))) for name, words in wanted.items()]
         return sorted(columns, key=lambda column: len(column[1]))
 
 
 def get_item_column(name: str) -> ColumnElement[Any]:
-    """A column of the items by its name."""
     return SQLModel.metadata.tables["item"].c[name]
 
 
@@ -100,54 +98,34 @@ def order_by_newest() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
 
 
 def build_conditions(wanted: ItemFilter, words: ColumnValues) -> list[ColumnElement[bool]]:
-    """The filter as conditions of a query over items."""
-    of_words = [match_any(column, some) for column, some in words.list_columns()]
-    return [
-        *of_words,
-        *_build_time_conditions(wanted),
-        *_build_mark_conditions(wanted),
-        *_build_other_conditions(wanted),
+    return list(_iter_conditions(wanted, words))
+
+
+def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[ColumnElement[bool]]:
+    for column, values in words.list_columns():
+        # With `=` an index that is also in order of age can serve.
+        yield column == values[0] if len(values) == 1 else column.in_(values)
+    comparisons: list[tuple[Any, Callable[[Any], ColumnElement[bool]]]] = [
+        (wanted.since, col(Item.day).__ge__),
+        (wanted.until, col(Item.day).__le__),
+        (wanted.first_seen_since, col(Item.first_seen).__ge__),
+        (wanted.first_seen_until, col(Item.first_seen).__lt__),
+        (wanted.after, tuple_(col(Item.day), col(Item.id)).__lt__),
+        (wanted.ids, col(Item.id).in_),
+        (wanted.run_id, col(Item.run_id).__eq__),
+        (wanted.late, col(Item.late).is_),
     ]
-
-
-def match_any(column: ColumnElement[Any], words: Sequence[Any]) -> ColumnElement[bool]:
-    """Whether the column says one of the words; one alone is asked for as such, which an index in order can serve."""
-    return column == words[0] if len(words) == 1 else column.in_(words)
-
-
-def _build_time_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
-    if wanted.since is not None:
-        yield col(Item.day) >= wanted.since
-    if wanted.until is not None:
-        yield col(Item.day) <= wanted.until
-    if wanted.first_seen_since is not None:
-        yield col(Item.first_seen) >= wanted.first_seen_since
-    if wanted.first_seen_until is not None:
-        yield col(Item.first_seen) < wanted.first_seen_until
-    if wanted.after is not None:
-        yield tuple_(col(Item.day), col(Item.id)) < tuple_(*wanted.after)
-
-
-def _build_mark_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
+    yield from (compare(value) for value, compare in comparisons if value is not None)
     if wanted.starred_by is not None:
         mine = col(ItemStar.person) == sanitize_text(wanted.starred_by)
         yield col(Item.id).in_(select(col(ItemStar.item_id)).where(mine))
     if wanted.is_hidden is not None:
         hidden = select(col(HiddenItem.item_id))
         yield col(Item.id).in_(hidden) if wanted.is_hidden else col(Item.id).not_in(hidden)
-
-
-def _build_other_conditions(wanted: ItemFilter) -> Iterator[ColumnElement[bool]]:
     if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
         yield or_(*map(_match_keyword, keywords))
-    if wanted.ids is not None:
-        yield col(Item.id).in_(wanted.ids)
-    if wanted.run_id is not None:
-        yield col(Item.run_id) == wanted.run_id
     if number := _clean_text(wanted.document_number):
         yield col(Item.document_number).in_(dict.fromkeys([number, *_list_bracket_variants(number)]))
-    if wanted.late is not None:
-        yield col(Item.late).is_(wanted.late)
 
 
 async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> list[str]:
@@ -165,7 +143,6 @@ def _list_bracket_variants(number: str) -> Iterator[str]:
 
 
 def _match_keyword(word: str) -> ColumnElement[bool]:
-    """Whether the word stands in an item's title, summary or text, in either case of its letters."""
     texts = select(col(ItemPageText.item_id)).where(col(ItemPageText.text).icontains(word, autoescape=True))
     places = (col(Item.title), col(Item.summary))
     return or_(*(place.icontains(word, autoescape=True) for place in places), col(Item.id).in_(texts))

@@ -1,46 +1,41 @@
-"""People, their sessions, and the sign-ins that failed.
+"""People with their sessions and tokens, the audit log, and the settings and prompts that they changed.
 
-Nothing here waits for a database that is gone: a person at a browser is better told at once.
+Sign-ins and settings do not wait for a database that is gone: a person at a browser is better told at once.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import CursorResult, Executable, delete, func, insert, or_, select, union_all, update
+from sqlalchemy import CursorResult, Delete, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.sessions import Queries, lock_decisions, sanitize_text
-from monitor.db.tables.people import Person, SignInTry, Token, WebSession
+from monitor.db.sessions import Queries, lock_decisions, sanitize_text, upsert_rows
+from monitor.db.tables.people import AuditEntry, Person, SignInTry, StoredPrompt, StoredSetting, Token, WebSession
 from monitor.vocabulary import Role
 
 
 class PeopleStore(Queries, retries=False):
-    """Who may sign in, and where they did."""
-
     async def get(self, name: str) -> Person | None:
-        async with self._sessions.begin_read() as session:
-            found = await session.get(Person, sanitize_text(name))
+        found = await self._get(Person, sanitize_text(name))
         return found if found is not None and found.name == name else None
 
     async def list_all(self) -> list[Person]:
         return await self._fetch_all(select(Person).order_by(col(Person.name)))
 
     async def has_any(self) -> bool:
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(select(col(Person.name)).limit(1)) is not None
+        return await self._fetch_first(select(col(Person.name)).limit(1)) is not None
 
     async def has_secured_admin(self) -> bool:
         """Whether an administrator who may sign in has chosen a password."""
         query = select(col(Person.name)).where(
             col(Person.role) == Role.ADMIN, col(Person.is_one_time).is_(False), col(Person.is_shut_out).is_(False)
         )
-        async with self._sessions.begin_read() as session:
-            return await session.scalar(query.limit(1)) is not None
+        return await self._fetch_first(query.limit(1)) is not None
 
     async def add(self, person: Person) -> bool:
-        """Keep a new person; False where a person or a token has the name, in capitals or not."""
+        """Store a new person; False where a person or a token has the name, whatever its case."""
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
             names = (await session.scalars(union_all(select(col(Person.name)), select(col(Token.name))))).all()
@@ -50,7 +45,7 @@ class PeopleStore(Queries, retries=False):
             return True
 
     async def add_first(self, person: Person) -> bool:
-        """Keep the very first person; False where there is somebody."""
+        """Store the very first person; False where there is somebody."""
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
             if await session.scalar(select(col(Person.name)).limit(1)) is not None:
@@ -59,23 +54,20 @@ class PeopleStore(Queries, retries=False):
             return True
 
     async def update(self, name: str, **columns: Any) -> None:
-        """Change columns of a person; nothing that could leave the service without an administrator."""
+        """Change columns that cannot leave the service without an administrator."""
         await self._execute(update(Person).where(col(Person.name) == name).values(**columns))
 
     async def set_password(
         self, name: str, password_hash: str, *, is_one_time: bool, keep_session_id: str | None = None
     ) -> None:
-        """A new password; all sessions of the person end but the one to be kept."""
+        """Set a password and end all sessions of the person but the one to be kept."""
         columns = {"password_hash": password_hash, "is_one_time": is_one_time}
         async with self._sessions.begin_write() as session:
             await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
             await session.execute(_build_session_delete(name, keep=keep_session_id))
 
     async def set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> bool:
-        """Another role, or shut out or let in again; False, and no change, where no administrator would be left.
-
-        Whoever is shut out has no session any more.
-        """
+        """Change the role, or shut out and end all sessions, or let in; False where no administrator would be left."""
         wanted = {"role": role, "is_shut_out": is_shut_out}
         columns = {column: value for column, value in wanted.items() if value is not None}
         others = select(func.count()).where(
@@ -94,11 +86,9 @@ class PeopleStore(Queries, retries=False):
             return True
 
     async def create_session(self, begun: WebSession) -> None:
-        """Keep a new session, and forget those that have expired."""
-        values = begun.model_dump() | {
-            "browser": sanitize_text(begun.browser),
-            "address": sanitize_text(begun.address)[:64],
-        }
+        """Store a new session and delete those that have expired."""
+        browser, address = sanitize_text(begun.browser), sanitize_text(begun.address)[:64]
+        values = begun.model_dump() | {"browser": browser, "address": address}
         seen = update(Person).where(col(Person.name) == begun.person).values(last_seen_at=begun.created_at)
         async with self._sessions.begin_write() as session:
             await session.execute(delete(WebSession).where(col(WebSession.expires_at) <= begun.created_at))
@@ -106,7 +96,7 @@ class PeopleStore(Queries, retries=False):
             await session.execute(seen)
 
     async def find_by_session(self, session_id: str, now: dt.datetime) -> tuple[Person, WebSession] | None:
-        """Whose session it is; None where it is over, or the person was shut out."""
+        """None where the session is over, or its person was shut out."""
         query = (
             select(Person, WebSession)
             .join(WebSession, col(WebSession.person) == col(Person.name))
@@ -114,12 +104,10 @@ class PeopleStore(Queries, retries=False):
                 col(WebSession.id) == session_id, col(WebSession.expires_at) > now, col(Person.is_shut_out).is_(False)
             )
         )
-        async with self._sessions.begin_read() as session:
-            row = (await session.execute(query)).first()
-        return None if row is None else (row[0], row[1])
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
 
     async def touch_session(self, begun: WebSession, *, at: dt.datetime, expires_at: dt.datetime) -> None:
-        """Take down that a session was used."""
         used = update(WebSession).where(col(WebSession.id) == begun.id).values(seen_at=at, expires_at=expires_at)
         async with self._sessions.begin_write() as session:
             await session.execute(used)
@@ -133,7 +121,7 @@ class PeopleStore(Queries, retries=False):
         return await self._fetch_all(query)
 
     async def end_session(self, session_id: str, *, person: str | None = None) -> WebSession | None:
-        """End a session, of that person only where one is given; gives what was ended."""
+        """End a session, of `person` only where one is given; returns the ended session."""
         async with self._sessions.begin_write() as session:
             found = await session.get(WebSession, sanitize_text(session_id))
             if found is None or found.id != session_id or person not in (None, found.person):
@@ -142,17 +130,17 @@ class PeopleStore(Queries, retries=False):
             return found
 
     async def end_sessions(self, person: str, *, keep_session_id: str | None = None) -> int:
-        """End all sessions of a person but the one to be kept; answers how many."""
+        """End all sessions of a person but the one to be kept; returns how many."""
         async with self._sessions.begin_write() as session:
-            return await _execute_and_count(session, _build_session_delete(person, keep=keep_session_id))
+            result = await session.execute(_build_session_delete(person, keep=keep_session_id))
+            return result.rowcount if isinstance(result, CursorResult) else 0
 
     async def record_sign_in_attempts(
         self, limits: dict[str, int], *, at: dt.datetime, since: dt.datetime
     ) -> tuple[list[int], dt.datetime | None]:
-        """Take down a try under each of these keys, unless one has reached its limit.
+        """Record a try under each of these keys, unless one has reached its limit, and forget those before `since`.
 
-        Answers the numbers of the tries; or none, and the instant of the try that has to be over first. Tries from
-        before `since` are forgotten.
+        Returns the numbers of the tries; or none, and the instant of the try that has to expire first.
         """
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
@@ -166,30 +154,25 @@ class PeopleStore(Queries, retries=False):
             return [row.id for row in rows if row.id is not None], None
 
     async def clear_sign_in_attempts(self, numbers: Sequence[int], *, key: str) -> None:
-        """Forget these tries, and all others under a key: it was the right person after all."""
+        """Forget these tries and all others under a key: it was the right person after all."""
         mine = col(SignInTry.id).in_(numbers) | (col(SignInTry.key) == key)
         await self._execute(delete(SignInTry).where(mine))
 
 
-def _build_session_delete(person: str, *, keep: str | None = None) -> Executable:
+def _build_session_delete(person: str, *, keep: str | None = None) -> Delete:
     ending = delete(WebSession).where(col(WebSession.person) == person)
     return ending if keep is None else ending.where(col(WebSession.id) != keep)
 
 
 async def _find_limiting_attempt(session: AsyncSession, key: str, limit: int) -> dt.datetime | None:
-    """The try that keeps a key at its limit, if it is."""
+    """The instant of the try that keeps a key at its limit; None where it has fewer."""
     tries = select(col(SignInTry.at)).where(col(SignInTry.key) == key).order_by(col(SignInTry.at).desc())
     return await session.scalar(tries.offset(limit - 1).limit(1))
 
 
-async def _execute_and_count(session: AsyncSession, statement: Executable) -> int:
-    result = await session.execute(statement)
-    return result.rowcount if isinstance(result, CursorResult) else 0
-
-
 class TokenStore(Queries, retries=False):
     async def save(self, token: Token, *, may_replace: bool) -> bool:
-        """Keep a token; False where a person has its name, or a token has that must not be replaced.
+        """Store a token; False where a person has its name, or a token that must not be replaced.
 
         A token that was made with another one belongs to whoever made that.
         """
@@ -207,7 +190,7 @@ class TokenStore(Queries, retries=False):
             return True
 
     async def find_by_hash(self, hashed: str, now: dt.datetime) -> tuple[Token, Person | None] | None:
-        """The token of that hash and the person who made it, if a person did; None where it is not good any more."""
+        """The token of that hash and the person who made it, if one did; None where it may not be used any more."""
         query = (
             select(Token, Person)
             .outerjoin(Person, col(Person.name) == col(Token.created_by))
@@ -217,23 +200,84 @@ class TokenStore(Queries, retries=False):
                 or_(col(Person.is_shut_out).is_(None), col(Person.is_shut_out).is_(False)),
             )
         )
-        async with self._sessions.begin_read() as session:
-            row = (await session.execute(query)).first()
-        return None if row is None else (row[0], row[1])
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
 
     async def touch(self, name: str, *, at: dt.datetime) -> None:
-        """Take down that a token was used."""
         await self._execute(update(Token).where(col(Token.name) == name).values(last_used_at=at))
 
     async def list_all(self) -> list[Token]:
-        query = select(Token).order_by(col(Token.created_at).desc(), col(Token.name))
-        return await self._fetch_all(query)
+        return await self._fetch_all(select(Token).order_by(col(Token.created_at).desc(), col(Token.name)))
 
     async def remove(self, name: str, *, owner: str | None) -> Token | None:
-        """Remove a token, that of a person only where one is given; gives what was removed."""
+        """Remove a token, one of `owner` only where that is given; returns the removed token."""
         async with self._sessions.begin_write() as session:
             found = await session.get(Token, sanitize_text(name))
             if found is None or found.name != name or owner not in (None, found.created_by):
                 return None
             await session.execute(delete(Token).where(col(Token.name) == found.name))
             return found
+
+
+class AuditStore(Queries):
+    async def add(self, entry: AuditEntry) -> None:
+        values = entry.model_dump(exclude={"id"}) | {"subject": sanitize_text(entry.subject)}
+        await self._execute(insert(AuditEntry).values(values))
+
+    async def list_entries(
+        self, *, person: str | None, action: str | None, subject: str | None, before_id: int | None, limit: int
+    ) -> list[AuditEntry]:
+        """Newest first; `action` also finds those that begin with it and a dot, `subject` those that hold it."""
+        query = select(AuditEntry).order_by(col(AuditEntry.id).desc()).limit(limit)
+        if person:
+            query = query.where(col(AuditEntry.person) == sanitize_text(person))
+        if action:
+            is_group = col(AuditEntry.action).startswith(f"{sanitize_text(action)}.", autoescape=True)
+            query = query.where((col(AuditEntry.action) == sanitize_text(action)) | is_group)
+        if subject:
+            query = query.where(col(AuditEntry.subject).icontains(sanitize_text(subject), autoescape=True))
+        if before_id is not None:
+            query = query.where(col(AuditEntry.id) < before_id)
+        return await self._fetch_all(query)
+
+    async def list_people(self) -> list[str]:
+        return await self._fetch_all(select(col(AuditEntry.person)).distinct().order_by(col(AuditEntry.person)))
+
+    async def list_actions(self) -> list[str]:
+        return await self._fetch_all(select(col(AuditEntry.action)).distinct().order_by(col(AuditEntry.action)))
+
+
+class SettingsStore(Queries, retries=False):
+    """Stored settings by path, with their values as they are, encrypted or not."""
+
+    async def list_all(self) -> list[StoredSetting]:
+        return await self._fetch_all(select(StoredSetting).order_by(col(StoredSetting.path)))
+
+    async def load_timestamps(self) -> dict[str, dt.datetime]:
+        """When each was stored: two equal answers mean that nothing was changed."""
+        rows = await self._fetch_rows(select(col(StoredSetting.path), col(StoredSetting.at)))
+        return {row[0]: row[1] for row in rows}
+
+    async def change(self, rows: Sequence[StoredSetting], *, deleted_paths: Iterable[str] = ()) -> None:
+        values = [row.model_dump() for row in rows]
+        async with self._sessions.begin_write() as session:
+            await upsert_rows(session, StoredSetting, values, key=["path"], update=["value", "is_secret", "by", "at"])
+            await session.execute(delete(StoredSetting).where(col(StoredSetting.path).in_(list(deleted_paths))))
+
+
+class PromptStore(Queries, retries=False):
+    """The wordings that replace ours, by name."""
+
+    async def list_all(self) -> list[StoredPrompt]:
+        return await self._fetch_all(select(StoredPrompt).order_by(col(StoredPrompt.name)))
+
+    async def save(self, row: StoredPrompt) -> None:
+        await self._upsert([row], key=["name"], update=["text", "by", "at"])
+
+    async def delete(self, name: str) -> bool:
+        """Restore our wording; False where it was not replaced."""
+        async with self._sessions.begin_write() as session:
+            row = await session.get(StoredPrompt, name)
+            if row is not None:
+                await session.delete(row)
+            return row is not None

@@ -1,4 +1,4 @@
-"""What is watched, and how it fares."""
+"""The sources, their settings and their health."""
 
 import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,27 +19,19 @@ _IMMUTABLE_FIELDS = ("id", "created_at")
 
 
 class SourceStore(Queries):
-    """The sources; people know them by name."""
-
     async def get(self, name: str) -> Source | None:
-        async with self._sessions.begin_read() as session:
-            return await _find_by_name(session, name)
+        return await self._fetch_first(select(Source).where(col(Source.name) == name))
 
     async def get_by_id(self, source_id: int) -> Source | None:
-        """The source of that number, which stays when the name changes."""
-        async with self._sessions.begin_read() as session:
-            return await session.get(Source, source_id)
+        """The source of that id, which stays when the name changes."""
+        return await self._get(Source, source_id)
 
     async def add(self, source: Source) -> Source:
-        """Begin to watch a source; `UsageError` where its name is taken."""
-        async with self._sessions.begin_write() as session:
-            added = await _insert(session, source)
-            if added is None:
-                raise _build_name_conflict(source.name)
-            return added
+        """Add a source; `Conflict` where its name is taken."""
+        return (await self.add_all([source]))[0]
 
     async def add_all(self, sources: Sequence[Source]) -> list[Source]:
-        """Begin to watch several; `UsageError`, and none is added, where a name is taken."""
+        """Add sources; `Conflict`, and none is added, where a name is taken."""
         added = []
         async with self._sessions.begin_write() as session:
             for source in sources:
@@ -52,7 +44,7 @@ class SourceStore(Queries):
     async def update_many(
         self, source_ids: Collection[int], changes: Callable[[Source], Mapping[str, Any]]
     ) -> list[Source]:
-        """Change those of these sources for which there is something to change; answers them as they are then."""
+        """Change those of the sources for which `changes` says something new; returns them as they are then."""
         changed = []
         async with self._sessions.begin_write() as session:
             for batch in split_batches(sorted(source_ids)):
@@ -60,16 +52,15 @@ class SourceStore(Queries):
                     values = {
                         field: value for field, value in changes(source).items() if getattr(source, field) != value
                     }
-                    for field, value in values.items():
-                        setattr(source, field, value)
+                    source.sqlmodel_update(values)
                     if values:
                         changed.append(source)
         return changed
 
     async def update(self, name: str, /, **changes: Any) -> Source:
-        """Change fields of a source; `UsageError` where no source has that name, or another one has the new name.
+        """Change fields of a source; `NotFound` where no source has that name, `Conflict` where the new one is taken.
 
-        Its items and runs follow a new name, so that they are found under it.
+        Its items and runs take a new name over.
         """
         unknown = [field for field in changes if field not in Source.model_fields or field in _IMMUTABLE_FIELDS]
         if unknown:
@@ -83,15 +74,13 @@ class SourceStore(Queries):
                 if await _find_by_name(session, new_name) is not None:
                     raise _build_name_conflict(new_name)
                 for table in (Item, Run):
-                    await session.execute(
-                        update(table).where(col(table.source_id) == source.id).values(source=new_name)
-                    )
-            for field, value in changes.items():
-                setattr(source, field, value)
+                    mine = update(table).where(col(table.source_id) == source.id)
+                    await session.execute(mine.values(source=new_name))
+            source.sqlmodel_update(changes)
             return source
 
     async def remove(self, name: str) -> bool:
-        """Stop watching a source and forget what was known of its urls; items and runs stay. False if unknown."""
+        """Delete a source and what was known of its urls; items and runs stay. False where it does not exist."""
         async with self._sessions.begin_write() as session:
             source = await _find_by_name(session, name)
             if source is None:
@@ -100,9 +89,9 @@ class SourceStore(Queries):
             return True
 
     async def seed(self, sources: Sequence[Source]) -> list[str]:
-        """Create the sources of the configuration that were never created before; the answer names the new ones.
+        """Create the sources of the configuration that were never created before; returns the names of the new ones.
 
-        All their names are remembered, so that one which somebody deletes does not come back at the next start.
+        The names are remembered, so that a deleted source does not come back at the next start.
         """
         async with self._sessions.begin_write() as session:
             seeded = set((await session.scalars(select(col(SeededSource.name)))).all())
@@ -116,25 +105,22 @@ class SourceStore(Queries):
         return created
 
     async def list(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
-        """All sources, newest first; on wish only those that run, or that bear a tag."""
+        """All sources, newest first, or only those that are enabled or have a tag."""
         query = select(Source).order_by(col(Source.created_at).desc(), col(Source.id).desc())
         if only_enabled:
             query = query.where(col(Source.enabled))
-        async with self._sessions.begin_read() as session:
-            found = (await session.scalars(query)).all()
-        return [source for source in found if tag is None or tag in source.tags]
+        return [source for source in await self._fetch_all(query) if tag is None or tag in source.tags]
 
     async def list_tags(self) -> set[str]:
-        async with self._sessions.begin_read() as session:
-            return {tag for tags in await session.scalars(select(col(Source.tags))) for tag in tags}
+        return {tag for tags in await self._fetch_all(select(col(Source.tags))) for tag in tags}
 
 
 async def record_run(
     session: AsyncSession, source_id: int, *, at: dt.datetime, status: RunStatus, has_new: bool, error: Message | None
 ) -> None:
-    """Write a run that ended at `at` into the source's health; a source that is gone has none.
+    """Record a run that ended at `at` in the source's health.
 
-    A degraded run is a success. A cancelled one says nothing about the source but that it was tried.
+    A degraded run is a success. A cancelled one only counts as the last run.
     """
     changes: dict[str, Any] = {"last_run_at": at}
     if status in _SUCCESSES:
@@ -151,7 +137,7 @@ async def _find_by_name(session: AsyncSession, name: str) -> Source | None:
 
 
 async def _insert(session: AsyncSession, source: Source) -> Source | None:
-    # One statement, so that of two processes which add the same name one is told, not both stopped by an error.
+    # One statement: where two processes add the same name at once, one gets None and neither an error.
     statement = build_insert(get_dialect(session), Source).values(source.model_dump(exclude={"id"}))
     new_id = await session.scalar(statement.on_conflict_do_nothing(index_elements=["name"]).returning(col(Source.id)))
     return None if new_id is None else await session.get_one(Source, new_id)

@@ -1,17 +1,13 @@
-"""The tables: sources, what is known of their sections and urls, runs with their ledger, items, and model calls.
-
-Instants are UTC with their zone, publication dates plain dates. Lists are JSON columns; closed vocabularies are stored
-as their words.
-"""
+"""The tables of sources with their sections and urls, of runs with their ledger, of items, and of model calls."""
 
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, Column, Date, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Column, Date, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import UtcDateTime, derived_field, enum_field, instant_field, list_field, message_field
+from monitor.db.tables.columns import derived_field, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
 from monitor.vocabulary import (
     DateSource,
@@ -30,12 +26,8 @@ from monitor.vocabulary import (
 _NO_SOURCE = text("source_id IS NULL")
 
 
-def _run_id_field(*, index: bool = True) -> Any:
-    return Field(sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=False, index=index))
-
-
 class Source(SQLModel, table=True):
-    """What is watched, the administrator's wishes for it, and its health. None = the setting of the service."""
+    """A source, its settings, and its health. A setting that is None has the default of the service."""
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(unique=True, max_length=200)
@@ -65,7 +57,7 @@ class Source(SQLModel, table=True):
 
 
 class SeededSource(SQLModel, table=True):
-    """The name of a source of config.yaml that was created once; deleted, it does not come back."""
+    """The name of a source of config.yaml that was created once, so that it does not come back once deleted."""
 
     __tablename__ = "seeded_source"
 
@@ -75,10 +67,10 @@ class SeededSource(SQLModel, table=True):
 class SourceSection(SQLModel, table=True):
     """What is remembered of a section from run to run.
 
-    `last_complete_on` is the day of the last run that reached everything in range; `is_unfinished` that the latest run
-    did not; `tail_date` the date at the end of what was ever read, so that an older url that turns up above it is late.
-    `head` are the keys of the newest urls of the list as it was last read, `arrivals` the latest days on which
-    something new came, oldest first: what its cadence is learned from.
+    `last_complete_on` is the day of the last run that reached everything in range; `is_unfinished`: the latest one did
+    not. `tail_date` is the oldest date that was ever read: an older url that appears above it is late. `head` are the
+    keys of the newest urls when the list was last read, `arrivals` the latest days on which something new came, oldest
+    first.
     """
 
     __tablename__ = "section"
@@ -99,7 +91,7 @@ class SourceSection(SQLModel, table=True):
 
 
 class KnownUrl(SQLModel, table=True):
-    """A url that was ever seen on a list page of the source, with the date that it had then. Never pruned."""
+    """A url that was seen on a list page of the source, with the date that it had then. Never pruned."""
 
     __tablename__ = "known_url"
 
@@ -112,7 +104,7 @@ class KnownUrl(SQLModel, table=True):
 
 
 class OverLimit(SQLModel, table=True):
-    """A candidate in range that a run had no room for: it comes first in the section's next run, then the row goes."""
+    """A candidate in range that a run had no room for; it comes first in the section's next run."""
 
     __tablename__ = "over_limit"
 
@@ -126,15 +118,15 @@ class OverLimit(SQLModel, table=True):
 class Run(SQLModel, table=True):
     """One execution of a source. The id is made of the source and the planned time, so that it happens once.
 
-    `executor` is the process that took it last. A run that a service takes goes to its queue: `enqueued_at` says since
-    when; None for a queued one that no worker has noticed yet. `retry_from`: it is to be done again from that phase on.
+    `executor` is the process that took it last. `enqueued_at` is None for a queued run that no worker has noticed yet.
+    `retry_from` is the phase from which it is to be repeated.
     """
 
     id: str = Field(primary_key=True, max_length=64)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
     source: str = Field(sa_column=Column(Text, nullable=False))
     status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED, index=True)
-    planned_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    planned_at: dt.datetime = instant_field(is_required=True, index=True)
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
     since: dt.date | None = None
@@ -148,10 +140,10 @@ class Run(SQLModel, table=True):
 
 
 class Fallback(SQLModel, table=True):
-    """Something in a run that fell back, was cut short or failed: phase, place and reason."""
+    """Something in a run that fell back, was cut short or failed."""
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = _run_id_field()
+    run_id: str = owner_field("run.id", String(64), index=True)
     phase: Phase = enum_field(Phase, Phase.CRAWL)
     where: str = Field(sa_column=Column("place", Text, nullable=False))
     reason: Message = message_field(is_nullable=False, is_required=True)
@@ -161,15 +153,14 @@ class Fallback(SQLModel, table=True):
 class RunSection(SQLModel, table=True):
     """A section as one run read it, and how often the agent's saves were refused or its dates corrected.
 
-    `listed` counts the candidates on its first page, `listed_dated` those with a date beside them; `listed` is None
-    where that page was not seen. `is_gap`: nothing of what was newest last time stood on the first pages. `error`
-    says why the reading ended `error`.
+    `listed` counts the candidates on its first page, None where that was not seen, `listed_dated` those with a date.
+    `is_gap`: none of the newest urls of last time was on the first pages. `error` says why the reading ended `error`.
     """
 
     __tablename__ = "run_section"
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = _run_id_field()
+    run_id: str = owner_field("run.id", String(64), index=True)
     ordinal: int
     name: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
@@ -192,7 +183,7 @@ class CandidateRecord(SQLModel, table=True):
     __table_args__ = (Index("ix_candidate_run_section", "run_id", "section"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = _run_id_field(index=False)
+    run_id: str = owner_field("run.id", String(64))
     section: int = Field(description="the run section's ordinal")
     position: int
     page_url: str = Field(sa_column=Column(Text, nullable=False))
@@ -210,7 +201,7 @@ class Unseen(SQLModel, table=True):
     """A section or list page that a run did not read, and why."""
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = _run_id_field()
+    run_id: str = owner_field("run.id", String(64), index=True)
     section: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
     reason: Message = message_field(is_nullable=False, is_required=True)
@@ -219,15 +210,14 @@ class Unseen(SQLModel, table=True):
 class Item(SQLModel, table=True):
     """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
 
-    `evidence` are the ids of the records that it rests on, that of its list page first. `moved` is the way in which
-    people's feedback moved it when its run was ranked.
-    `date` is the list's where the list has one; `page_date` is what the article itself states, which may differ.
-    `day` is what lists are ordered by, the date, or where that is unknown the day of first sight; it follows by itself.
+    `evidence` are the ids of the records that it rests on, that of its list page first; `moved` says how feedback moved
+    it when its run was ranked. `date` is the list's where the list has one; `page_date` is what the article states.
+    `day`, by which lists are ordered, is the date, or the day of first sight where that is unknown; it is derived.
     """
 
     __table_args__ = (
         UniqueConstraint("source_id", "url_key"),
-        # As lists are read: the newest first, all or those of one word of a column.
+        # As lists are read: the newest first, all or those with one value of a column.
         Index("ix_item_day", "day", "id"),
         Index("ix_item_source_day", "source", "day", "id"),
         Index("ix_item_section_day", "section", "day", "id"),
@@ -261,13 +251,12 @@ class Item(SQLModel, table=True):
     document_number: str | None = Field(default=None, index=True)
     issuer: str | None = None
     language: str | None = None
-    first_seen: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    first_seen: dt.datetime = instant_field(is_required=True, index=True)
     attachments: list[dict[str, str]] = list_field()
     evidence: list[str] = list_field()
 
     @validates("date", "first_seen")
     def _update_day(self, name: str, value: Any) -> Any:
-        """Keep `day` in step, from the moment at which one of both is there."""
         known = {**self.__dict__, name: value}
         seen: dt.datetime | None = known.get("first_seen")
         day = known.get("date") or (seen and seen.astimezone(dt.UTC).date())
@@ -277,12 +266,12 @@ class Item(SQLModel, table=True):
 
     @property
     def date_conflict(self) -> dt.date | None:
-        """The article's date where it is another one than the list's; None where they agree or one is missing."""
+        """The article's date where the list has another one."""
         return self.page_date if self.date is not None and self.page_date != self.date else None
 
 
 class ItemPageText(SQLModel, table=True):
-    """The text of an item's page, apart from the item so that lists do not load it."""
+    """The text of an item's page; lists of items do not load it."""
 
     __tablename__ = "item_text"
 
@@ -291,7 +280,7 @@ class ItemPageText(SQLModel, table=True):
 
 
 class ModelCall(SQLModel, table=True):
-    """One row of the usage ledger; `cost` is None where the model had no price when it was asked."""
+    """One row of the usage ledger; `cost` is None where the model had no price."""
 
     __tablename__ = "model_call"
 
@@ -305,5 +294,5 @@ class ModelCall(SQLModel, table=True):
     context_chars: int = 0
     latency_ms: int = 0
     outcome: str = "ok"
-    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    at: dt.datetime = instant_field(is_required=True, index=True)
     cost: float | None = None

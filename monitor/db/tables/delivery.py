@@ -1,4 +1,4 @@
-"""What goes to a target and how it fared: the tables of delivery, and a letter as a channel carries it."""
+"""The tables of deliveries with their briefings, and of alarms."""
 
 import datetime as dt
 from enum import StrEnum
@@ -6,19 +6,19 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import Field as PlainField
-from sqlalchemy import JSON, Column, ForeignKey, String, Text
+from sqlalchemy import JSON, Column, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import StrEnumType, UtcDateTime, enum_field, instant_field, list_field, message_field
+from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 
 MAX_ATTEMPTS = 10
-"""So often a delivery is tried before it counts as failed."""
+"""How often a delivery is tried before it counts as failed."""
 
 
 class DeliveryKind(StrEnum):
-    """What is delivered, and on whose word: a planned briefing, one that a person asked for, an alarm, a test."""
+    """`typed` is a briefing that a person asked for."""
 
     PLANNED = "planned"
     TYPED = "typed"
@@ -37,12 +37,11 @@ class DeliveryStatus(StrEnum):
 
 
 class Delivery(SQLModel, table=True):
-    """One thing for one target. Its id is made of the target and the planned time, so that it happens once.
+    """A message for one target. Its id is made of the target and the planned time, so that it happens once.
 
-    `key` and `message_id` are drawn when it is planned and go with every try. `accepted` are the mail addresses that
-    have it already. `next_try_at` is when a worker takes it up; None for one that no worker is to take. `alarm_id` was
-    set by versions that sent each alarm by itself; those of a delivery bear its `planned_at` now. `saved_id` is the
-    saved briefing that was sent as it stood.
+    `key` and `message_id` are drawn when it is planned and sent with every try. `accepted` are the mail addresses that
+    have it already. `next_try_at` is None where no worker is to take it. `alarm_id` was set by versions that sent each
+    alarm by itself; now the alarms of a delivery have its `planned_at`. `saved_id` is the saved briefing that was sent.
     """
 
     id: str = Field(primary_key=True, max_length=100)
@@ -65,16 +64,11 @@ class Delivery(SQLModel, table=True):
 
 
 class BriefingRecord(SQLModel, table=True):
-    """The briefing of a delivery as it was composed: what every try sends.
-
-    `unfinished` are the sources that it waited for until its deadline in vain.
-    """
+    """The briefing of a delivery, composed once; `unfinished` are the sources whose runs missed its deadline."""
 
     __tablename__ = "briefing_record"
 
-    delivery_id: str = Field(
-        sa_column=Column(String(100), ForeignKey("delivery.id", ondelete="CASCADE"), primary_key=True)
-    )
+    delivery_id: str = owner_field("delivery.id", String(100), is_key=True)
     composed_at: dt.datetime = instant_field(is_required=True)
     briefing: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     unfinished: list[str] = list_field()
@@ -100,8 +94,6 @@ class DeliveryOutcome(BaseModel):
 
 
 class AlarmKind(StrEnum):
-    """What is out of the ordinary."""
-
     SILENCE = "silence"
     STRUCTURE = "structure"
     DATES_LOST = "dates_lost"
@@ -111,10 +103,7 @@ class AlarmKind(StrEnum):
 
 
 class Alarm(SQLModel, table=True):
-    """A state, not an event: raised once when it begins, cleared when it is over.
-
-    `section` and `section_key` are empty where the whole source is meant; `run_id` is the run that showed it first.
-    """
+    """A state, raised when it begins and cleared when it is over; without a section it means the whole source."""
 
     id: int | None = Field(default=None, primary_key=True)
     source_id: int = Field(foreign_key="source.id", ondelete="CASCADE", index=True)
@@ -123,13 +112,13 @@ class Alarm(SQLModel, table=True):
     kind: AlarmKind = Field(sa_column=Column(StrEnumType(AlarmKind), nullable=False))
     message: Message = message_field(is_nullable=False, is_required=True)
     run_id: str = Field(sa_column=Column(String(64), nullable=False, index=True))
-    raised_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
-    cleared_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime(), nullable=True))
-    notified_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime(), nullable=True))
+    raised_at: dt.datetime = instant_field(is_required=True)
+    cleared_at: dt.datetime | None = instant_field()
+    notified_at: dt.datetime | None = instant_field()
 
 
 class AlarmFinding(BaseModel):
-    """An alarm that is due now; `section_key` empty means the whole source."""
+    """An alarm that is due now; an empty `section_key` means the whole source."""
 
     kind: AlarmKind
     message: Message
@@ -138,7 +127,7 @@ class AlarmFinding(BaseModel):
 
 
 class AlarmView(MessageModel):
-    """An alarm as people and their programs are told of it."""
+    """An alarm with the name of its source, as the API returns it."""
 
     id: int = PlainField(examples=[7])
     source: str = PlainField(examples=["国家能源局"])

@@ -1,36 +1,27 @@
-"""What was seen and kept, what rests on it, and what a run needs to be done again from that alone."""
+"""The tables of records with the claims that rest on them, of model answers and manifests, and of page revisions."""
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
-from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Column, Index, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import StrEnumType, UtcDateTime, list_field, message_field
+from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
 from monitor.page import Attachment, PageErrorCode
 from monitor.vocabulary import FetchMode, Phase
 
 
-def _run_key_field(*, is_key: bool = False) -> Any:
-    run = ForeignKey("run.id", ondelete="CASCADE")
-    return Field(sa_column=Column(String(64), run, nullable=False, primary_key=is_key))
-
-
-def _required_instant_field() -> Any:
-    return Field(sa_column=Column(UtcDateTime(), nullable=False))
-
-
 class EvidenceRecord(SQLModel, table=True):
-    """A sighting of a run or of a research: what was asked, how and when, and what came.
+    """A fetch of a run or of a research, with its response.
 
-    `stored_at` is the place of its WARC file in the storage; sightings of the same body share one. It is None where
-    nothing came. `attempt` counts how often the run was begun or gone on with, `number` the sightings of an attempt.
+    `stored_at` is the location of its WARC file, which fetches of the same body share; None where there was no
+    response. `attempt` counts how often the run was started or resumed, `number` the fetches of an attempt.
     """
 
     __tablename__ = "record"
@@ -42,15 +33,8 @@ class EvidenceRecord(SQLModel, table=True):
     )
 
     id: str = Field(primary_key=True, max_length=16)
-    run_id: str | None = Field(
-        default=None, sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=True)
-    )
-    research_id: str | None = Field(
-        default=None,
-        sa_column=Column(
-            String(64), ForeignKey("research.id", name="fk_record_research", ondelete="CASCADE"), nullable=True
-        ),
-    )
+    run_id: str | None = owner_field("run.id", String(64), is_required=False)
+    research_id: str | None = owner_field("research.id", String(64), is_required=False, name="fk_record_research")
     attempt: int
     number: int
     url: str = Field(sa_column=Column(Text, nullable=False))
@@ -62,14 +46,14 @@ class EvidenceRecord(SQLModel, table=True):
     is_cut_short: bool = False
     error: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     notes: dict[str, dict[str, Any]] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
-    fetched_at: dt.datetime = _required_instant_field()
+    fetched_at: dt.datetime = instant_field(is_required=True)
     sha256: str | None = Field(default=None, max_length=64)
     size: int = 0
     stored_at: str | None = Field(default=None, sa_column=Column(Text))
 
 
 class ClaimKind(StrEnum):
-    """What of an item rests on a record: its place on a list, its page, a document, its date, its summary, a figure."""
+    """What of an item rests on a record; `list` is its entry on a list page."""
 
     LIST = "list"
     PAGE = "page"
@@ -80,59 +64,58 @@ class ClaimKind(StrEnum):
 
 
 class Claim(SQLModel, table=True):
-    """Something that an item says, and the passage of a record that bears it.
+    """A statement of an item, and the passage of a record that supports it.
 
-    The passage stands in the record as it is quoted, white space aside; it is empty where the whole page is meant, or
-    where no passage could be told.
+    The passage is a quotation, but for white space; it is empty for the whole page, or where none was found.
     """
 
     __table_args__ = (Index("ix_claim_item_id", "item_id"), Index("ix_claim_record_id", "record_id"))
 
     id: int | None = Field(default=None, primary_key=True)
-    item_id: int = Field(sa_column=Column(ForeignKey("item.id", ondelete="CASCADE"), nullable=False))
+    item_id: int = owner_field("item.id", Integer())
     kind: ClaimKind = Field(sa_column=Column(StrEnumType(ClaimKind), nullable=False))
     claim: str = Field(default="", sa_column=Column(Text, nullable=False))
-    record_id: str = Field(sa_column=Column(String(16), ForeignKey("record.id", ondelete="CASCADE"), nullable=False))
+    record_id: str = owner_field("record.id", String(16))
     passage: str = Field(default="", sa_column=Column(Text, nullable=False))
 
 
 @dataclass(frozen=True)
 class ClaimUpdate:
-    """Claims to be added to items, by the items' numbers, in place of what these have of the kinds `instead_of`."""
+    """Claims to add by the ids of their items, in place of those that the items have of the `replaced_kinds`."""
 
     claims: Mapping[int, Sequence[Claim]]
     replaced_kinds: frozenset[ClaimKind]
 
 
 class ModelAnswer(SQLModel, table=True):
-    """What the model said to one request of a run: a completion, or how it failed. `request` is the request's hash."""
+    """The model's answer to one request of a run: a completion or a failure. `request` is the request's hash."""
 
     __tablename__ = "answer"
 
     __table_args__ = (Index("ix_answer_run_id", "run_id"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = _run_key_field()
+    run_id: str = owner_field("run.id", String(64))
     attempt: int
     request: str = Field(max_length=64)
     phase: Phase = Field(sa_column=Column(StrEnumType(Phase), nullable=False))
     place: str = Field(default="", sa_column=Column(Text, nullable=False))
     completion: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
-    at: dt.datetime = _required_instant_field()
+    at: dt.datetime = instant_field(is_required=True)
 
 
 class RunManifestRecord(SQLModel, table=True):
-    """What a run set out with, as one document: its source, what was remembered of it, and the settings that matter."""
+    """The manifest of a run: its source, what was remembered of it, and the settings that matter."""
 
     __tablename__ = "outset"
 
-    run_id: str = _run_key_field(is_key=True)
+    run_id: str = owner_field("run.id", String(64), is_key=True)
     facts: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
 
 
 class ChangeKind(StrEnum):
-    """How a page differs from what it was. `none` and `unreachable` say nothing of the page: they are no revisions."""
+    """How a page differs from what it was; `none` and `unreachable` are no revisions."""
 
     NONE = "none"
     CHANGED = "changed"
@@ -144,13 +127,10 @@ class ChangeKind(StrEnum):
 
     @property
     def is_revision(self) -> bool:
-        """Whether people are told of it."""
         return self not in (ChangeKind.NONE, ChangeKind.UNREACHABLE)
 
 
 class EditOperation(StrEnum):
-    """What was done to a part of a page."""
-
     CHANGED = "changed"
     ADDED = "added"
     REMOVED = "removed"
@@ -158,8 +138,6 @@ class EditOperation(StrEnum):
 
 
 class PagePart(StrEnum):
-    """The parts of a page that are compared."""
-
     TITLE = "title"
     DATE = "date"
     ADDRESS = "address"
@@ -169,10 +147,10 @@ class PagePart(StrEnum):
 
 
 class PageEdit(BaseModel):
-    """One difference. `article` is the number that the article has now (第七条, Section 4(b)), or had, if removed.
+    """One difference. `article` is the article's number (第七条, Section 4(b)) now, or before it was removed.
 
-    Of an article or an attachment that changed, `before` and `after` are the paragraphs that differ; of a renumbered
-    one its two numbers.
+    `before` and `after` are the paragraphs of a changed article or attachment that differ, or the two numbers of a
+    renumbered one.
     """
 
     op: EditOperation
@@ -183,9 +161,9 @@ class PageEdit(BaseModel):
 
 
 class PageChange(BaseModel):
-    """How two looks at a page differ. `kept` is the share of the old words that still stand.
+    """How two looks at a page differ. `kept` is the share of the old words that remain.
 
-    `more_edits` counts those that were not listed. `reason` says why a page counts as withdrawn or unreachable.
+    `more_edits` counts the edits that are not listed. `reason` says why a page counts as withdrawn or unreachable.
     """
 
     kind: ChangeKind
@@ -195,14 +173,11 @@ class PageChange(BaseModel):
     reason: Message | None = None
 
     def list_articles(self, op: EditOperation) -> list[str]:
-        """The articles to which this was done, each once, in order."""
-        return list(dict.fromkeys(self._iter_article_numbers(op)))
-
-    def _iter_article_numbers(self, op: EditOperation) -> Iterator[str]:
-        return (edit.article for edit in self.edits if edit.op is op and edit.part is PagePart.ARTICLE and edit.article)
+        """The numbers of the articles to which this was done, each once, in order."""
+        edits = [edit for edit in self.list_edits(PagePart.ARTICLE) if edit.op is op]
+        return list(dict.fromkeys(edit.article for edit in edits if edit.article))
 
     def list_edits(self, part: PagePart) -> list[PageEdit]:
-        """The edits of one part of the page."""
         return [edit for edit in self.edits if edit.part is part]
 
 
@@ -215,10 +190,9 @@ class AttachmentSnapshot(Attachment):
 class PageSnapshot(BaseModel):
     """What one look at a page saw, as far as a later look is compared with it.
 
-    `url` is where redirects ended. `published_on` is the date that the page itself states. `notice` is what little a
-    page without a text says; `links` are those lines of a text that are nothing but links to other pages; `beside` are
-    the marks of the lines that the page shows outside of its text. `whole`, known of the look in hand only, is all that
-    the page shows, as it is compared. `failure`: it could not be seen.
+    `url` is where redirects ended, `published_on` the date that the page states. `notice` is what a page without a text
+    says; `links` are the lines of the text that are only links; `beside` are the marks of the lines outside of the
+    text. `whole`, which is not stored, is all that the page shows. `failure`: it could not be seen.
     """
 
     url: str
@@ -238,44 +212,41 @@ class PageSnapshot(BaseModel):
 
 
 class ItemSnapshot(SQLModel, table=True):
-    """The latest look at an item's page that saw something: what the next look is compared with.
+    """The latest successful look at an item's page, with which the next one is compared.
 
-    `looked_at` is when it was last tried. `page` is a `Seen` without its text, which is kept with the item. `standing`
-    is `withdrawn` while the page is said to be gone. `doubt` is what the last look would say, once another run has
-    seen the same. `failure` says why the last look saw nothing.
+    `looked_at` is the last try. `page` is a `PageSnapshot` without its text, which is stored with the item. `standing`
+    is `withdrawn` while the page is gone. `doubt` is the result of the last look if another run confirms it. `failure`
+    says why the last look saw nothing.
     """
 
     __tablename__ = "item_sight"
 
     item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
     run_id: str = Field(sa_column=Column(String(64), nullable=False))
-    looked_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
+    looked_at: dt.datetime = instant_field(is_required=True)
     page: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
-    standing: ChangeKind = Field(default=ChangeKind.NONE, sa_column=Column(StrEnumType(ChangeKind), nullable=False))
-    doubt: ChangeKind | None = Field(default=None, sa_column=Column(StrEnumType(ChangeKind), nullable=True))
+    standing: ChangeKind = enum_field(ChangeKind, ChangeKind.NONE)
+    doubt: ChangeKind | None = enum_field(ChangeKind)
     failure: Message | None = message_field(is_nullable=False)
 
     def build_page_snapshot(self, text: str) -> PageSnapshot:
-        """What was seen, with the text that is kept with the item."""
+        """The snapshot with the text that is stored with the item."""
         return PageSnapshot.model_validate({**self.page, "text": text})
 
     @classmethod
     def from_page(cls, item_id: int, run_id: str, snapshot: PageSnapshot) -> "ItemSnapshot":
-        """A first look, or one after which all is as it should be."""
+        """A first look, or one that clears every doubt."""
         page = snapshot.model_dump(mode="json", exclude={"text"})
         return cls(item_id=item_id, run_id=run_id, looked_at=snapshot.seen_at, page=page, failure=snapshot.reason)
 
 
 class Revision(SQLModel, table=True):
-    """A change of an item's page: when it was seen, what differs, and the text that stood there before.
-
-    `before_sha256` and `after_sha256` are the hashes of the two bodies.
-    """
+    """A change of an item's page; the hashes are those of the two bodies."""
 
     id: int | None = Field(default=None, primary_key=True)
     item_id: int = Field(foreign_key="item.id", ondelete="CASCADE", index=True)
     run_id: str = Field(sa_column=Column(String(64), nullable=False))
-    seen_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    seen_at: dt.datetime = instant_field(is_required=True, index=True)
     kind: ChangeKind = Field(sa_column=Column(StrEnumType(ChangeKind), nullable=False))
     edits: list[dict[str, Any]] = list_field()
     more_edits: int = 0

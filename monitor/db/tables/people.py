@@ -1,22 +1,21 @@
-"""Who may sign in: people with their sessions, and the tokens of programs."""
+"""The tables of people with their sessions and marks, of tokens, saved briefings, settings, and the audit log."""
 
 import datetime as dt
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, Column, ForeignKey, Integer, String, Text
+from sqlalchemy import JSON, Column, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import enum_field, instant_field, list_field
+from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
 from monitor.vocabulary import ItemType, RankDirection, Role
 
 
 class Person(SQLModel, table=True):
-    """Somebody who may sign in. `password_hash` is argon2's; `is_one_time`: it has to be changed at the next sign-in.
+    """Somebody who may sign in, unless shut out. `is_one_time`: the password has to be changed at the next sign-in.
 
-    `language` is that of the pages, None for the browser's. Somebody who was shut out keeps the row, so that the audit
-    and the notes still name them. `looked_at` is their last look at what is new, `looked_before_at` the last one of the
-    sitting before that.
+    `language` is that of the pages, None for the browser's. `looked_at` is the last look at what is new,
+    `looked_before_at` the last one of the visit before that.
     """
 
     name: str = Field(primary_key=True, max_length=100)
@@ -32,14 +31,12 @@ class Person(SQLModel, table=True):
 
 
 class WebSession(SQLModel, table=True):
-    """A browser in which somebody signed in; `id` is the hash of what its cookie holds."""
+    """A browser in which somebody signed in; `id` is the hash of its cookie."""
 
     __tablename__ = "web_session"
 
     id: str = Field(primary_key=True, max_length=64)
-    person: str = Field(
-        sa_column=Column(String(100), ForeignKey("person.name", ondelete="CASCADE"), nullable=False, index=True)
-    )
+    person: str = owner_field("person.name", String(100), index=True)
     address: str = Field(default="", max_length=64)
     browser: str = Field(default="", sa_column=Column(Text, nullable=False))
     created_at: dt.datetime = instant_field(is_required=True)
@@ -48,7 +45,7 @@ class WebSession(SQLModel, table=True):
 
 
 class SignInTry(SQLModel, table=True):
-    """A sign-in that failed, kept for as long as it slows down further ones; `key` is the name or the address."""
+    """A recent failed sign-in, which slows down further ones; `key` is the name or the address."""
 
     __tablename__ = "sign_in_try"
 
@@ -58,10 +55,7 @@ class SignInTry(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """What a program signs in with; only its hash is kept.
-
-    It may do what its role may, where `scopes` are given only those; after `expires_at` it is nobody's.
-    """
+    """The hash of what a program signs in with; `scopes`, where given, limit what its role may do."""
 
     name: str = Field(primary_key=True, max_length=100)
     hash: str = Field(max_length=64, index=True)
@@ -74,7 +68,7 @@ class Token(SQLModel, table=True):
 
 
 class RankFeedbackEntry(BaseModel):
-    """What a person said of the rank of an item, with what tells which other items are like it."""
+    """A person's feedback on the rank of an item, with what identifies similar items."""
 
     item_id: int
     source_id: int | None
@@ -94,20 +88,14 @@ class RankPlacement(NamedTuple):
 
 
 class ItemStar(SQLModel, table=True):
-    """A person's own star on an item."""
-
     __tablename__ = "item_star"
 
     person: str = Field(primary_key=True, max_length=100)
-    item_id: int = Field(
-        sa_column=Column(Integer, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True, index=True)
-    )
+    item_id: int = owner_field("item.id", Integer(), is_key=True, index=True)
     at: dt.datetime = instant_field(is_required=True)
 
 
 class ItemNote(SQLModel, table=True):
-    """A note on an item, for everybody to read."""
-
     __tablename__ = "item_note"
 
     id: int | None = Field(default=None, primary_key=True)
@@ -118,7 +106,7 @@ class ItemNote(SQLModel, table=True):
 
 
 class HiddenItem(SQLModel, table=True):
-    """An item that lists and briefings leave out, and why; it is never forgotten."""
+    """An item that lists and briefings leave out."""
 
     __tablename__ = "item_hidden"
 
@@ -129,24 +117,21 @@ class HiddenItem(SQLModel, table=True):
 
 
 class RankFeedback(SQLModel, table=True):
-    """A person's word that an item was placed too low or too high; the next ranking honours it."""
+    """A person's wish to rank an item higher or lower; the next ranking applies it."""
 
     __tablename__ = "rank_feedback"
 
     person: str = Field(primary_key=True, max_length=100)
-    item_id: int = Field(
-        sa_column=Column(Integer, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True, index=True)
-    )
+    item_id: int = owner_field("item.id", Integer(), is_key=True, index=True)
     wish: RankDirection = enum_field(RankDirection, RankDirection.HIGHER)
     at: dt.datetime = instant_field(is_required=True)
 
 
 class SavedBriefing(SQLModel, table=True):
-    """A briefing that somebody composed and may have edited; `query` is what it was composed from.
+    """A briefing that somebody composed from `query` and may have edited.
 
-    `briefing` stays as it was composed, with every item in full; `edit` is what was decided about it by hand, and
-    `size` the number of items that it tells of since. `version` counts the edits: who edits an older one is told so
-    instead of undoing another's work.
+    `briefing` stays as it was composed, with every item in full; `edit` holds the changes by hand, and `size` is the
+    number of items after them. `version` counts the edits, so that nobody overwrites an edit that they have not seen.
     """
 
     __tablename__ = "saved_briefing"
@@ -169,7 +154,7 @@ class SavedBriefing(SQLModel, table=True):
 
 
 class StoredSetting(SQLModel, table=True):
-    """A setting of the Settings page, by its path as `llm.model`; a secret is encrypted and never shown again."""
+    """A setting of the Settings page, by its path as `llm.model`; a secret is stored encrypted."""
 
     __tablename__ = "stored_setting"
 
@@ -181,8 +166,6 @@ class StoredSetting(SQLModel, table=True):
 
 
 class StoredPrompt(SQLModel, table=True):
-    """The wording of a prompt that an administrator put in place of ours."""
-
     __tablename__ = "stored_prompt"
 
     name: str = Field(primary_key=True, max_length=60)
@@ -192,10 +175,7 @@ class StoredPrompt(SQLModel, table=True):
 
 
 class AuditEntry(SQLModel, table=True):
-    """Who changed what: `action` as `source.edit`, `subject` what it was done to, `detail` what was before and after.
-
-    No secret is ever in it. It is not pruned.
-    """
+    """Who changed what: `action` as `source.edit`, with what was before and after in `detail`, without secrets."""
 
     __tablename__ = "audit_entry"
 

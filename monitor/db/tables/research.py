@@ -1,13 +1,13 @@
-"""Researches: a question, how far its answer is, and what it told on the way."""
+"""The tables of researches, of searches, of the service's processes, and of events."""
 
 import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Column, Index, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import UtcDateTime, enum_field, instant_field, message_field
+from monitor.db.tables.columns import enum_field, instant_field, message_field, owner_field
 from monitor.i18n.message import Message
 
 
@@ -24,7 +24,6 @@ class ResearchStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether a research in this state has ended."""
         return self not in (ResearchStatus.QUEUED, ResearchStatus.RUNNING, ResearchStatus.AWAITING_PLAN)
 
 
@@ -34,17 +33,11 @@ def _json_field(*, is_required: bool = False) -> Any:
     return Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-def _task_id_field(*, is_key: bool = False, index: bool = False) -> Any:
-    owner = ForeignKey("research.id", ondelete="CASCADE")
-    return Field(sa_column=Column(String(64), owner, nullable=False, primary_key=is_key, index=index))
-
-
 class Research(SQLModel, table=True):
     """One research. `config` and `options` are what was asked beside the question, in the seed's names.
 
-    `attempt` counts how often it was put into the queue: once more each time it goes on after waiting for its plan.
-    `outputs` holds what the finished steps gave, by the step's type; `state` the plan with its title; the paragraphs
-    have rows of their own. `asked_by` is the person or program that asked.
+    `attempt` counts how often it was queued. `outputs` holds the results of the finished steps by their type, `state`
+    the plan with its title. `asked_by` is the person or program that asked.
     """
 
     id: str = Field(primary_key=True, max_length=64)
@@ -61,30 +54,30 @@ class Research(SQLModel, table=True):
     asked_by: str = Field(default="", max_length=100)
     executor: str | None = None
     enqueued_at: dt.datetime | None = instant_field()
-    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    created_at: dt.datetime = instant_field(is_required=True, index=True)
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
     error: Message | None = message_field()
 
 
 class ResearchParagraph(SQLModel, table=True):
-    """A paragraph of a research as it stands, as `research.state.Paragraph` writes it."""
+    """A paragraph of a research, as `research.state.Paragraph` writes it."""
 
     __tablename__ = "research_paragraph"
 
-    task_id: str = _task_id_field(is_key=True)
+    task_id: str = owner_field("research.id", String(64), is_key=True)
     ordinal: int = Field(primary_key=True)
     data: dict[str, Any] = _json_field(is_required=True)
 
 
 class ResearchEvent(SQLModel, table=True):
-    """A message of a research's stream; the numbers rise. `data` is the seed's object."""
+    """An event of a research's stream; the ids rise. `data` is the seed's object."""
 
     __tablename__ = "research_event"
     __table_args__ = (Index("ix_research_event_task_id", "task_id", "id"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    task_id: str = _task_id_field()
+    task_id: str = owner_field("research.id", String(64))
     at: dt.datetime = instant_field(is_required=True)
     data: dict[str, Any] = _json_field(is_required=True)
 
@@ -95,17 +88,17 @@ class ResearchRemark(SQLModel, table=True):
     __tablename__ = "research_remark"
 
     id: int | None = Field(default=None, primary_key=True)
-    task_id: str = _task_id_field(index=True)
+    task_id: str = owner_field("research.id", String(64), index=True)
     person: str = Field(default="", max_length=100)
     text: str = Field(sa_column=Column(Text, nullable=False))
     at: dt.datetime = instant_field(is_required=True)
 
 
 class SearchCall(SQLModel, table=True):
-    """One row of the usage ledger: a request to a search service, whatever came of it.
+    """One row of the usage ledger: a request to a search service.
 
-    `outcome` is `ok` or the error's type; `route` names the proxy and user agent that it went out with, because a
-    captcha is meant for them. `cost` is None where the backend has no price.
+    `outcome` is `ok` or the error's type; `route` names the proxy and user agent, because a captcha is meant for them.
+    `cost` is None where the backend has no price.
     """
 
     __tablename__ = "search_call"
@@ -114,7 +107,7 @@ class SearchCall(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     backend: str = Field(max_length=20)
     route: str = Field(max_length=16)
-    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False))
+    at: dt.datetime = instant_field(is_required=True)
     outcome: str = Field(default="ok", max_length=32)
     detail_code: str | None = Field(default=None, max_length=32)
     results: int = 0
@@ -128,15 +121,12 @@ class SearchAnswer(SQLModel, table=True):
     __tablename__ = "search_answer"
 
     key: str = Field(primary_key=True, max_length=64)
-    at: dt.datetime = Field(sa_column=Column(UtcDateTime(), nullable=False, index=True))
+    at: dt.datetime = instant_field(is_required=True, index=True)
     findings: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
 
 
 class Executor(SQLModel, table=True):
-    """A process that carries out runs, and when it was last seen alive; gone when it ended in good order.
-
-    `token` is new with every start, so that two processes of one name are told apart.
-    """
+    """A process that executes runs, until it shuts down; `token`, new with every start, tells namesakes apart."""
 
     id: str = Field(primary_key=True, max_length=200)
     kind: str = Field(max_length=20)
@@ -148,7 +138,7 @@ class Executor(SQLModel, table=True):
 
 
 class Lease(SQLModel, table=True):
-    """A duty that one process at a time has; whoever has it renews it for as long as it lives."""
+    """A duty that one process at a time has, and renews."""
 
     name: str = Field(primary_key=True, max_length=40)
     holder: str = Field(max_length=240)
@@ -165,23 +155,20 @@ class Schedule(SQLModel, table=True):
 
 
 class RunEvent(SQLModel, table=True):
-    """A sign of life of a run; the numbers rise, so that whoever comes back asks for what came after the last one."""
+    """An event of a run; the ids rise, so that a client resumes after the last one that it saw."""
 
     __tablename__ = "run_event"
     __table_args__ = (Index("ix_run_event_run_id", "run_id", "id"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = Field(sa_column=Column(String(64), ForeignKey("run.id", ondelete="CASCADE"), nullable=False))
+    run_id: str = owner_field("run.id", String(64))
     at: dt.datetime = instant_field(is_required=True)
     kind: str = Field(max_length=20)
     data: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
 
 
 class ItemTerms(SQLModel, table=True):
-    """The terms of an item's title, summary and text, each once, in one line; those of the title also marked as such.
-
-    The database keeps its own index over this column (migration 0008), so that whatever writes a row keeps it right.
-    """
+    """The terms of an item's title, summary and text in one line; the database indexes the column (migration 0008)."""
 
     __tablename__ = "item_terms"
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
-from monitor.db.queries.retention import PruneResult
+from monitor.db.maintenance import PruneResult
 from monitor.errors import NotFound
 from monitor.llm.chat import ModelTrial
 from monitor.llm.prompts import MAX_PROMPT_CHARS

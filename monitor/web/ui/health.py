@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
 from monitor.bootstrap import App
-from monitor.db.queries.ledger import MAX_ARRIVAL_DAYS
+from monitor.db.queries.sections import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth

@@ -38,7 +38,7 @@ async def test_what_could_not_be_judged_stays_open(store: Store, source: Source)
 async def test_an_alarm_goes_with_its_source_and_bears_its_present_name(store: Store, source: Source) -> None:
     await settle(store, source, [GONE], {"": ALL, "a": ALL})
     await store.sources.update(source.name, name="new name")
-    (alarm,) = await store.alarms.list(run_id="r")
+    (alarm,) = await store.alarms.list(run_ids=["r"])
     assert (alarm.source, alarm.section, alarm.kind) == ("new name", "news", AlarmKind.STRUCTURE)
     await store.sources.remove("new name")
     assert await store.alarms.list() == []

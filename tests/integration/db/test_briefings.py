@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from monitor.db.database import Store
-from monitor.db.queries.briefings import BriefingRow
+from monitor.db.queries.delivery import BriefingRow
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind
 from monitor.db.tables.people import SavedBriefing
 

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.db.database import Store
 from monitor.db.queries.history import CandidateFilter, RunFilter
-from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
+from monitor.db.reading import Coverage, LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import ModelCall, Run, Source
 from monitor.errors import ModelFailed
 from monitor.i18n.catalogue import render
@@ -101,11 +101,12 @@ async def test_a_row_counts_what_a_run_brought_and_spent(store: Store, source: S
 async def test_the_details_are_those_that_each_run_has_by_itself(store: Store, source: Source, read_run: Run) -> None:
     await add_run(store, source, "empty")
     details = await store.history.load_details(["read", "empty"])
-    assert details["read"].coverage == await store.runs.load_coverage("read")
+    assert details["read"].coverage == (await store.history.load_details(["read"]))["read"].coverage
+    assert details["read"].coverage != Coverage()
     assert details["read"].usage == await store.usage.load_run_usage("read")
     assert list(details["read"].usage.by_phase) == ["navigate", "summarise"]
     assert [render(fallback.reason, "en") for fallback in details["read"].fallbacks] == ["network: gone"]
-    assert details["empty"].coverage == await store.runs.load_coverage("empty")
+    assert details["empty"].coverage == Coverage()
     assert not details["empty"].fallbacks
 
 

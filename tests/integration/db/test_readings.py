@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from monitor.db.database import Store
-from monitor.db.queries.ledger import SECTION_ERROR
+from monitor.db.queries.sections import SECTION_ERROR
 from monitor.db.reading import KnownCandidate, LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.errors import WorkFailed
@@ -125,7 +125,7 @@ async def test_a_reading_is_kept_with_every_candidate_and_its_counts_add_up(keep
         (url_of("c"), Disposition.REFUSED, Message.other("wrong scheme"), None),
     ]
     assert (rows[0].title, rows[0].date, rows[0].date_source) == ("title a", TODAY, DateSource.LISTED)
-    coverage = await store.runs.load_coverage(keeping.run_id)
+    coverage = (await store.history.load_details([keeping.run_id]))[keeping.run_id].coverage
     assert (coverage.saved, coverage.known, coverage.refused, coverage.left) == (1, 1, 1, 0)
     assert coverage.unseen == unseen
 
@@ -174,7 +174,7 @@ async def test_an_item_stays_an_item_when_its_url_is_seen_again(keeping: Keeping
 async def test_thousands_of_candidates_are_kept_and_asked_for(keeping: Keeping, store: Store) -> None:
     await keeping.keep(a_reading(*(an_entry(n, LIMIT, n) for n in range(3000))))
     assert len(await keeping.known(*range(4000))) == 3000
-    assert (await store.runs.load_coverage(keeping.run_id)).over_limit == 3000
+    assert (await store.history.load_details([keeping.run_id]))[keeping.run_id].coverage.over_limit == 3000
     assert await keeping.carried() == [url_of(n) for n in range(3000)]
 
 

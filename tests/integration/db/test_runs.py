@@ -107,4 +107,4 @@ async def test_places_that_were_not_read_are_kept_once(store: Store, run: Run) -
     await store.runs.add_unseen(run.id, [place, place])
     await store.runs.add_unseen(run.id, [place])
     assert await store.runs.list_unseen(run.id) == [place]
-    assert (await store.runs.load_coverage(run.id)).unseen == [place]
+    assert (await store.history.load_details([run.id]))[run.id].coverage.unseen == [place]
