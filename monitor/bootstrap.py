@@ -36,17 +36,15 @@ if TYPE_CHECKING:
     from monitor.search.bundles.scoring import ResultScorerFactory
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
-    from monitor.services.audit import AuditService
-    from monitor.services.briefings import BriefingService, ExportService
+    from monitor.services.audit import AuditService, TokenService
+    from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
-    from monitor.services.drafts import BriefingDraftService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
     from monitor.services.health import Doctor, Readiness
-    from monitor.services.items import ArchiveService, ItemService
-    from monitor.services.marks import MarkService
-    from monitor.services.people import PeopleService, TokenService
+    from monitor.services.items import ArchiveService, ItemService, MarkService
+    from monitor.services.people import PeopleService
     from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
     from monitor.services.research.dependencies import ResearchModel
@@ -234,6 +232,7 @@ class App:
             documents=self.documents,
             steps=self._build_steps(),
             presence=self.presence,
+            runs=self.runs,
             alarm_service=self.alarms,
             dependency_factory=RunDependencyFactory(
                 records=self.records,
@@ -250,7 +249,7 @@ class App:
     def runs(self) -> "RunService":
         from monitor.services.runs import RunService
 
-        return RunService(store=self.store, sweeps=self.sweeps, timezone=self.settings.timezone)
+        return RunService(store=self.store, clock=self.clock, presence=self.presence, timezone=self.settings.timezone)
 
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
@@ -293,7 +292,7 @@ class App:
 
     @cached_property
     def marks(self) -> "MarkService":
-        from monitor.services.marks import MarkService
+        from monitor.services.items import MarkService
 
         return MarkService(store=self.store, clock=self.clock)
 
@@ -379,7 +378,7 @@ class App:
 
     @cached_property
     def drafts(self) -> "BriefingDraftService":
-        from monitor.services.drafts import BriefingDraftService
+        from monitor.services.briefings import BriefingDraftService
 
         return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings)
 
@@ -495,7 +494,7 @@ class App:
 
     @cached_property
     def tokens(self) -> "TokenService":
-        from monitor.services.people import TokenService
+        from monitor.services.audit import TokenService
 
         return TokenService(store=self.store, clock=self.clock)
 

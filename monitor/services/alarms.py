@@ -263,14 +263,16 @@ class HealthReport(BaseModel):
     alarms: list[AlarmView]
 
 
+@dataclass(kw_only=True)
 class AlarmService:
     """Raises, clears and shows alarms, and hands each new one to the notifier."""
 
-    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier) -> None:
-        self._store = store
-        self._clock = clock
-        self._timezone = timezone
-        self._notifier = notifier
+    store: Store
+    clock: Clock
+    timezone: str
+    notifier: Notifier
+
+    def __post_init__(self) -> None:
         self._cached_count: tuple[dt.datetime, int] | None = None
 
     async def update_alarms(self, run_id: str) -> None:
@@ -278,25 +280,25 @@ class AlarmService:
 
         Doing it again changes nothing. A run that was cancelled or whose source is gone shows nothing.
         """
-        run = await self._store.runs.get(run_id)
-        source = await self._store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
+        run = await self.store.runs.get(run_id)
+        source = await self.store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
         if run is not None and source is not None and run.status.is_final and run.status is not RunStatus.CANCELLED:
-            now = self._clock.now()
-            today = now.astimezone(ZoneInfo(get_timezone(source, self._timezone))).date()
-            fallbacks = await self._store.runs.list_fallbacks(run_id)
+            now = self.clock.now()
+            today = now.astimezone(ZoneInfo(get_timezone(source, self.timezone))).date()
+            fallbacks = await self.store.runs.list_fallbacks(run_id)
             verdict = evaluate_alarms(
                 source, run, await self._load_section_histories(source, run_id), fallbacks, today=today
             )
-            await self._store.alarms.reconcile(
+            await self.store.alarms.reconcile(
                 source.id or 0, run_id=run_id, findings=verdict.due, judged_kinds=verdict.evaluated, at=now
             )
         await self._notify_new_alarms()
 
     async def count_open_alarms(self) -> int:
         """How many alarms are open; every page shows it, so what was counted serves for 15 seconds."""
-        now = self._clock.now()
+        now = self.clock.now()
         if self._cached_count is None or not dt.timedelta() <= now - self._cached_count[0] < _COUNT_TTL:
-            self._cached_count = (now, await self._store.alarms.count_open())
+            self._cached_count = (now, await self.store.alarms.count_open())
         return self._cached_count[1]
 
     async def get_report(self, names: Sequence[str] = (), *, include_cleared: bool = False) -> HealthReport:
@@ -304,12 +306,12 @@ class AlarmService:
 
         `UsageError` for a name that no source has.
         """
-        sources = await self._store.sources.list()
+        sources = await self.store.sources.list()
         for name in names:
             if all(source.name != name for source in sources):
                 raise UsageError("source.not_listed", name=name)
         chosen = [source for source in sources if not names or source.name in names]
-        alarms = await self._store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
+        alarms = await self.store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
         return HealthReport(
             sources=await self._load_source_health(chosen),
             alarms=[alarm for alarm in alarms if not names or alarm.source in names],
@@ -317,8 +319,8 @@ class AlarmService:
 
     async def list_source_health(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
         """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
-        sources = await self._store.sources.list()
-        alarmed = {alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
+        sources = await self.store.sources.list()
+        alarmed = {alarm.source for alarm in await self.store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
 
         def place(source: Source) -> tuple[bool, bool, str]:
             is_troubled = source.consecutive_failures > 0 or source.name in alarmed
@@ -328,7 +330,7 @@ class AlarmService:
 
     async def get_source_health(self, source_id: int) -> SourceHealth:
         """How one source fares; `NotFound` where there is none of that number."""
-        source = await self._store.sources.get_by_id(source_id)
+        source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
         return (await self._load_source_health([source]))[0]
@@ -337,32 +339,30 @@ class AlarmService:
         self, *, is_open: bool | None = None, source_id: int | None = None, before_id: int | None = None, limit: int
     ) -> list[AlarmView]:
         """The alarms raised before another one, newest first: open ones, past ones, or both."""
-        return await self._store.alarms.list_page(
-            is_open=is_open, source_id=source_id, before_id=before_id, limit=limit
-        )
+        return await self.store.alarms.list_page(is_open=is_open, source_id=source_id, before_id=before_id, limit=limit)
 
     async def list_blocks(self, days: int, *, source_id: int | None = None) -> list[HostBlock]:
         """What sites kept from us on so many days, today included, by day, host and kind of block."""
-        zone = ZoneInfo(self._timezone)
-        since = list_days_until(self._clock.now(), zone, days)[0].begin
-        return count_blocks_by_host(await self._store.dashboard.list_blocks(since, source_id=source_id), zone)
+        zone = ZoneInfo(self.timezone)
+        since = list_days_until(self.clock.now(), zone, days)[0].begin
+        return count_blocks_by_host(await self.store.dashboard.list_blocks(since, source_id=source_id), zone)
 
     async def _load_section_histories(self, source: Source, run_id: str) -> list[SectionHistory]:
-        memories = {memory.url: memory for memory in await self._store.sections.list_for_source(source.id or 0)}
-        earlier = await self._store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
+        memories = {memory.url: memory for memory in await self.store.sections.list_for_source(source.id or 0)}
+        earlier = await self.store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
         return [
             SectionHistory(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
-            for row in await self._store.runs.list_sections(run_id)
+            for row in await self.store.runs.list_sections(run_id)
         ]
 
     async def _load_source_health(self, sources: Sequence[Source]) -> list[SourceHealth]:
-        sections = await self._store.sections.load_for_sources([source.id or 0 for source in sources])
+        sections = await self.store.sections.load_for_sources([source.id or 0 for source in sources])
         return [self._build_source_health(source, sections.get(source.id or 0, [])) for source in sources]
 
     def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
         facts = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
         facts.pop("sections")
-        now, rest = self._clock.now(), get_backoff_end(source)
+        now, rest = self.clock.now(), get_backoff_end(source)
         is_resting = rest is not None and rest > now
         return SourceHealth(
             source=source.name,
@@ -375,18 +375,18 @@ class AlarmService:
     def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
         if source.schedule is None or not source.enabled:
             return None
-        return find_next_fire_time(source.schedule, get_timezone(source, self._timezone), after)
+        return find_next_fire_time(source.schedule, get_timezone(source, self.timezone), after)
 
     async def _notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""
-        notes = await self._store.alarms.list_unnotified()
+        notes = await self.store.alarms.list_unnotified()
         if not notes:
             return
         try:
-            await self._notifier.notify(notes)
+            await self.notifier.notify(notes)
         except WorkFailed:
             return
-        await self._store.alarms.mark_notified([note.id for note in notes], self._clock.now())
+        await self.store.alarms.mark_notified([note.id for note in notes], self.clock.now())
 
 
 def _build_section_health(section: SourceSection) -> SectionHealth:

@@ -5,6 +5,7 @@ import datetime as dt
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -16,7 +17,6 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
 from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
-from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
@@ -24,9 +24,9 @@ from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.i18n.validation import describe_validation_error
-from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.briefings import BriefingDraft, format_subject
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
-from monitor.services.drafts import BriefingDraft, format_subject
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
@@ -60,103 +60,91 @@ class DeliverySchema(MessageModel):
     saved_id: int | None = None
 
 
-class DeliveryService:
+@dataclass(kw_only=True)
+class DeliveryService(AuditedService):
     """Lists deliveries and sends those that a person asks for, through the service where one is at work."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        settings: Settings,
-        clock: Clock,
-        presence: WorkerRegistry,
-        dispatch: DeliveryDispatcher,
-        steps: StepRunner,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
-        self._dispatch = dispatch
-        self._steps = steps
-        self._audit = AuditService(store=store, clock=clock)
+    settings: Settings
+    presence: WorkerRegistry
+    dispatch: DeliveryDispatcher
+    steps: StepRunner
 
     async def send_test(self, target_name: str, *, by: Actor) -> DeliverySchema:
         """Send a test notification now, with a single attempt."""
         by.require(Role.ADMIN)
         delivery = self._create_delivery(target_name, DeliveryKind.TEST)
         delivery.next_try_at, delivery.attempts_allowed = None, 1
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery)
-            await self._audit.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
-        await self._dispatch.attempt_delivery(delivery.id, 0, self._steps)
+        async with self.store.transaction():
+            await self.store.deliveries.create(delivery)
+            await self.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
+        await self.dispatch.attempt_delivery(delivery.id, 0, self.steps)
         return await self._get_schema(delivery.id)
 
     async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
         by.require(Role.EDITOR)
-        is_served = await has_worker(self._presence)
+        is_served = await has_worker(self.presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
-        timezone = self._dispatch.get_target(target_name).timezone or self._settings.timezone
+        timezone = self.dispatch.get_target(target_name).timezone or self.settings.timezone
         delivery.day = day or delivery.planned_at.astimezone(ZoneInfo(timezone)).date()
         delivery.next_try_at = self._lease(is_served=is_served)
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery)
-            await self._audit.record(by, AuditAction.TARGET_SEND, target_name, delivery=delivery.id)
+        async with self.store.transaction():
+            await self.store.deliveries.create(delivery)
+            await self.record(by, AuditAction.TARGET_SEND, target_name, delivery=delivery.id)
         return await self._attempt(delivery, is_served=is_served)
 
     async def send_saved(self, target_name: str, draft: BriefingDraft, *, by: Actor) -> DeliverySchema:
         """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
         by.require(Role.EDITOR)
         briefing, row = draft.briefing, draft.row
-        is_served = await has_worker(self._presence)
+        is_served = await has_worker(self.presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
         delivery.day, delivery.saved_id = briefing.period.until, row.id
         delivery.next_try_at = self._lease(is_served=is_served)
         record = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery, record)
+        async with self.store.transaction():
+            await self.store.deliveries.create(delivery, record)
             subject = format_subject(row.id, row.title)
-            await self._audit.record(by, AuditAction.BRIEFING_SEND, subject, target=target_name)
+            await self.record(by, AuditAction.BRIEFING_SEND, subject, target=target_name)
         return await self._attempt(delivery, is_served=is_served, wait=False)
 
     async def retry(self, delivery_id: str, *, by: Actor, wait: bool = True) -> DeliverySchema:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
         by.require(Role.EDITOR)
         delivery = await self._load_delivery(delivery_id)
-        self._dispatch.get_target(delivery.target)
-        is_served = await has_worker(self._presence)
-        async with self._store.transaction():
-            if not await self._store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
+        self.dispatch.get_target(delivery.target)
+        is_served = await has_worker(self.presence)
+        async with self.store.transaction():
+            if not await self.store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
                 raise Conflict("delivery.not_failed", delivery=delivery_id, status=delivery.status)
-            await self._audit.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
+            await self.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
         return await self._attempt(delivery, is_served=is_served, wait=wait)
 
     def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
-        target, now = self._dispatch.get_target(target_name), self._clock.now()
+        target, now = self.dispatch.get_target(target_name), self.clock.now()
         prefix = "test-" if kind is DeliveryKind.TEST else ""
         name = f"{prefix}{format_planned_time(now)}-{secrets.token_hex(2)}"
         return create_delivery(target, kind, name=name, planned_at=now, now=now)
 
     def _lease(self, *, is_served: bool) -> dt.datetime:
         """Return from when a worker may take a delivery: at once, or after this process had its try."""
-        now = self._clock.now()
+        now = self.clock.now()
         return now if is_served else now + _COMMAND_LEASE
 
     async def get_sent_briefing(self, delivery_id: str) -> Briefing:
         """Return the briefing that was composed for a delivery; `NotFound` where it has none."""
         await self._load_delivery(delivery_id)
-        briefing = parse_briefing_record(await self._store.deliveries.get_briefing(delivery_id))
+        briefing = parse_briefing_record(await self.store.deliveries.get_briefing(delivery_id))
         if briefing is None:
             raise NotFound("delivery.no_briefing", delivery=delivery_id)
         return briefing
 
     async def list_problems(self) -> list[DeliverySchema]:
         """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
-        rows = await self._store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
-        since = self._clock.now() - _PROBLEM_WINDOW
+        rows = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
+        since = self.clock.now() - _PROBLEM_WINDOW
         return [
             _build_delivery_schema(row)
             for row in rows
@@ -176,14 +164,14 @@ class DeliveryService:
         `UsageError` for a target that neither the configuration nor the log knows.
         """
         name = None if target is None else sanitize_text(target)
-        rows = await self._store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
+        rows = await self.store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
         if target is not None and not rows and before is None:
-            self._dispatch.get_target(target)
+            self.dispatch.get_target(target)
         return [_build_delivery_schema(row) for row in rows]
 
     async def _attempt(self, delivery: Delivery, *, is_served: bool, wait: bool = True) -> DeliverySchema:
         if not is_served:
-            await self._dispatch.attempt_delivery(delivery.id, delivery.attempts, self._steps)
+            await self.dispatch.attempt_delivery(delivery.id, delivery.attempts, self.steps)
         if not is_served or not wait:
             return await self._get_schema(delivery.id)
         last_seen_s = asyncio.get_running_loop().time()
@@ -192,7 +180,7 @@ class DeliveryService:
             if schema.attempts > delivery.attempts:
                 return schema
             now_s = asyncio.get_running_loop().time()
-            if await has_worker(self._presence):
+            if await has_worker(self.presence):
                 last_seen_s = now_s
             elif now_s - last_seen_s > _SERVICE_TIMEOUT_S:
                 raise WorkFailed("delivery.service_gone", delivery=delivery.id)
@@ -202,7 +190,7 @@ class DeliveryService:
         return _build_delivery_schema(await self._load_delivery(delivery_id))
 
     async def _load_delivery(self, delivery_id: str) -> Delivery:
-        delivery = await self._store.deliveries.get(sanitize_text(delivery_id))
+        delivery = await self.store.deliveries.get(sanitize_text(delivery_id))
         if delivery is None:
             raise NotFound("delivery.not_found", delivery=delivery_id)
         return delivery
@@ -261,28 +249,26 @@ class TargetSchema(BaseModel):
     last: DeliverySchema | None = None
 
 
+@dataclass(kw_only=True)
 class TargetService:
     """Shows the targets of the settings."""
 
-    def __init__(
-        self, *, settings: Settings, dispatch: DeliveryDispatcher, deliveries: DeliveryService, clock: Clock
-    ) -> None:
-        self._settings = settings
-        self._dispatch = dispatch
-        self._deliveries = deliveries
-        self._clock = clock
+    settings: Settings
+    dispatch: DeliveryDispatcher
+    deliveries: DeliveryService
+    clock: Clock
 
     def list_names(self) -> list[str]:
-        return [target.name for target in self._dispatch.targets]
+        return [target.name for target in self.dispatch.targets]
 
     async def list(self) -> list[TargetSchema]:
         """All targets, in the order of the settings."""
-        return [await self._build_schema(target) for target in self._dispatch.targets]
+        return [await self._build_schema(target) for target in self.dispatch.targets]
 
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
-        zone = target.timezone or self._settings.timezone
-        next_at = find_next_fire_time(target.schedule, zone, self._clock.now()) if target.schedule else None
-        last = await self._deliveries.list(target=target.name, limit=1)
+        zone = target.timezone or self.settings.timezone
+        next_at = find_next_fire_time(target.schedule, zone, self.clock.now()) if target.schedule else None
+        last = await self.deliveries.list(target=target.name, limit=1)
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
             **fields,
@@ -342,11 +328,11 @@ class TargetChange(BaseModel):
     after: dict[str, Any] | None
 
 
+@dataclass(kw_only=True)
 class TargetEditingService:
     """Adds, changes and removes targets. The first change copies those of the file into the stored settings."""
 
-    def __init__(self, *, settings_service: SettingsService) -> None:
-        self._settings_service = settings_service
+    settings_service: SettingsService
 
     def get(self, name: str) -> TargetSettings:
         target = next((target for target in self._targets if target.name == name), None)
@@ -363,7 +349,7 @@ class TargetEditingService:
     async def add(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         """Add a target; `InvalidSettings` says by field what is wrong, `Conflict` that the name is taken."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         if any(target.name == name for target in self._targets):
             raise Conflict("target.name_taken", target=name)
         target = self._build_target(name, form, None)
@@ -374,7 +360,7 @@ class TargetEditingService:
     async def edit(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         """Change a target; its deliveries so far stay its own."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         known = self.get(name)
         target = self._build_target(name, form, known)
         change = TargetChange(name=name, before=_dump_public(known), after=_dump_public(target))
@@ -385,7 +371,7 @@ class TargetEditingService:
     async def remove(self, name: str, *, by: Actor) -> TargetChange:
         """Remove a target; the log keeps its deliveries."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         change = TargetChange(name=name, before=_dump_public(self.get(name)), after=None)
         targets = [target for target in self._targets if target.name != name]
         await self._save(AuditAction.TARGET_REMOVE, change, targets, by=by)
@@ -393,7 +379,7 @@ class TargetEditingService:
 
     @property
     def _targets(self) -> list[TargetSettings]:
-        return self._settings_service.current.deliver.targets
+        return self.settings_service.current.deliver.targets
 
     def _build_target(self, name: str, form: TargetForm, known: TargetSettings | None) -> TargetSettings:
         url = form.url or (known.url if known is not None else "")
@@ -428,7 +414,7 @@ class TargetEditingService:
         if secret and variable:
             values[f"{SECRET_PREFIX}{variable}"] = secret
         detail = change.model_dump(exclude={"name"}, exclude_none=True)
-        await self._settings_service.store(values, AuditRecord(action, change.name, detail), by=by)
+        await self.settings_service.update(values, by=by, record=AuditRecord(action, change.name, detail))
 
 
 def _build_secret_variable(name: str) -> str:

@@ -3,6 +3,7 @@
 import datetime as dt
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -36,29 +37,20 @@ BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]
 _log = get_logger("deliveries")
 
 
+@dataclass(kw_only=True)
 class DeliveryDispatcher:
     """Carries out deliveries over the channels that `new_channel` opens, with the documents that `write` makes."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        settings: Settings,
-        clock: Clock,
-        briefings: BriefingService,
-        write: BriefingWriter,
-        new_channel: Callable[[TargetSettings], Channel],
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._briefings = briefings
-        self._write = write
-        self._new_channel = new_channel
-        self._settings = settings
+    store: Store
+    settings: Settings
+    clock: Clock
+    briefings: BriefingService
+    write: BriefingWriter
+    new_channel: Callable[[TargetSettings], Channel]
 
     @property
     def _targets_by_name(self) -> dict[str, TargetSettings]:
-        return {target.name: target for target in self._settings.deliver.targets}
+        return {target.name: target for target in self.settings.deliver.targets}
 
     @property
     def targets(self) -> list[TargetSettings]:
@@ -74,19 +66,19 @@ class DeliveryDispatcher:
 
     async def release_due(self) -> None:
         """Release the deliveries whose sources are done, or whose deadline is past."""
-        now = self._clock.now()
-        for delivery in await self._store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
+        now = self.clock.now()
+        for delivery in await self.store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
             is_late = delivery.deadline_at is None or delivery.deadline_at <= now
             if is_late or not await self._list_unfinished_sources(delivery):
-                await self._store.deliveries.release(delivery.id, at=now)
+                await self.store.deliveries.release(delivery.id, at=now)
 
     async def attempt_delivery(self, delivery_id: str, attempt: int, steps: StepRunner) -> DeliveryStatus | None:
         """Make the attempt that follows `attempt` others; one that is recorded already is not made again."""
-        delivery = await self._store.deliveries.get(delivery_id)
+        delivery = await self.store.deliveries.get(delivery_id)
         if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
             return delivery.status if delivery else None
         outcome = await self._compose_and_send(delivery, steps)
-        if await self._store.deliveries.record_attempt(delivery_id, attempt, outcome):
+        if await self.store.deliveries.record_attempt(delivery_id, attempt, outcome):
             _log.info(
                 "delivery",
                 id=delivery.id,
@@ -105,7 +97,7 @@ class DeliveryDispatcher:
         except DatabaseGone:
             raise
         except MonitorError as error:
-            return decide_retry(delivery, error, self._clock.now())
+            return decide_retry(delivery, error, self.clock.now())
         if not is_for_sending:
             return DeliveryOutcome(status=DeliveryStatus.QUIET)
         return await steps.run("send", DeliveryOutcome, lambda: self._send(delivery, target))
@@ -114,17 +106,17 @@ class DeliveryDispatcher:
         """Compose and store the briefing; False where it is empty and the target wants no empty ones."""
         if delivery.kind not in (DeliveryKind.PLANNED, DeliveryKind.TYPED):
             return True
-        record = await self._store.deliveries.get_briefing(delivery.id)
+        record = await self.store.deliveries.get_briefing(delivery.id)
         if record is None:
             unfinished = await self._list_unfinished_sources(delivery)
-            briefing = await self._briefings.compose(await self._build_query(delivery, target))
+            briefing = await self.briefings.compose(await self._build_query(delivery, target))
             record = BriefingRecord(
                 delivery_id=delivery.id,
-                composed_at=self._clock.now(),
+                composed_at=self.clock.now(),
                 briefing=briefing.model_dump(mode="json"),
                 unfinished=unfinished,
             )
-            await self._store.deliveries.save_briefing(record)
+            await self.store.deliveries.save_briefing(record)
         composed = parse_briefing_record(record)
         is_empty = composed is not None and is_quiet(composed, record.unfinished) and target.quiet == "none"
         return delivery.kind is DeliveryKind.TYPED or not is_empty
@@ -136,9 +128,9 @@ class DeliveryDispatcher:
         """
         previous, days = None, target.days
         if delivery.kind is DeliveryKind.PLANNED:
-            record = await self._store.deliveries.get_last_briefing(target.name)
+            record = await self.store.deliveries.get_last_briefing(target.name)
             previous = parse_briefing_record(record)
-            since = record.composed_at.date() if record else await self._store.deliveries.get_first_day(target.name)
+            since = record.composed_at.date() if record else await self.store.deliveries.get_first_day(target.name)
             days += (delivery.day - since).days if delivery.day and since else 0
         return BriefingQuery(
             day=delivery.day,
@@ -155,33 +147,33 @@ class DeliveryDispatcher:
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
         try:
             notification = await self._build_notification(delivery, target)
-            await self._new_channel(target).send(notification, accepted=delivery.accepted)
+            await self.new_channel(target).send(notification, accepted=delivery.accepted)
         except DatabaseGone:
             raise
         except MonitorError as error:
-            return decide_retry(delivery, error, self._clock.now())
+            return decide_retry(delivery, error, self.clock.now())
         except Exception as error:  # noqa: BLE001 -- a library's own error must not cost the other attempts
             frame = traceback.extract_tb(error.__traceback__)[-1]
             location = f"{frame.name}:{frame.lineno}"
             _log.error("unexpected error", id=delivery.id, error=type(error).__name__, at=location)
-            return decide_retry(delivery, wrap_unexpected_error(error), self._clock.now())
-        return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self._clock.now())
+            return decide_retry(delivery, wrap_unexpected_error(error), self.clock.now())
+        return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self.clock.now())
 
     async def _build_notification(self, delivery: Delivery, target: TargetSettings) -> Notification:
         if delivery.kind is DeliveryKind.TEST:
             return build_test_notification(delivery, target.language, delivery.planned_at)
         if delivery.kind is DeliveryKind.ALARM:
-            alarms = await self._store.alarms.list_notified_at(delivery.planned_at)
+            alarms = await self.store.alarms.list_notified_at(delivery.planned_at)
             if not alarms:
                 raise UsageError("delivery.alarms_pruned")
             return build_alarm_notification(delivery, alarms, target.language)
-        record = await self._store.deliveries.get_briefing(delivery.id)
+        record = await self.store.deliveries.get_briefing(delivery.id)
         briefing = parse_briefing_record(record)
         if record is None or briefing is None:
             raise UsageError("delivery.briefing_unreadable")
         enclosures = [
             NotificationAttachment(
-                build_attachment_name(briefing, name), get_format(name).media_type, await self._write(briefing, name)
+                build_attachment_name(briefing, name), get_format(name).media_type, await self.write(briefing, name)
             )
             for name in target.formats
         ]
@@ -194,13 +186,13 @@ class DeliveryDispatcher:
         target, planned_at = self._targets_by_name.get(delivery.target), delivery.planned_at
         chosen = [
             source
-            for source in await self._store.sources.list(only_enabled=True)
+            for source in await self.store.sources.list(only_enabled=True)
             if target and _is_target_source(source, target)
         ]
-        open_runs = {run.source_id for run in await self._store.runs.list_open() if run.planned_at <= planned_at}
+        open_runs = {run.source_id for run in await self.store.runs.list_open() if run.planned_at <= planned_at}
         not_begun = {
             source_id
-            for source_id, schedule in (await self._store.schedules.load_all()).items()
+            for source_id, schedule in (await self.store.schedules.load_all()).items()
             if _is_due_by(find_next_fire_time(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
         }
         return [source.name for source in chosen if source.id in open_runs | not_begun]

@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -45,13 +46,13 @@ class SnapshotView(BaseModel):
     problem: str = ""
 
 
+@dataclass(kw_only=True)
 class SnapshotReader:
     """Reads what records hold; `documents` reads what is no web page."""
 
-    def __init__(self, *, store: Store, records: EvidenceArchive, documents: DocumentReader) -> None:
-        self._store = store
-        self._records = records
-        self._documents = documents
+    store: Store
+    records: EvidenceArchive
+    documents: DocumentReader
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
         """The page of a record, with a passage in it."""
@@ -77,11 +78,11 @@ class SnapshotReader:
 
     async def load_text(self, record_id: str) -> str | None:
         """All that the page of a record says; None where it is gone, or is not any more what was kept."""
-        record = await self._store.evidence.get_record(record_id)
+        record = await self.store.evidence.get_record(record_id)
         if record is None:
             return None
         try:
-            result = await self._records.load(record)
+            result = await self.records.load(record)
             kind = _detect_file_type(result)
             if kind in _DOCUMENT_TYPES:
                 return await self._read_document(result, kind)
@@ -90,7 +91,7 @@ class SnapshotReader:
             return None
 
     async def _find_passage(self, record: EvidenceRecord, passage: str, title: str) -> HighlightedText:
-        result = await self._records.load(record)
+        result = await self.records.load(record)
         if result.body is None:
             return HighlightedText("")
         kind = _detect_file_type(result)
@@ -102,7 +103,7 @@ class SnapshotReader:
         with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:
             path = Path(folder) / f"document.{kind}"
             await asyncio.to_thread(path.write_bytes, result.body or b"")
-            return await self._documents.read(path)
+            return await self.documents.read(path)
 
 
 def _detect_file_type(result: FetchResult) -> str:
@@ -120,10 +121,10 @@ class ItemSnapshotView(SnapshotView):
     claim: str = ""
 
 
+@dataclass(kw_only=True)
 class SnapshotService:
-    def __init__(self, *, store: Store, pages: SnapshotReader) -> None:
-        self._store = store
-        self._pages = pages
+    store: Store
+    pages: SnapshotReader
 
     async def get_item_snapshot(self, item_id: int, claim_number: int | None = None) -> ItemSnapshotView:
         """The saved page behind a claim of an item, counted from 1 in the order of its evidence.
@@ -131,20 +132,20 @@ class SnapshotService:
         Without a number it is the item's own page. `NotFound` where there is no such item or claim, or nothing was
         kept.
         """
-        item = await self._store.items.get(item_id)
+        item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
         claim = await self._load_claim(item_id, claim_number)
-        record = await self._store.evidence.get_record(_get_record_id(item, claim))
+        record = await self.store.evidence.get_record(_get_record_id(item, claim))
         if record is None:
             raise NotFound("item.no_snapshot", item=item_id)
         asked = claim if claim_number is not None else None
-        page = await self._pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
+        page = await self.pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
         shown = {"kind": asked.kind, "claim": asked.claim} if asked else {}
         return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **page.model_dump())
 
     async def _load_claim(self, item_id: int, number: int | None) -> Claim | None:
-        claims = await self._store.evidence.list_claims(item_id)
+        claims = await self.store.evidence.list_claims(item_id)
         if number is None:
             return next((claim for claim in claims if claim.kind is ClaimKind.PAGE), None)
         if not 1 <= number <= len(claims):
@@ -194,19 +195,19 @@ class ItemProof(BaseModel):
     records: list[EvidenceRecordSchema]
 
 
+@dataclass(kw_only=True)
 class ProofService:
-    def __init__(self, *, store: Store, records: EvidenceArchive) -> None:
-        self._store = store
-        self._records = records
+    store: Store
+    records: EvidenceArchive
 
     async def get_proof(self, item_id: int) -> ItemProof:
         """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
-        item = await self._store.items.get(item_id)
+        item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
-        claims = await self._store.evidence.list_claims(item_id)
+        claims = await self.store.evidence.list_claims(item_id)
         named = dict.fromkeys([*item.evidence, *(claim.record_id for claim in claims)])
-        rows = [row for record_id in named if (row := await self._store.evidence.get_record(record_id)) is not None]
+        rows = [row for record_id in named if (row := await self.store.evidence.get_record(record_id)) is not None]
         return ItemProof(
             item_id=item_id,
             title=item.title,
@@ -218,11 +219,11 @@ class ProofService:
     async def _build_record_schema(self, row: EvidenceRecord) -> EvidenceRecordSchema:
         problem = ""
         try:
-            await self._records.load(row)
+            await self.records.load(row)
         except RecordLost as error:
             problem = str(error)
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
-        return EvidenceRecordSchema(**values, file=self._records.get_display_path(row), problem=problem)
+        return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)
 
 
 def _build_claim_schema(claim: Claim) -> ClaimSchema:

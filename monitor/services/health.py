@@ -4,6 +4,7 @@ import datetime as dt
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Literal
@@ -79,6 +80,7 @@ Check = Callable[[Settings], str | Message]
 AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
 
 
+@dataclass(kw_only=True)
 class Doctor:
     """Examines an installation.
 
@@ -87,26 +89,14 @@ class Doctor:
     checks then use.
     """
 
-    def __init__(
-        self,
-        *,
-        load: Callable[[], tuple[Settings, str]],
-        check_database: AsyncCheck,
-        load_stored_settings: Callable[[Settings], Awaitable[SettingsService]],
-        find_browser: Check,
-        check_model: AsyncCheck,
-        check_targets: Check,
-        check_storage: Check,
-        clock: Clock,
-    ) -> None:
-        self._load = load
-        self._check_database = check_database
-        self._load_stored_settings = load_stored_settings
-        self._find_browser = find_browser
-        self._check_model = check_model
-        self._check_targets = check_targets
-        self._check_storage = check_storage
-        self._clock = clock
+    load: Callable[[], tuple[Settings, str]]
+    check_database: AsyncCheck
+    load_stored_settings: Callable[[Settings], Awaitable[SettingsService]]
+    find_browser: Check
+    check_model: AsyncCheck
+    check_targets: Check
+    check_storage: Check
+    clock: Clock
 
     async def run_checks(self) -> list[DoctorFinding]:
         """Run every check, in the order of the commands that need it."""
@@ -114,12 +104,12 @@ class Doctor:
         is_readable = configuration.level == "ok"
         database = _skip_check("database")
         if is_readable:
-            database = await _run_async_check("database", self._check_database, settings)
+            database = await _run_async_check("database", self.check_database, settings)
         stored = _skip_check("settings")
         if database.level == "ok":
             settings, stored = await self._check_stored_settings(settings)
-        model = await _run_async_check("model", self._check_model, settings) if is_readable else _skip_check("model")
-        checks = {"template": check_template, "delivery": self._check_targets, "storage": self._check_storage}
+        model = await _run_async_check("model", self.check_model, settings) if is_readable else _skip_check("model")
+        checks = {"template": check_template, "delivery": self.check_targets, "storage": self.check_storage}
         return [
             configuration,
             database,
@@ -134,7 +124,7 @@ class Doctor:
 
     def _check_configuration(self) -> tuple[Settings, DoctorFinding]:
         try:
-            settings, path = self._load()
+            settings, path = self.load()
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
@@ -142,7 +132,7 @@ class Doctor:
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:
-            service = await self._load_stored_settings(settings)
+            service = await self.load_stored_settings(settings)
         except MonitorError as error:
             return settings, _build_finding("settings", "fail", error.message)
         return service.current, _run_check("settings", lambda _: service.describe_stored(), settings)
@@ -151,10 +141,10 @@ class Doctor:
         endpoint = settings.pages.browser.endpoint
         if endpoint is not None:
             return _build_finding("browser", "ok", Message.of("doctor.remote_browser", endpoint=endpoint))
-        return _run_check("browser", self._find_browser, settings)
+        return _run_check("browser", self.find_browser, settings)
 
     def _check_clock(self, settings: Settings) -> DoctorFinding:
-        now = self._clock.now()
+        now = self.clock.now()
         try:
             local = now.astimezone(check_timezone(settings.timezone))
         except UsageError as error:
@@ -251,42 +241,42 @@ class ServiceStatus(BaseModel):
     database_bytes: int | None = Field(examples=[10_300_000])
 
 
+@dataclass(kw_only=True)
 class Readiness:
     """Tells how the service is doing, from its database alone, in whatever process."""
 
-    def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
+    store: Store
+    settings: Settings
+    clock: Clock
+    presence: WorkerRegistry
 
     async def check(self) -> ReadinessSchema:
         """Check database, worker and browser; the service is ready without a browser, as most pages need none."""
         try:
-            await self._store.check()
+            await self.store.check()
             database = "ok"
-            queue = "ok" if await has_worker(self._presence) else _render(Message("health.no_worker"))
+            queue = "ok" if await has_worker(self.presence) else _render(Message("health.no_worker"))
         except MonitorError as error:
             database = queue = _render(error.message)
         try:
-            browser = "ok" if self._settings.pages.browser.endpoint else str(find_browser(self._settings.pages.browser))
+            browser = "ok" if self.settings.pages.browser.endpoint else str(find_browser(self.settings.pages.browser))
         except MonitorError as error:
             browser = _render(error.message)
         return ReadinessSchema(is_ready=database == queue == "ok", database=database, queue=queue, browser=browser)
 
     async def get_metrics(self) -> tuple[ServiceMetrics, float, dict[str, int]]:
         """Return the counts, the wait of the oldest queued run in seconds, and the living processes by kind."""
-        figures = await self._store.metrics.load_service_metrics()
-        waits_s = _seconds_since(figures.oldest_queued_at, self._clock.now())
-        alive = list((await self._presence.list_alive()).values())
+        figures = await self.store.metrics.load_service_metrics()
+        waits_s = _seconds_since(figures.oldest_queued_at, self.clock.now())
+        alive = list((await self.presence.list_alive()).values())
         return figures, waits_s, {kind: alive.count(kind) for kind in ("worker", "scheduler")}
 
     async def get_service_status(self) -> ServiceStatus:
-        now = self._clock.now()
-        queue = await self._store.dashboard.load_queue_status(now)
-        alive = await self._presence.list_alive()
-        free = get_free_bytes(self._settings.data_dir)
-        file = DatabaseAddress.parse(self._settings.database_url).file
+        now = self.clock.now()
+        queue = await self.store.dashboard.load_queue_status(now)
+        alive = await self.presence.list_alive()
+        free = get_free_bytes(self.settings.data_dir)
+        file = DatabaseAddress.parse(self.settings.database_url).file
         return ServiceStatus(
             processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
             queued=queue.queued,

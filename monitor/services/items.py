@@ -1,9 +1,10 @@
-"""The use cases of looking at items: a page of the list, one item with all that is known of it, its kin."""
+"""Items as people see them: lists, one item with its kin, and the marks that people put on them."""
 
 import asyncio
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
@@ -14,7 +15,7 @@ from monitor.db.fulltext import FullTextScope
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
-from monitor.db.tables.people import RankFeedbackEntry
+from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_items
 from monitor.errors import NotFound, UsageError
@@ -23,9 +24,116 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
+from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
-from monitor.services.marks import HiddenItemSchema, ItemNoteSchema, RankFeedbackSchema
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Role
+
+MAX_NOTE_CHARS = 4000
+MAX_REASON_CHARS = 500
+
+
+class ItemNoteSchema(BaseModel):
+    """A note on an item, for everybody to read."""
+
+    id: int
+    person: str
+    text: str
+    at: dt.datetime
+
+
+class HiddenItemSchema(BaseModel):
+    """Who hid an item, when and why."""
+
+    person: str
+    reason: str
+    at: dt.datetime
+
+
+class RankFeedbackSchema(BaseModel):
+    """Whether a person wishes the item numbered `item` higher or lower."""
+
+    item: int
+    person: str
+    wish: RankDirection
+    at: dt.datetime
+
+
+@dataclass(kw_only=True)
+class MarkService(AuditedService):
+    """Keeps the marks; `NotFound` for an item that is not there. Stars are each person's own, and not recorded."""
+
+    async def star(self, item_id: int, *, by: Actor) -> None:
+        await self.store.marks.star(by.name, item_id, at=self.clock.now())
+
+    async def unstar(self, item_id: int, *, by: Actor) -> None:
+        await self._check_item(item_id)
+        await self.store.marks.unstar(by.name, item_id)
+
+    async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
+        """Write a note on an item; `UsageError` for an empty or very long one."""
+        text = _check_text(text, "note", MAX_NOTE_CHARS)
+        note = ItemNote(item_id=item_id, person=by.name, text=text, at=self.clock.now())
+        async with self.store.transaction():
+            kept = await self.store.marks.add_note(note)
+            await self.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", after=kept.text)
+        return ItemNoteSchema.model_validate(kept, from_attributes=True)
+
+    async def remove_note(self, item_id: int, note_id: int, *, by: Actor) -> None:
+        """Remove a note; `UsageError` for another person's."""
+        await self._check_item(item_id)
+        async with self.store.transaction():
+            notes = await self.store.marks.list_notes(item_id)
+            note = next((note for note in notes if note.id == note_id), None)
+            if note is None:
+                raise NotFound("item.note_not_found", item=item_id, note=note_id)
+            if note.person != by.name:
+                raise UsageError("item.note_of_another", person=note.person)
+            await self.store.marks.remove_note(item_id, note_id)
+            await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", before=note.text)
+
+    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
+        """Leave an item out of lists, briefings and feeds from now on; `UsageError` without a reason."""
+        by.require(Role.EDITOR)
+        reason = _check_text(reason, "reason", MAX_REASON_CHARS)
+        hidden = HiddenItem(item_id=item_id, person=by.name, reason=reason, at=self.clock.now())
+        async with self.store.transaction():
+            await self.store.marks.hide(hidden)
+            await self.record(by, AuditAction.ITEM_HIDE, f"item {item_id}", after=reason)
+        return HiddenItemSchema.model_validate(hidden, from_attributes=True)
+
+    async def unhide(self, item_id: int, *, by: Actor) -> None:
+        by.require(Role.EDITOR)
+        await self._check_item(item_id)
+        async with self.store.transaction():
+            hidden = (await self.store.marks.load_hidden([item_id])).get(item_id)
+            await self.store.marks.unhide(item_id)
+            if hidden is not None:
+                await self.record(by, AuditAction.ITEM_SHOW, f"item {item_id}", before=hidden.reason)
+
+    async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
+        """Say that an item should stand higher or lower; it replaces what the person said before."""
+        async with self.store.transaction():
+            await self.store.marks.save_feedback(by.name, item_id, feedback, at=self.clock.now())
+            await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
+
+    async def remove_feedback(self, item_id: int, *, by: Actor) -> None:
+        await self._check_item(item_id)
+        async with self.store.transaction():
+            await self.store.marks.delete_feedback(by.name, item_id)
+            await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=None)
+
+    async def _check_item(self, item_id: int) -> None:
+        if await self.store.items.get(item_id) is None:
+            raise NotFound("item.not_found", item=item_id)
+
+
+def _check_text(text: str, kind: str, max_chars: int) -> str:
+    text = text.strip()
+    if not text:
+        raise UsageError(f"item.empty_{kind}")
+    if len(text) > max_chars:
+        raise UsageError(f"item.long_{kind}", chars=len(text), limit=max_chars)
+    return text
 
 
 class ItemQuery(BaseModel):
@@ -218,10 +326,10 @@ class RelatedItems(BaseModel):
     explains: list[ItemReference] = Field(default_factory=list)
 
 
+@dataclass(kw_only=True)
 class ItemService:
-    def __init__(self, *, store: Store, archive: ArchiveService) -> None:
-        self._store = store
-        self._archive = archive
+    store: Store
+    archive: ArchiveService
 
     async def list_page(
         self,
@@ -236,15 +344,15 @@ class ItemService:
 
         `UsageError` for a source that never was, days reversed, or a text without a word.
         """
-        scope = await build_scope(item_query, self._store)
+        scope = await build_scope(item_query, self.store)
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
         total = await self._count_items(scope, query) if count_total and after is None else None
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
         if query is None:
-            items = await self._store.items.list(onward.items, limit=limit + 1)
+            items = await self.store.items.list(onward.items, limit=limit + 1)
             snippets = {item.id: _truncate_summary(item.summary) for item in items}
         else:
-            matches = await self._store.fulltext.find(query, onward, limit=limit + 1)
+            matches = await self.store.fulltext.find(query, onward, limit=limit + 1)
             items = [match.item for match in matches]
             snippets = {match.item.id: build_snippet(match.body, query) for match in matches}
         shown = items[:limit]
@@ -257,9 +365,9 @@ class ItemService:
 
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
         """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
-        whole = await self._archive.get_item(item_id, language=language)
+        whole = await self.archive.get_item(item_id, language=language)
         item = await self._load_item(item_id)
-        marks = self._store.marks
+        marks = self.store.marks
         wishes = await marks.list_feedback([item])
         own, like = _split_feedback(item, wishes)
         hidden = (await marks.load_hidden([item_id])).get(item_id)
@@ -280,29 +388,29 @@ class ItemService:
 
     async def get_filter_options(self) -> ItemFilterOptions:
         """What the filters of a list offer."""
-        items = self._store.items
+        items = self.store.items
         return ItemFilterOptions(
             sources=sorted(await items.list_values("source")),
-            tags=sorted(await self._store.sources.list_tags()),
+            tags=sorted(await self.store.sources.list_tags()),
             languages=sorted({_get_primary_language(word) for word in await items.list_values("language")}),
         )
 
     async def _load_item(self, item_id: int) -> Item:
-        item = await self._store.items.get(item_id)
+        item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
         return item
 
     async def _count_items(self, scope: FullTextScope, query: TextQuery | None) -> int | None:
         if query is not None:
-            return await self._store.fulltext.count(query, scope, cap=MAX_COUNT)
-        return await self._store.items.count(scope.items, cap=MAX_COUNT)
+            return await self.store.fulltext.count(query, scope, cap=MAX_COUNT)
+        return await self.store.items.count(scope.items, cap=MAX_COUNT)
 
     async def _build_listed_items(
         self, items: Sequence[Item], snippets: dict[int | None, str], person: str
     ) -> list[ListedItem]:
         ids = [item.id or 0 for item in items]
-        marks = await self._store.marks.load_marks(person, ids)
+        marks = await self.store.marks.load_marks(person, ids)
         return [
             ListedItem(
                 **build_item_schema(item).model_dump(),
@@ -324,14 +432,14 @@ class ItemService:
         near: dict[int | None, Item] = {item.id: item}
         if item.document_number:
             numbered = ItemFilter(document_number=item.document_number, is_hidden=None)
-            near |= {item.id: item for item in await self._store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
+            near |= {item.id: item for item in await self.store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
         scope = FullTextScope(items=ItemFilter(is_hidden=None))
         for query in _list_title_queries(item.title):
-            matches = await self._store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
+            matches = await self.store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
             near |= {match.item.id: match.item for match in matches}
         if len(near) == 1:
             return RelatedItems()
-        texts = await self._store.items.load_texts([number for number in near if number is not None])
+        texts = await self.store.items.load_texts([number for number in near if number is not None])
         groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
         return next((kin for group in groups if (kin := _find_related_in(group, item)) is not None), RelatedItems())
 

@@ -66,49 +66,40 @@ class RunDependencies:
     prompts: PromptSet
 
 
+@dataclass(kw_only=True)
 class RunDependencyFactory:
     """Equips runs: what they see and what the model says is kept before they act on it."""
 
-    def __init__(
-        self,
-        *,
-        records: EvidenceArchive,
-        settings: Settings,
-        clock: Clock,
-        new_loader: PageLoaderFactory,
-        new_model: ChatModelFactory,
-        new_prompts: PromptsLoader,
-    ) -> None:
-        self._records = records
-        self._settings = settings
-        self._clock = clock
-        self._new_loader = new_loader
-        self._new_model = new_model
-        self._new_prompts = new_prompts
+    records: EvidenceArchive
+    settings: Settings
+    clock: Clock
+    new_loader: PageLoaderFactory
+    new_model: ChatModelFactory
+    new_prompts: PromptsLoader
 
     async def build(self, run: Run, store: Store, *, is_trial: bool) -> RunDependencies:
         """What the run works with from now on, be it begun or gone on with."""
-        model, prompts = await self._new_model(run.id, store), await self._new_prompts()
+        model, prompts = await self.new_model(run.id, store), await self.new_prompts()
         if is_trial:
-            return RunDependencies(loader=self._new_loader(None), model=model, linker=None, prompts=prompts)
+            return RunDependencies(loader=self.new_loader(None), model=model, linker=None, prompts=prompts)
         attempt = await store.evidence.get_next_attempt(run.id)
-        recorder = self._records.create_recorder(run.id, attempt=attempt)
+        recorder = self.records.create_recorder(run.id, attempt=attempt)
         if model is not None:
             model = RecordingModel(
-                model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self._clock
+                model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self.clock
             )
         linker = EvidenceLinker(recorder.load_by_id)
-        return RunDependencies(loader=self._new_loader(recorder), model=model, linker=linker, prompts=prompts)
+        return RunDependencies(loader=self.new_loader(recorder), model=model, linker=linker, prompts=prompts)
 
     async def save_manifest(
         self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart
     ) -> None:
         """Keep what the run sets out with, before it has changed anything of it."""
-        settings = self._settings
+        settings = self.settings
         outset = RunManifest(
             today=start.today,
             window=start.window,
-            at=self._clock.now(),
+            at=self.clock.now(),
             is_baseline=source.last_success_at is None,
             source=source.model_dump(mode="json"),
             memory=await store.export_source_memory(source.id or 0),

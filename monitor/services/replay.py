@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -28,7 +29,7 @@ from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.recording import RunManifest
-from monitor.services.run_report import FullRunReport, load_full_run_report
+from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
 from monitor.sweep.pipeline import SweepDependencies, run_sweep
 from monitor.verify.grounding import EvidenceLinker
@@ -70,25 +71,16 @@ class ReplayResult(BaseModel):
     replayed: FullRunReport
 
 
+@dataclass(kw_only=True)
 class ReplayService:
     """Replays runs, each in a database of its own."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        storage: FileStorage,
-        settings: Settings,
-        new_loader: ReplayLoaderFactory,
-        new_reader: DocumentReaderFactory,
-        saved_search: SavedSearch,
-    ) -> None:
-        self._saved_search = saved_search
-        self._store = store
-        self._storage = storage
-        self._settings = settings
-        self._new_loader = new_loader
-        self._new_reader = new_reader
+    store: Store
+    storage: FileStorage
+    settings: Settings
+    new_loader: ReplayLoaderFactory
+    new_reader: DocumentReaderFactory
+    saved_search: SavedSearch
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
         """Do a run again from its records, and compare; `database` is a new file in which the replay stays.
@@ -98,7 +90,7 @@ class ReplayService:
         """
         _check_database_is_new(database)
         run, outset = await self._load_recorded_run(run_id)
-        rows = await self._store.evidence.list_records(run_id)
+        rows = await self.store.evidence.list_records(run_id)
         await self._check_records(rows)
         with tempfile.TemporaryDirectory(prefix="monitor-replay-") as folder:
             url = f"sqlite:///{Path(folder) / 'replay.db'}"
@@ -111,21 +103,21 @@ class ReplayService:
             return replayed
 
     async def _load_recorded_run(self, run_id: str) -> tuple[Run, RunManifest]:
-        run = await self._store.runs.get(run_id)
+        run = await self.store.runs.get(run_id)
         if run is None:
             raise UsageError("replay.no_run", run=run_id)
         if not run.status.is_final:
             raise UsageError("run.not_ended", run=run_id, status=run.status)
         if run.status is RunStatus.CANCELLED:
             raise UsageError("replay.cancelled_run", run=run_id)
-        facts = await self._store.evidence.get_manifest(run_id)
+        facts = await self.store.evidence.get_manifest(run_id)
         if facts is None:
             raise UsageError("replay.nothing_recorded", run=run_id)
         return run, RunManifest.model_validate(facts)
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
         """See that every record is whole before anything rests on it."""
-        records = EvidenceArchive(store=self._store, storage=self._storage)
+        records = EvidenceArchive(store=self.store, storage=self.storage)
         files = {row.stored_at: row for row in rows}.values()
         lost: list[RecordLost] = []
         for row in files:
@@ -143,16 +135,16 @@ class ReplayService:
         fresh = run.model_copy(
             update={"status": RunStatus.RUNNING, "ended_at": None, "error": None, "is_baseline": manifest.is_baseline}
         )
-        await self._store.import_source_memory(source, manifest.memory, fresh, at=manifest.at, to=store)
-        store.items = ReplayItemStore(store.sessions, await self._store.items.list_for_run(run.id))
+        await self.store.import_source_memory(source, manifest.memory, fresh, at=manifest.at, to=store)
+        store.items = ReplayItemStore(store.sessions, await self.store.items.list_for_run(run.id))
         clock = _ReplayClock(run)
-        records = EvidenceArchive(store=store, storage=self._storage)
+        records = EvidenceArchive(store=store, storage=self.storage)
         sites = ReplayTransport(records, rows, can_render=manifest.can_draw)
-        answers = await self._store.evidence.list_answers(run.id)
+        answers = await self.store.evidence.list_answers(run.id)
         parts = SweepDependencies(
             store=store,
-            loader=self._new_loader(manifest, sites, clock),
-            documents=self._new_reader(manifest),
+            loader=self.new_loader(manifest, sites, clock),
+            documents=self.new_reader(manifest),
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
@@ -160,13 +152,13 @@ class ReplayService:
             limits=manifest.limits.model_copy(update={"revisit_days": []}),
             folder=folder,
             linker=EvidenceLinker(records.load_by_id),
-            query_runner=self._saved_search.for_recorded_run(run.id, self._store),
+            query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
         )
         await run_sweep(fresh, source, window=manifest.window, today=manifest.today, deps=parts)
-        await restore_row_order(run.id, origin=self._store.sessions, target=store.sessions)
-        await copy_marks(self._store.sessions, store.sessions)
+        await restore_row_order(run.id, origin=self.store.sessions, target=store.sessions)
+        await copy_marks(self.store.sessions, store.sessions)
         return sites
 
     async def _compare(
@@ -175,17 +167,17 @@ class ReplayService:
         replayed_run = await store.runs.get(run.id) or run
         replayed = await load_full_run_report(replayed_run, store)
         is_one_go = all(row.attempt == 1 for row in rows)
-        recorded = await load_full_run_report(run, self._store)
+        recorded = await load_full_run_report(run, self.store)
         differences = _diff_values(
             _dump_run(recorded, is_uninterrupted=is_one_go), _dump_run(replayed, is_uninterrupted=is_one_go)
         )
-        recorded_items = {item.id or 0: item for item in await self._store.items.list_for_run(run.id)}
+        recorded_items = {item.id or 0: item for item in await self.store.items.list_for_run(run.id)}
         replayed_items = {item.id or 0: item for item in await store.items.list_for_run(run.id)}
         for item_id in sorted(recorded_items.keys() | replayed_items.keys()):
             here, there = recorded_items.get(item_id), replayed_items.get(item_id)
-            before = {} if here is None else await _dump_item(here, self._store)
+            before = {} if here is None else await _dump_item(here, self.store)
             after = {} if there is None else await _dump_item(there, store)
-            if any(revision.run_id != run.id for revision in await self._store.revisions.list_for_item(item_id)):
+            if any(revision.run_id != run.id for revision in await self.store.revisions.list_for_item(item_id)):
                 before, after = (
                     {k: v for k, v in values.items() if k not in _REVISED_FIELDS} for values in (before, after)
                 )
@@ -201,15 +193,15 @@ class ReplayService:
             is_briefing_identical=await self._is_briefing_identical(run, store),
             records=len(rows),
             shown=len(sites.used_record_ids),
-            answers=len(await self._store.evidence.list_answers(run.id)),
+            answers=len(await self.store.evidence.list_answers(run.id)),
             replayed=replayed,
         )
 
     async def _is_briefing_identical(self, run: Run, store: Store) -> bool | None:
         """Whether the briefing of the source for the run's day, written by rule, is the same to the byte."""
-        zone = ZoneInfo(self._settings.timezone)
+        zone = ZoneInfo(self.settings.timezone)
         day = run.planned_at.astimezone(zone).date()
-        of_source = await self._store.runs.list(source=run.source, limit=None)
+        of_source = await self.store.runs.list(source=run.source, limit=None)
         if run.ended_at is None or sum(other.planned_at.astimezone(zone).date() == day for other in of_source) != 1:
             return None
         if of_source[0].id != run.id:
@@ -218,8 +210,8 @@ class ReplayService:
         clock = _ReplayClock(run)
         clock.advance_to_end()
         one, other = [
-            (await BriefingService(store=each, clock=clock, settings=self._settings).compose(wanted)).model_dump_json()
-            for each in (self._store, store)
+            (await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)).model_dump_json()
+            for each in (self.store, store)
         ]
         return one == other
 
@@ -239,16 +231,16 @@ class _ReplayClock:
         self._now = self._end
 
 
+@dataclass
 class _ReplaySteps:
     """Does every step once (`ports.Steps`), the last one at the end of the run."""
 
-    def __init__(self, clock: _ReplayClock) -> None:
-        self._clock = clock
+    clock: _ReplayClock
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
         del result
         if name == _LAST_STEP:
-            self._clock.advance_to_end()
+            self.clock.advance_to_end()
         return await step()
 
 

@@ -1,4 +1,4 @@
-"""What the services ask of the processes around them: who is at work, and who is notified."""
+"""What services ask of the processes around them: who is at work, who is notified, and whether work is to stop."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from monitor.db.tables.delivery import AlarmView
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from monitor.errors import DatabaseError
 
 WORKER_KIND = "worker"
 """The kind of process that takes work out of the queue."""
@@ -32,3 +39,66 @@ class Notifier(Protocol):
 async def has_worker(registry: WorkerRegistry) -> bool:
     """Whether a service is there that takes work out of the queue."""
     return WORKER_KIND in (await registry.list_alive()).values()
+
+
+T = TypeVar("T")
+POLL_INTERVAL_S = 1.0
+CANCEL_GRACE_S = 2.5
+"""A step that has not stopped by itself by then is cancelled, so that a run ends within 5 seconds."""
+
+
+@dataclass
+class CancellationWatcher:
+    """Watches for cancel requests: one query for all work of this process, while there is any.
+
+    `load_cancelled` returns those of some ids whose rows ask for the end.
+    """
+
+    load_cancelled: Callable[[Collection[str]], Awaitable[set[str]]]
+
+    def __post_init__(self) -> None:
+        self._events: dict[str, asyncio.Event] = {}
+        self._poll_task: asyncio.Task[None] | None = None
+
+    async def run_until_cancelled(self, work: Coroutine[Any, Any, T], event: asyncio.Event, *, run_id: str) -> T | None:
+        """Return the work's result; None where it was cancelled after the event, which the run's row may set too."""
+        working = asyncio.create_task(work)
+        stopping = asyncio.create_task(event.wait())
+        self._register(run_id, event)
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                await asyncio.wait({working}, timeout=CANCEL_GRACE_S)
+            if not working.done():
+                working.cancel()
+                await asyncio.wait({working})
+                if working.cancelled():
+                    return None
+            return working.result()
+        finally:
+            working.cancel()
+            stopping.cancel()
+            self._unregister(run_id)
+
+    def _register(self, run_id: str, event: asyncio.Event) -> None:
+        self._events[run_id] = event
+        if self._poll_task is None or self._poll_task.done():
+            self._poll_task = asyncio.create_task(self._poll())
+
+    def _unregister(self, run_id: str) -> None:
+        del self._events[run_id]
+        if not self._events and self._poll_task is not None:
+            self._poll_task.cancel()
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_INTERVAL_S)
+            # The work itself notices that the database is gone; here it is only asked again.
+            with suppress(DatabaseError):
+                for run_id in await self.load_cancelled(list(self._events)):
+                    if run_id in self._events:
+                        self._events[run_id].set()
+
+
+SERVICE_TIMEOUT_S = 60.0
+"""How long a service may be gone before whoever waits for its work gives up."""

@@ -4,14 +4,13 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from monitor.clock import Clock
 from monitor.config.model import BACKENDS, Settings
 from monitor.config.stored import (
     ENCRYPTED_SETTINGS,
@@ -27,7 +26,6 @@ from monitor.config.stored import (
     list_secret_readers,
     read_environment,
 )
-from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredPrompt, StoredSetting
 from monitor.errors import NotFound, UsageError
@@ -37,7 +35,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
-from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.secrets import SecretBox
 from monitor.vocabulary import Role
 
@@ -190,32 +188,29 @@ class _StoredSettings(BaseModel):
     complaints: dict[str, Message] = {}
 
 
-class SettingsService:
+@dataclass(kw_only=True)
+class SettingsService(AuditedService):
     """Overlays what was stored between the file and the environment; `current` follows every change.
 
     `base` are the settings of file and environment. `checks` are those of what a group's own model cannot see, by the
     path that they are about; each raises `UsageError`.
     """
 
-    def __init__(
-        self, *, store: Store, base: Settings, secret_box: SecretBox, clock: Clock, checks: Mapping[str, SettingCheck]
-    ) -> None:
-        self.current = base.model_copy()
-        self._store = store
-        self._base = base
-        self._secret_box = secret_box
-        self._clock = clock
-        self._checks = checks
-        self._audit = AuditService(store=store, clock=clock)
+    base: Settings
+    secret_box: SecretBox
+    checks: Mapping[str, SettingCheck]
+
+    def __post_init__(self) -> None:
+        self.current = self.base.model_copy()
         self._stored = _StoredSettings()
         self._startup_values: dict[str, Any] | None = None
         self._loaded_stamps: object = None
 
     async def load(self) -> Settings:
         """Apply what is stored to `current`; what cannot be used is left out and logged."""
-        self._loaded_stamps = await self._store.settings.load_timestamps()
-        rows = await self._store.settings.list_all()
-        self._stored = stored = await asyncio.to_thread(_decode_rows, rows, self._secret_box)
+        self._loaded_stamps = await self.store.settings.load_timestamps()
+        rows = await self.store.settings.list_all()
+        self._stored = stored = await asyncio.to_thread(_decode_rows, rows, self.secret_box)
         if self._startup_values is None:
             self._startup_values = {path: value for path, value in stored.values.items() if _needs_restart(path)}
         running = {
@@ -230,7 +225,7 @@ class SettingsService:
 
     async def reload_if_changed(self) -> None:
         """Apply what another process stored, if any did."""
-        if await self._store.settings.load_timestamps() != self._loaded_stamps:
+        if await self.store.settings.load_timestamps() != self._loaded_stamps:
             await self.load()
             _log.info("settings reloaded")
 
@@ -268,25 +263,24 @@ class SettingsService:
         names = [*values, *(Message.of("settings.stored_secret", name=name) for name in secrets)]
         return Message.of("settings.stored", names=names)
 
-    async def update(self, values: Mapping[str, Any], *, by: Actor) -> list[SettingChange]:
+    async def update(
+        self, values: Mapping[str, Any], *, by: Actor, record: AuditRecord | None = None
+    ) -> list[SettingChange]:
         """Store the values, by path, all or none; `InvalidSettings` says why not, for each one that is wrong.
 
         `secrets.NAME` is the secret that stands for a variable, `llm.api_key` and `search.backends.….api_key` the one
-        that is read there. What takes effect while running does so at once.
+        that is read there. What takes effect while running does so at once. The audit gets `record`, where there is
+        one, instead of every change.
         """
-        return await self.store(values, None, by=by)
-
-    async def store(self, values: Mapping[str, Any], record: AuditRecord | None, *, by: Actor) -> list[SettingChange]:
-        """Do what `update` does; the audit gets `record`, where there is one, instead of every change."""
         by.require(Role.ADMIN)
         wanted = {self._resolve_path(path): value for path, value in values.items()}
         self._validate(wanted)
         changes = [change for path, value in wanted.items() if (change := self._build_change(path, value)) is not None]
         rows = [await self._build_row(change.path, wanted[change.path], by.name) for change in changes]
-        async with self._store.transaction():
-            await self._store.settings.change(rows)
+        async with self.store.transaction():
+            await self.store.settings.change(rows)
             if record is not None:
-                await self._audit.record(by, record.action, record.subject, **record.detail)
+                await self.record(by, record.action, record.subject, **record.detail)
             else:
                 await self._record_changes(by, AuditAction.SETTINGS_CHANGE, changes)
         if changes:
@@ -310,15 +304,15 @@ class SettingsService:
             SettingChange(path=path, before=before[path], after=self._format_value(path, overlay.settings, stored))
             for path in stored
         ]
-        async with self._store.transaction():
-            await self._store.settings.change([], deleted_paths=stored)
+        async with self.store.transaction():
+            await self.store.settings.change([], deleted_paths=stored)
             await self._record_changes(by, AuditAction.SETTINGS_FORGET, changes)
         await self.load()
         return changes
 
     async def _record_changes(self, by: Actor, action: AuditAction, changes: Sequence[SettingChange]) -> None:
         for change in changes:
-            await self._audit.record(by, action, change.path, before=change.before, after=change.after)
+            await self.record(by, action, change.path, before=change.before, after=change.after)
 
     def _validate(self, wanted: Mapping[str, Any]) -> None:
         """Raise `InvalidSettings` for values that are wrong in themselves, in type and limits, or with all the rest."""
@@ -340,8 +334,8 @@ class SettingsService:
 
     def _build_overlay(self, values: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
         """The settings with these values; those that a check is against are left out with its complaint."""
-        overlay = apply_stored_settings(self._base, values, secrets)
-        for path, check in self._checks.items():
+        overlay = apply_stored_settings(self.base, values, secrets)
+        for path, check in self.checks.items():
             if path not in values:
                 continue
             try:
@@ -349,14 +343,14 @@ class SettingsService:
             except UsageError as error:
                 values = {other: value for other, value in values.items() if other != path}
                 errors: dict[str, Any] = overlay.errors | {path: error.message}
-                overlay = replace(apply_stored_settings(self._base, values, secrets), errors=errors)
+                overlay = replace(apply_stored_settings(self.base, values, secrets), errors=errors)
         return overlay
 
     async def _build_row(self, path: str, value: Any, person: str) -> StoredSetting:
         is_secret = path.startswith(SECRET_PREFIX) or path in ENCRYPTED_SETTINGS
         text = value.strip() if path.startswith(SECRET_PREFIX) else json.dumps(value)
-        kept = await asyncio.to_thread(self._secret_box.encrypt, text) if is_secret else value
-        return StoredSetting(path=path, value=kept, is_secret=is_secret, by=person, at=self._clock.now())
+        kept = await asyncio.to_thread(self.secret_box.encrypt, text) if is_secret else value
+        return StoredSetting(path=path, value=kept, is_secret=is_secret, by=person, at=self.clock.now())
 
     def _build_change(self, path: str, value: Any) -> SettingChange | None:
         """Return what storing the value changes; None where it is stored already."""
@@ -365,7 +359,7 @@ class SettingsService:
             return SettingChange(path=path, before=before, after="changed")
         if path in self._stored.values and self._stored.values[path] == value:
             return None
-        after = apply_stored_settings(self._base, self._stored.values | {path: value}, {}).settings
+        after = apply_stored_settings(self.base, self._stored.values | {path: value}, {}).settings
         return SettingChange(
             path=path, before=self._format_value(path, self.current), after=self._format_value(path, after)
         )
@@ -386,12 +380,12 @@ class SettingsService:
 
     def _build_schema(self, setting: SettingInfo, environment: Mapping[str, Any]) -> SettingSchema:
         path = setting.path
-        origin = get_setting_origin(path, self._base, self._stored.values, environment)
+        origin = get_setting_origin(path, self.base, self._stored.values, environment)
         at_start = self._startup_values or {}
         is_waiting = (
             _needs_restart(path) and origin != "environment" and self._stored.values.get(path) != at_start.get(path)
         )
-        after = apply_stored_settings(self._base, self._stored.values, {}).settings if is_waiting else self.current
+        after = apply_stored_settings(self.base, self._stored.values, {}).settings if is_waiting else self.current
         return SettingSchema(
             path=path,
             value=get_display_value(path, after),
@@ -462,18 +456,14 @@ class PromptSchema(MessageModel):
     complaint: Message | None = None
 
 
-class PromptService:
+@dataclass(kw_only=True)
+class PromptService(AuditedService):
     """Stores the prompts that administrators put in place of the built-in ones. A run uses those at its start."""
-
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._audit = AuditService(store=store, clock=clock)
 
     async def load_active(self) -> PromptSet:
         """Return the prompts in use; a stored one that is no longer valid, after an upgrade, is left out."""
         adjusted = {}
-        for row in await self._store.prompts.list_all():
+        for row in await self.store.prompts.list_all():
             complaint = _find_problem(row)
             if complaint is None:
                 adjusted[row.name] = row.text
@@ -482,12 +472,12 @@ class PromptService:
         return PromptSet(adjusted)
 
     async def list_prompts(self) -> list[PromptSchema]:
-        rows = {row.name: row for row in await self._store.prompts.list_all()}
+        rows = {row.name: row for row in await self.store.prompts.list_all()}
         return [_build_prompt_schema(prompt, rows.get(name)) for name, prompt in load_prompts().items()]
 
     async def get(self, name: str) -> PromptSchema:
         prompt = _get_prompt(name)
-        rows = {row.name: row for row in await self._store.prompts.list_all()}
+        rows = {row.name: row for row in await self.store.prompts.list_all()}
         return _build_prompt_schema(prompt, rows.get(name))
 
     async def put(self, name: str, text: str, *, by: Actor) -> PromptSchema:
@@ -496,27 +486,27 @@ class PromptService:
         prompt = _get_prompt(name)
         text = sanitize_text(text.replace("\r\n", "\n"))
         prompt.check(text)
-        async with self._store.transaction():
+        async with self.store.transaction():
             before = await self.get(name)
             if text.strip() == prompt.text.strip():
-                await self._store.prompts.delete(name)
+                await self.store.prompts.delete(name)
             else:
-                await self._store.prompts.save(StoredPrompt(name=name, text=text, by=by.name, at=self._clock.now()))
+                await self.store.prompts.save(StoredPrompt(name=name, text=text, by=by.name, at=self.clock.now()))
             after = await self.get(name)
             if after.text != before.text:
                 action = AuditAction.PROMPT_CHANGE
-                await self._audit.record(by, action, name, before=before.text, after=after.text)
+                await self.record(by, action, name, before=before.text, after=after.text)
         return after
 
     async def reset(self, name: str, *, by: Actor) -> PromptSchema:
         """Use the built-in wording again; `NotFound` where it is in use."""
         by.require(Role.ADMIN)
-        async with self._store.transaction():
+        async with self.store.transaction():
             before = await self.get(name)
-            if not await self._store.prompts.delete(name):
+            if not await self.store.prompts.delete(name):
                 raise NotFound("prompt.not_adjusted", prompt=name)
             after = await self.get(name)
-            await self._audit.record(by, AuditAction.PROMPT_BACK, name, before=before.text, after=after.text)
+            await self.record(by, AuditAction.PROMPT_BACK, name, before=before.text, after=after.text)
         return after
 
 

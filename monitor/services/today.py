@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
@@ -126,23 +127,23 @@ class TodaySummary(BaseModel):
         return self.ran.sources > 0 and not self.attention
 
 
+@dataclass(kw_only=True)
 class TodayService:
     """Tells what the day brought, in few queries, however much is watched."""
 
-    def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
+    store: Store
+    settings: Settings
+    clock: Clock
+    presence: WorkerRegistry
 
     async def get_summary(self, person: str, *, record_visit: bool = False) -> TodaySummary:
         """The day as a person finds it. `is_kept`: they look themselves, and the next look begins where this one is."""
-        now = self._clock.now()
-        days = list_days_until(now, ZoneInfo(self._settings.timezone), HISTORY_DAYS)
+        now = self.clock.now()
+        days = list_days_until(now, ZoneInfo(self.settings.timezone), HISTORY_DAYS)
         today = days[-1]
         last = await self._get_last_visit(person, now, record_visit=record_visit)
         since = today.begin if last is None else min(today.begin, max(last, today.begin - _MAX_LOOKBACK))
-        dashboard = self._store.dashboard
+        dashboard = self.store.dashboard
         tiers = await dashboard.count_by_tier(since, fresh_since=last or since)
         found = await dashboard.list_top_items(since, _MAX_LOADED_ITEMS)
         sources, runs, pulse = (
@@ -168,19 +169,19 @@ class TodayService:
 
     async def _get_last_visit(self, person: str, now: dt.datetime, *, record_visit: bool) -> dt.datetime | None:
         """When the sitting before this one ended; None for a first one, and for a program."""
-        known = await self._store.dashboard.get_last_visit(person)
+        known = await self.store.dashboard.get_last_visit(person)
         if known is None:
             return None
         looked_at, before = known
         if looked_at is not None and now - looked_at > _VISIT_GAP:
             before = looked_at
         if record_visit and (looked_at is None or now - looked_at > _VISIT_UPDATE_INTERVAL):
-            await self._store.dashboard.save_visit(person, now, before)
+            await self.store.dashboard.save_visit(person, now, before)
         return before
 
     async def _build_new_items(self, found: Sequence[Item], person: str, last: dt.datetime | None) -> list[NewItem]:
         folded = merge_same_titles(found)[:MAX_SHOWN_ITEMS]
-        starred = await self._store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
+        starred = await self.store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
         return [
             NewItem(
                 **dict(build_item_schema(item)),
@@ -194,12 +195,12 @@ class TodayService:
     async def _list_attention(
         self, today: Day, sources: Sequence[WatchedSource], pulse: QueueStatus, places: Sequence[UnreadPlace]
     ) -> list[AttentionEntry]:
-        alarms = await self._store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
-        failed = await self._store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
-        is_served = await has_worker(self._presence)
+        alarms = await self.store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
+        failed = await self.store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
+        is_served = await has_worker(self.presence)
         matters = [] if is_served else _check_worker(sources, pulse)
-        matters += _check_disk(get_free_bytes(self._settings.data_dir))
-        matters += _check_budget(pulse.tokens, self._settings.llm.daily_token_budget)
+        matters += _check_disk(get_free_bytes(self.settings.data_dir))
+        matters += _check_budget(pulse.tokens, self.settings.llm.daily_token_budget)
         matters += _list_alarm_entries(alarms, sources)
         matters += _list_failing_entries(sources, alarms)
         matters += [

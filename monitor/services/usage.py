@@ -5,6 +5,7 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -19,7 +20,7 @@ from monitor.db.queries.retention import PruneResult
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.evidence.records import EvidenceArchive
 from monitor.search.bundles.bundle import BundleFolder
-from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.health import get_free_bytes
 from monitor.vocabulary import Role
 
@@ -152,13 +153,13 @@ class StorageSchema(BaseModel):
     retention_days: int
 
 
+@dataclass(kw_only=True)
 class StorageService:
-    def __init__(self, *, settings: Settings) -> None:
-        self._settings = settings
+    settings: Settings
 
     async def measure(self) -> StorageSchema:
         """Measure the sizes; counting ends after two seconds."""
-        settings = self._settings
+        settings = self.settings
         address = DatabaseAddress.parse(settings.database_url)
         file = address.file
         folders, is_whole = await asyncio.to_thread(_measure_folders, settings.data_dir)
@@ -197,18 +198,13 @@ EVENT_RETENTION_DAYS = 14
 """How long the progress events of runs are kept; their results stay with the run."""
 
 
-class RetentionService:
+@dataclass(kw_only=True)
+class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
 
-    def __init__(
-        self, *, store: Store, records: EvidenceArchive, bundles: BundleFolder, clock: Clock, settings: Settings
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._bundles = bundles
-        self._clock = clock
-        self._settings = settings
-        self._audit = AuditService(store=store, clock=clock)
+    records: EvidenceArchive
+    bundles: BundleFolder
+    settings: Settings
 
     async def prune(self, days: int | None, *, by: Actor) -> PruneResult:
         """Delete what is older than so many days, by default those of the configuration.
@@ -216,17 +212,17 @@ class RetentionService:
         The act is recorded before it begins, not with it: rows go in many short transactions, so that nobody waits.
         """
         by.require(Role.ADMIN)
-        await self._audit.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
-        return await self._prune(self._settings.work.retention_days if days is None else days)
+        await self.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
+        return await self._prune(self.settings.work.retention_days if days is None else days)
 
     async def prune_expired(self) -> PruneResult:
         """Delete what is older than the configuration wants it kept; done daily, and not recorded."""
-        return await self._prune(self._settings.work.retention_days)
+        return await self._prune(self.settings.work.retention_days)
 
     async def _prune(self, days: int) -> PruneResult:
-        before = self._clock.now() - dt.timedelta(days=days)
-        await self._store.retention.prune_events(self._clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
-        pruned = await self._store.retention.prune(before)
-        files = await self._records.remove_unused(before.date())
-        files += await asyncio.to_thread(self._bundles.remove_before, before)
+        before = self.clock.now() - dt.timedelta(days=days)
+        await self.store.retention.prune_events(self.clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
+        pruned = await self.store.retention.prune(before)
+        files = await self.records.remove_unused(before.date())
+        files += await asyncio.to_thread(self.bundles.remove_before, before)
         return pruned.model_copy(update={"files": files})

@@ -31,16 +31,18 @@ from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render
 
 
+@dataclass(kw_only=True)
 class ResearchPageLoader:
     """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees.
 
     Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
     """
 
-    def __init__(self, *, store: Store, loader: PageLoader, documents: DocumentReader) -> None:
-        self._store = store
-        self._loader = loader
-        self._documents = documents
+    store: Store
+    loader: PageLoader
+    documents: DocumentReader
+
+    def __post_init__(self) -> None:
         self._in_flight: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
@@ -63,31 +65,31 @@ class ResearchPageLoader:
         saved = await self._find_saved_page(url)
         if saved is not None:
             return saved
-        page = await self._loader.load(url, render=render)
+        page = await self.loader.load(url, render=render)
         if page.error is not None and page.error.code is PageErrorCode.UNSUPPORTED_TYPE:
             return await self._load_document(page)
         return page
 
     async def download(self, url: str, folder: Path) -> Path:
         """The document at `url`, from its site."""
-        return await self._loader.download(url, folder)
+        return await self.loader.download(url, folder)
 
     def can_render(self) -> bool:
         """Whether there is a browser to draw with."""
-        return self._loader.can_render()
+        return self.loader.can_render()
 
     def notes(self) -> Mapping[str, Message]:
         """What is to be said about getting there, by url."""
-        return self._loader.notes()
+        return self.loader.notes()
 
     async def _find_saved_page(self, url: str) -> Page | None:
         """The page of an item as it was kept; None where none was, or no text of it."""
         address = clean_url(url)
-        item = await self._store.items.find_by_key(url_key(address)) if address else None
-        text = await self._store.items.get_text(item.id or 0) if item else None
+        item = await self.store.items.find_by_key(url_key(address)) if address else None
+        text = await self.store.items.get_text(item.id or 0) if item else None
         if address is None or item is None or not text:
             return None
-        record = await self._store.evidence.get_record(next(reversed(item.evidence), ""))
+        record = await self.store.evidence.get_record(next(reversed(item.evidence), ""))
         is_kept = record is not None and record.stored_at is not None
         return Page(
             url=address,
@@ -107,8 +109,8 @@ class ResearchPageLoader:
     async def _load_document(self, page: Page) -> Page:
         with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
             try:
-                path = await self._loader.download(page.url, Path(folder))
-                text = await self._documents.read(path)
+                path = await self.loader.download(page.url, Path(folder))
+                text = await self.documents.read(path)
             except WorkFailed:
                 return page
         return page.model_copy(update={"text": text, "error": None})

@@ -2,12 +2,11 @@
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
 
-from monitor.config.model import Settings
-from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey, ResearchRow
 from monitor.db.reading import RunUsage
 from monitor.db.sessions import sanitize_text
@@ -34,8 +33,9 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import SearchEntry, State
 from monitor.search.contract import MessageText
-from monitor.services.evidence import SnapshotReader, SnapshotView
-from monitor.services.research.dependencies import StoreNotebook
+from monitor.services.audit import AuditedService
+from monitor.services.evidence import SnapshotView
+from monitor.services.research.dependencies import ResearchDependencyFactory, StoreNotebook
 from monitor.vocabulary import FetchMode
 
 
@@ -170,15 +170,13 @@ class NoteSnapshotView(SnapshotView):
     claim: str
 
 
-class ResearchReader:
-    def __init__(self, *, store: Store, pages: SnapshotReader, settings: Settings) -> None:
-        self._store = store
-        self._pages = pages
-        self._settings = settings
+@dataclass(kw_only=True)
+class ResearchReader(AuditedService):
+    dependency_factory: ResearchDependencyFactory
 
     async def load_research(self, task_id: str) -> Research:
         """The research of that id as it is on record; `NotFound` where there is none."""
-        research = await self._store.research.get(sanitize_text(task_id))
+        research = await self.store.research.get(sanitize_text(task_id))
         if research is None:
             raise NotFound("research.not_found", research=task_id)
         return research
@@ -186,16 +184,16 @@ class ResearchReader:
     async def get(self, task_id: str) -> ResearchView:
         """A research with all that it has so far."""
         research = await self.load_research(task_id)
-        latest = await self._store.research_events.latest(research.id)
-        return build_view(research, latest, await self._store.usage.load_run_usage(research.id))
+        latest = await self.store.research_events.latest(research.id)
+        return build_view(research, latest, await self.store.usage.load_run_usage(research.id))
 
     async def load_state(self, task_id: str) -> State | None:
         """The plan with its paragraphs as they stand; None before there is one."""
-        return await StoreNotebook(self._store, (await self.load_research(task_id)).id).load_state()
+        return await StoreNotebook(self.store, (await self.load_research(task_id)).id).load_state()
 
     async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
         """What people said while it ran."""
-        return await self._store.research.list_remarks((await self.load_research(task_id)).id)
+        return await self.store.research.list_remarks((await self.load_research(task_id)).id)
 
     async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0) -> NoteSnapshotView:
         """The kept page behind a note, with the quote of that number, from 0, marked in it."""
@@ -207,8 +205,12 @@ class ResearchReader:
         if not 0 <= quote < max(len(note.evidence), 1):
             raise NotFound("research.no_quote", note=note_index, quote=quote, quotes=len(note.evidence))
         passage = note.evidence[quote].quote if note.evidence else ""
-        record = await self._store.evidence.get_record(basis.record) if basis.record else None
-        page = await self._pages.load_view(record, title=basis.title, passage=passage) if record else None
+        record = await self.store.evidence.get_record(basis.record) if basis.record else None
+        page = (
+            await self.dependency_factory.snapshot_reader.load_view(record, title=basis.title, passage=passage)
+            if record
+            else None
+        )
         if page is None or page.problem:
             page = await self._find_read_text(research.id, note, basis, passage) or page
         if page is None:
@@ -240,18 +242,18 @@ class ResearchReader:
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
         """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
-        rows = await self._store.research.list_rows(after=after, text=text, limit=limit)
+        rows = await self.store.research.list_rows(after=after, text=text, limit=limit)
         return [build_summary(row) for row in rows]
 
     def _build_citation_url(self, task_id: str) -> CitationUrl:
-        home = self._settings.web.public_url
+        home = self.dependency_factory.settings.web.public_url
         return lambda index: f"{home.rstrip('/')}/research/{task_id}/notes/{index}" if home else None
 
     async def _find_read_text(
         self, task_id: str, note: ResearchNote, basis: NoteBasis, passage: str
     ) -> SnapshotView | None:
         """What of a page was read, from the paragraphs that took it up."""
-        state = await StoreNotebook(self._store, task_id).load_state()
+        state = await StoreNotebook(self.store, task_id).load_state()
         entries = (
             [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []
         )

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from monitor.clock import Clock
-from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.services.audit import Actor, AuditAction, AuditService
+from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.schedules import find_next_fire_time, get_backoff_end
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
 from monitor.vocabulary import Render, Role, SourceKind
@@ -147,22 +145,19 @@ class _SourceContext:
     runs: dict[int, str]
 
 
-class SourceService:
-    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
-        self._store = store
-        self._clock = clock
-        self._timezone = timezone
-        self._audit = AuditService(store=store, clock=clock)
+@dataclass(kw_only=True)
+class SourceService(AuditedService):
+    timezone: str
 
     async def list_sources(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
-        return await self._store.sources.list(only_enabled=only_enabled, tag=tag)
+        return await self.store.sources.list(only_enabled=only_enabled, tag=tag)
 
     async def list_page(
         self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
     ) -> SourceListPage:
         """Return the matching sources, newest first, from the one that follows number `after` on."""
         context = await self._load_context()
-        newest = sorted(await self._store.sources.list(), key=lambda source: source.id or 0, reverse=True)
+        newest = sorted(await self.store.sources.list(), key=lambda source: source.id or 0, reverse=True)
         matching = [source for source in newest if _matches_filter(source, source_filter)]
         states = {source.id: self._get_status(source, context) for source in matching}
         of_state = [source for source in matching if source_filter.state in (None, states[source.id])]
@@ -178,13 +173,13 @@ class SourceService:
 
     async def get(self, name: str) -> Source:
         """Return the source of that name; `NotFound` names the nearest ones."""
-        source = await self._store.sources.get(name)
+        source = await self.store.sources.get(name)
         if source is None:
             raise await self._build_not_found(name)
         return source
 
     async def _build_not_found(self, name: str) -> NotFound:
-        known = [source.name for source in await self._store.sources.list()]
+        known = [source.name for source in await self.store.sources.list()]
         if not known:
             return NotFound("source.none_yet", name=name)
         wanted = name.casefold()
@@ -192,7 +187,7 @@ class SourceService:
         return NotFound("source.not_found", name=name, known=(near or known)[:10])
 
     async def get_by_id(self, source_id: int) -> Source:
-        source = await self._store.sources.get_by_id(source_id)
+        source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
         return source
@@ -203,9 +198,9 @@ class SourceService:
     async def add(self, values: Mapping[str, Any], *, by: Actor) -> Source:
         by.require(Role.EDITOR)
         source = self._build_source(values)
-        async with self._store.transaction():
-            added = await self._store.sources.add(source)
-            await self._audit.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
+        async with self.store.transaction():
+            added = await self.store.sources.add(source)
+            await self.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
         return added
 
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
@@ -218,22 +213,22 @@ class SourceService:
     async def edit(self, source_id: int, changes: Mapping[str, Any], *, by: Actor) -> Source:
         """Change fields of a source; an edit that leaves it as it was is not recorded."""
         by.require(Role.EDITOR)
-        async with self._store.transaction():
+        async with self.store.transaction():
             before = await self.get_by_id(source_id)
-            form = validate_form({**dump_form_values(before), **changes}, timezone=self._timezone)
-            after = await self._store.sources.update(before.name, **form.model_dump(mode="python"))
+            form = validate_form({**dump_form_values(before), **changes}, timezone=self.timezone)
+            after = await self.store.sources.update(before.name, **form.model_dump(mode="python"))
             was, now = diff_sources(before, after)
             if now:
-                await self._audit.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
+                await self.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
         return after
 
     async def remove(self, source_id: int, *, by: Actor) -> Source:
         """Delete a source; its items and runs stay in the archive."""
         by.require(Role.ADMIN)
-        async with self._store.transaction():
+        async with self.store.transaction():
             source = await self.get_by_id(source_id)
-            await self._store.sources.remove(source.name)
-            await self._audit.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
+            await self.store.sources.remove(source.name)
+            await self.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
         return source
 
     async def change_many(
@@ -257,10 +252,10 @@ class SourceService:
             return {} if word in source.tags else {"tags": [*others, word]}
 
         detail = {"tag": tag} if is_about_tag else {}
-        async with self._store.transaction():
-            changed = await self._store.sources.update_many(source_ids, change)
+        async with self.store.transaction():
+            changed = await self.store.sources.update_many(source_ids, change)
             for source in changed:
-                await self._audit.record(by, AuditAction(f"source.{action}"), source.name, **detail)
+                await self.record(by, AuditAction(f"source.{action}"), source.name, **detail)
         return changed
 
     async def import_file(self, path: Path, *, by: Actor) -> list[Source]:
@@ -282,15 +277,15 @@ class SourceService:
     async def _import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str, by: Actor) -> list[Source]:
         by.require(Role.ADMIN)
         sources = [self._build_source(values) for values in rows]
-        async with self._store.transaction():
-            taken = {source.name for source in await self._store.sources.list()}
+        async with self.store.transaction():
+            taken = {source.name for source in await self.store.sources.list()}
             for source in sources:
                 if source.name in taken:
                     raise Conflict("source.import_name_taken", name=source.name, label=label)
                 taken.add(source.name)
-            added = await self._store.sources.add_all(sources)
+            added = await self.store.sources.add_all(sources)
             for source in added:
-                await self._audit.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
+                await self.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
         return added
 
     async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> list[ImportEntry]:
@@ -298,7 +293,7 @@ class SourceService:
         from monitor.services.sources.exchange import parse_rows
 
         rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
-        taken = {source.name for source in await self._store.sources.list()}
+        taken = {source.name for source in await self.store.sources.list()}
         entries = []
         complaint: Message | None
         for number, values in enumerate(rows, start=1):
@@ -320,19 +315,19 @@ class SourceService:
 
         if list_format not in set(SourceListFormat):
             raise UsageError("source.unknown_list_format", format=list_format)
-        sources = list(reversed(await self._store.sources.list()))
+        sources = list(reversed(await self.store.sources.list()))
         return format_sources(sources, SourceListFormat(list_format))
 
     async def seed(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Create the sources of config.yaml that were never created; return their names."""
-        return await self._store.sources.seed([self._build_source(row) for row in rows])
+        return await self.store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:
-        return build_source(values, now=self._clock.now(), timezone=self._timezone)
+        return build_source(values, now=self.clock.now(), timezone=self.timezone)
 
     async def _load_context(self) -> _SourceContext:
-        alarms = Counter(alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=10_000))
-        runs = {run.source_id or 0: run.id for run in await self._store.runs.list_open()}
+        alarms = Counter(alarm.source for alarm in await self.store.alarms.list(only_open=True, limit=10_000))
+        runs = {run.source_id or 0: run.id for run in await self.store.runs.list_open()}
         return _SourceContext(alarms, runs)
 
     def _build_schema(self, source: Source, context: _SourceContext) -> SourceSchema:
@@ -361,14 +356,14 @@ class SourceService:
 
     def _get_backoff_end(self, source: Source) -> dt.datetime | None:
         until = get_backoff_end(source)
-        return until if until is not None and until > self._clock.now() else None
+        return until if until is not None and until > self.clock.now() else None
 
     def _compute_next_run(self, source: Source, resting_until: dt.datetime | None) -> dt.datetime | None:
         if not source.enabled or source.schedule is None:
             return None
         try:
-            zone = source.timezone or self._timezone
-            return find_next_fire_time(source.schedule, zone, resting_until or self._clock.now())
+            zone = source.timezone or self.timezone
+            return find_next_fire_time(source.schedule, zone, resting_until or self.clock.now())
         except UsageError:  # stored by an older version, which took it
             return None
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from monitor.bootstrap import App
 from monitor.db.tables.people import Person, Token, WebSession
-from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
+from monitor.services.audit import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
 from monitor.vocabulary import Role
 from monitor.web.auth import Admin, Principal, Reader
 from monitor.web.middleware import Problem

@@ -22,7 +22,7 @@ from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchReport, StepType
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.research.views import ResearchView
-from monitor.services.run_report import PhaseState
+from monitor.services.runs import PhaseState
 
 
 def list_reasons(reasons: Iterable[Message]) -> list[Message]:
