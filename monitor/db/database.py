@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime as dt
-from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -17,13 +16,12 @@ from monitor.db.tables.collection import Run, Source
 if TYPE_CHECKING:
     from monitor.db.fulltext import FullTextQueries
     from monitor.db.queries.alarms import AlarmStore
-    from monitor.db.queries.audit import AuditStore, PromptStore, SettingsStore
     from monitor.db.queries.briefings import BriefingStore, DeliveryStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.evidence import EvidenceStore, RevisionStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
-    from monitor.db.queries.people import PeopleStore, TokenStore
+    from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
     from monitor.db.queries.retention import RetentionStore
     from monitor.db.queries.runs import RunEventStore, RunStore
@@ -73,7 +71,7 @@ class Store:
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
-    audit: "_Queries[AuditStore]" = _Queries("queries.audit.AuditStore")
+    audit: "_Queries[AuditStore]" = _Queries("queries.people.AuditStore")
     metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")
     dashboard: "_Queries[DashboardQueries]" = _Queries("queries.dashboard.DashboardQueries")
     items: "_Queries[ItemStore]" = _Queries("queries.items.ItemStore")
@@ -87,8 +85,8 @@ class Store:
     retention: "_Queries[RetentionStore]" = _Queries("queries.retention.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
-    settings: "_Queries[SettingsStore]" = _Queries("queries.audit.SettingsStore")
-    prompts: "_Queries[PromptStore]" = _Queries("queries.audit.PromptStore")
+    settings: "_Queries[SettingsStore]" = _Queries("queries.people.SettingsStore")
+    prompts: "_Queries[PromptStore]" = _Queries("queries.people.PromptStore")
 
     def __init__(
         self, engine: AsyncEngine, address: DatabaseAddress, *, max_retry_s: float = DEFAULT_MAX_RETRY_S
@@ -97,6 +95,7 @@ class Store:
         self._engine = engine
         self._address = address
         self.sessions = SessionFactory(engine, address)
+        self.transaction = self.sessions.transaction
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":
@@ -121,10 +120,6 @@ class Store:
         if found != migrate.get_head_revision():
             raise build_not_migrated_error(self._address)
         self.sessions.max_retry_s = self._max_retry_s
-
-    def transaction(self) -> AbstractAsyncContextManager[None]:
-        """One transaction around several methods of the store: all is kept, or nothing; no network inside."""
-        return self.sessions.transaction()
 
     async def copy_source(self, source: Source, to: "Store") -> Source:
         """Give another store what is known of a source, for a trial; answers the source as that store has it."""

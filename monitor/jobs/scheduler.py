@@ -22,7 +22,8 @@ from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder
 from monitor.jobs.schedules import Blackout, DueTimes, ScheduleOptions, find_due_times
 from monitor.jobs.worker import run_periodically
-from monitor.services.schedules import NextFireTime, build_next_fire_time, get_backoff_end, get_timezone
+from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
+from monitor.services.sources.service import get_backoff_end
 from monitor.vocabulary import RunStatus
 
 _SCHEDULE_OPTIONS = ScheduleOptions(dt.timedelta.max)

@@ -20,7 +20,8 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
-from monitor.services.schedules import find_next_fire_time, get_backoff_end, get_timezone
+from monitor.services.schedules import get_timezone
+from monitor.services.sources.service import find_next_run, find_rest_end
 from monitor.services.usage import list_days_until
 from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
@@ -362,20 +363,15 @@ class AlarmService:
     def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
         facts = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
         facts.pop("sections")
-        now, rest = self.clock.now(), get_backoff_end(source)
-        is_resting = rest is not None and rest > now
+        now = self.clock.now()
+        rest_end = find_rest_end(source, now)
         return SourceHealth(
             source=source.name,
-            resting_until=rest if is_resting else None,
-            next_run_at=self._compute_next_run(source, rest if rest is not None and is_resting else now),
+            resting_until=rest_end,
+            next_run_at=find_next_run(source, rest_end or now, timezone=self.timezone),
             sections=[_build_section_health(section) for section in sections],
             **facts,
         )
-
-    def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
-        if source.schedule is None or not source.enabled:
-            return None
-        return find_next_fire_time(source.schedule, get_timezone(source, self.timezone), after)
 
     async def _notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""

@@ -1,4 +1,4 @@
-"""When a source is due: cron as people write it, time zones, and how long a failing source rests.
+"""When a source is due: cron as people write it, and time zones.
 
 A schedule has five fields and a time zone; weekday 0 and 7 are Sunday.
 """
@@ -113,21 +113,3 @@ def get_timezone(source: Source, default: str) -> str:
     name = source.timezone or default
     check_timezone(name)
     return name
-
-
-MAX_BACKOFF = dt.timedelta(hours=20)
-"""Shorter than a day, so that a source that is planned daily is tried every day."""
-
-_INITIAL_BACKOFF = dt.timedelta(hours=1)
-
-
-def get_backoff_end(source: Source) -> dt.datetime | None:
-    """Return until when planned runs of a source are passed over; None for one that is not failing.
-
-    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
-    succeeds ends it, and a person may run the source at any time.
-    """
-    if source.consecutive_failures < 2 or source.last_run_at is None:
-        return None
-    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
-    return source.last_run_at + min(rest, MAX_BACKOFF)

@@ -157,10 +157,10 @@ def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str) 
 def validate_form(values: Mapping[str, Any], *, timezone: str) -> SourceForm:
     """Return the form filled in and checked as a whole; raise `InvalidSource` or `SettingsError`."""
     name = _find_name(values)
-    forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
     try:
         form = SourceForm.model_validate(dict(values))
     except ValidationError as error:
+        forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
         complaints: dict[str, Message] = {}
         for detail in error.errors():
             field = ".".join(str(part) for part in detail["loc"]) or "url"

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
+from monitor.db.queries.sources import SourceActivity
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.schedules import find_next_fire_time, get_backoff_end
+from monitor.services.schedules import find_next_fire_time
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
 from monitor.vocabulary import Render, Role, SourceKind
 
@@ -137,14 +138,6 @@ def is_importable(entries: Sequence[ImportEntry]) -> bool:
     return bool(entries) and all(entry.newness is ImportStatus.NEW for entry in entries)
 
 
-@dataclass(frozen=True, slots=True)
-class _SourceContext:
-    """Open alarms by the source's name, and unfinished runs by its number."""
-
-    alarms: Counter[str]
-    runs: dict[int, str]
-
-
 @dataclass(kw_only=True)
 class SourceService(AuditedService):
     timezone: str
@@ -156,15 +149,15 @@ class SourceService(AuditedService):
         self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
     ) -> SourceListPage:
         """Return the matching sources, newest first, from the one that follows number `after` on."""
-        context = await self._load_context()
+        activity = await self.store.sources.load_activity()
         newest = sorted(await self.store.sources.list(), key=lambda source: source.id or 0, reverse=True)
         matching = [source for source in newest if _matches_filter(source, source_filter)]
-        states = {source.id: self._get_status(source, context) for source in matching}
+        states = {source.id: self._get_status(source, activity) for source in matching}
         of_state = [source for source in matching if source_filter.state in (None, states[source.id])]
         # The source of that number may be gone; numbers rise with time.
         rest = [source for source in of_state if after is None or (source.id or 0) < after]
         return SourceListPage(
-            sources=[self._build_schema(source, context) for source in rest[:limit]],
+            sources=[self._build_schema(source, activity) for source in rest[:limit]],
             after=rest[limit - 1].id if len(rest) > limit else None,
             states=dict(Counter(states.values())),
             tags=sorted({tag for source in newest for tag in source.tags}),
@@ -193,7 +186,7 @@ class SourceService(AuditedService):
         return source
 
     async def get_schema(self, source_id: int) -> SourceSchema:
-        return self._build_schema(await self.get_by_id(source_id), await self._load_context())
+        return self._build_schema(await self.get_by_id(source_id), await self.store.sources.load_activity())
 
     async def add(self, values: Mapping[str, Any], *, by: Actor) -> Source:
         by.require(Role.EDITOR)
@@ -325,47 +318,29 @@ class SourceService(AuditedService):
     def _build_source(self, values: Mapping[str, Any]) -> Source:
         return build_source(values, now=self.clock.now(), timezone=self.timezone)
 
-    async def _load_context(self) -> _SourceContext:
-        alarms = Counter(alarm.source for alarm in await self.store.alarms.list(only_open=True, limit=10_000))
-        runs = {run.source_id or 0: run.id for run in await self.store.runs.list_open()}
-        return _SourceContext(alarms, runs)
-
-    def _build_schema(self, source: Source, context: _SourceContext) -> SourceSchema:
-        resting_until = self._get_backoff_end(source)
+    def _build_schema(self, source: Source, activity: SourceActivity) -> SourceSchema:
+        resting_until = find_rest_end(source, self.clock.now())
         return SourceSchema.model_validate(
             source.model_dump()
             | {
-                "state": self._get_status(source, context),
+                "state": self._get_status(source, activity),
                 "resting_until": resting_until,
-                "next_run_at": self._compute_next_run(source, resting_until),
-                "run_id": context.runs.get(source.id or 0),
-                "open_alarms": context.alarms[source.name],
+                "next_run_at": find_next_run(source, resting_until or self.clock.now(), timezone=self.timezone),
+                "run_id": activity.unfinished_runs.get(source.id),
+                "open_alarms": activity.open_alarms.get(source.id or 0, 0),
             }
         )
 
-    def _get_status(self, source: Source, context: _SourceContext) -> SourceStatus:
+    def _get_status(self, source: Source, activity: SourceActivity) -> SourceStatus:
         if not source.enabled:
             return SourceStatus.DISABLED
-        if self._get_backoff_end(source) is not None:
+        if find_rest_end(source, self.clock.now()) is not None:
             return SourceStatus.RESTING
         if source.consecutive_failures:
             return SourceStatus.FAILING
-        if context.alarms[source.name]:
+        if activity.open_alarms.get(source.id or 0, 0):
             return SourceStatus.ALARM
         return SourceStatus.NEW if source.last_run_at is None else SourceStatus.FINE
-
-    def _get_backoff_end(self, source: Source) -> dt.datetime | None:
-        until = get_backoff_end(source)
-        return until if until is not None and until > self.clock.now() else None
-
-    def _compute_next_run(self, source: Source, resting_until: dt.datetime | None) -> dt.datetime | None:
-        if not source.enabled or source.schedule is None:
-            return None
-        try:
-            zone = source.timezone or self.timezone
-            return find_next_fire_time(source.schedule, zone, resting_until or self.clock.now())
-        except UsageError:  # stored by an older version, which took it
-            return None
 
 
 def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
@@ -379,3 +354,37 @@ def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
 
 def _format_value(value: Any) -> str:
     return normalize_line(value[:200]) if isinstance(value, str) else ""
+
+
+MAX_BACKOFF = dt.timedelta(hours=20)
+"""Shorter than a day, so that a source that is planned daily is tried every day."""
+
+_INITIAL_BACKOFF = dt.timedelta(hours=1)
+
+
+def get_backoff_end(source: Source) -> dt.datetime | None:
+    """Return until when planned runs of a source are passed over; None for one that is not failing.
+
+    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
+    succeeds ends it, and a person may run the source at any time.
+    """
+    if source.consecutive_failures < 2 or source.last_run_at is None:
+        return None
+    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
+    return source.last_run_at + min(rest, MAX_BACKOFF)
+
+
+def find_rest_end(source: Source, now: dt.datetime) -> dt.datetime | None:
+    """Return until when a failing source rests; None for one that does not rest now."""
+    until = get_backoff_end(source)
+    return until if until is not None and until > now else None
+
+
+def find_next_run(source: Source, after: dt.datetime, *, timezone: str) -> dt.datetime | None:
+    """Return the next planned time; None for a source without a schedule, and for a disabled one."""
+    if not source.enabled or source.schedule is None:
+        return None
+    try:
+        return find_next_fire_time(source.schedule, source.timezone or timezone, after)
+    except UsageError:  # stored by an older version, which took it
+        return None
