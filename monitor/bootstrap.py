@@ -202,8 +202,6 @@ class App:
             clock=self.clock,
             sources=self.sources,
             sweeps=self.sweeps,
-            audit=self.audit,
-            store=self.store,
             presence=self.presence,
             loaders=self.loaders,
             lifetime=self.lifetime,
@@ -476,7 +474,7 @@ class App:
     def storage(self) -> "StorageService":
         from monitor.services.usage import StorageService
 
-        return StorageService(settings=self.settings)
+        return StorageService(store=self.store, clock=self.clock, settings=self.settings)
 
     @cached_property
     def retention(self) -> "RetentionService":
@@ -713,11 +711,14 @@ def upgrade_database(settings: Settings) -> Message:
     return Message.of("database.created" if before is None else "database.upgraded", database=shown)
 
 
-def back_up_database(settings: Settings, file: Path) -> int:
-    """Write all that the database holds into a new file while others work; returns its size in bytes."""
-    from monitor.db.maintenance import create_backup
+async def back_up_database(settings: Settings, file: Path) -> int:
+    """Write all that the database holds, of whatever version, into a new file; returns its size in bytes."""
+    from monitor.services.audit import COMMAND_LINE
+    from monitor.services.usage import StorageService
 
-    return create_backup(settings.database_url, file)
+    async with Store.open(settings.database_url) as store:
+        service = StorageService(store=store, clock=SystemClock(), settings=settings)
+        return await service.back_up(file, by=COMMAND_LINE)
 
 
 async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:

@@ -87,6 +87,7 @@ class AuditAction(StrEnum):
     PROMPT_CHANGE = "prompt.change"
     PROMPT_BACK = "prompt.back"
     STORAGE_PRUNE = "storage.prune"
+    STORAGE_BACKUP = "storage.backup"
     PERSON_ADD = "person.add"
     PERSON_PASSWORD = "person.password"  # noqa: S105 -- the name of an act
     PERSON_RESET = "person.reset"

@@ -17,12 +17,14 @@ from monitor.evidence.records import EvidenceArchive
 from monitor.extract.attachments import detect_extension
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import FetchMode
 
 _DOCUMENT_TYPES = ("pdf", "docx", "xlsx")
 
 
-class SnapshotView(BaseModel):
+class SnapshotView(MessageModel):
     """A kept page as text. `start` and `end` are where the passage stands in it; None where it does not, or none is.
 
     `problem` says why there is no text: the record is gone, or is not any more what was kept. `is_source`: the text is
@@ -43,7 +45,7 @@ class SnapshotView(BaseModel):
     end: int | None = None
     is_source: bool = False
     is_cut: bool = False
-    problem: str = ""
+    problem: Message | None = None
 
 
 @dataclass(kw_only=True)
@@ -65,7 +67,7 @@ class SnapshotReader:
         try:
             found = await self._find_passage(record, passage, title)
         except (RecordLost, WorkFailed) as error:
-            return shown.model_copy(update={"problem": str(error)})
+            return shown.model_copy(update={"problem": error.message})
         return shown.model_copy(
             update={
                 "text": found.text,
@@ -158,8 +160,8 @@ def _get_record_id(item: Item, claim: Claim | None) -> str:
     return claim.record_id if claim is not None else next(reversed(item.evidence), "")
 
 
-class EvidenceRecordSchema(BaseModel):
-    """A record as it leaves the program; `problem` says why it proves nothing any more, empty for a whole one.
+class EvidenceRecordSchema(MessageModel):
+    """A record as it leaves the program; `problem` says why it proves nothing any more.
 
     `way` is `drawn` for a page that a browser drew; `file` is its WARC file.
     """
@@ -173,7 +175,7 @@ class EvidenceRecordSchema(BaseModel):
     fetched_at: dt.datetime
     sha256: str | None
     file: str | None
-    problem: str = ""
+    problem: Message | None = None
 
 
 class ClaimSchema(BaseModel):
@@ -217,11 +219,11 @@ class ProofService:
         )
 
     async def _build_record_schema(self, row: EvidenceRecord) -> EvidenceRecordSchema:
-        problem = ""
+        problem = None
         try:
             await self.records.load(row)
         except RecordLost as error:
-            problem = str(error)
+            problem = error.message
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
         return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)
 

@@ -23,7 +23,7 @@ from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate, Page
 from monitor.services.alarms import AlarmService
-from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
 from monitor.services.runs import RunReport, RunService, load_run_report
 from monitor.services.runtime import SERVICE_TIMEOUT_S, CancellationWatcher, WorkerRegistry, has_worker
@@ -132,42 +132,56 @@ class SweepService(AuditedService):
         by: Actor,
         since: dt.date | None = None,
         until: dt.date | None = None,
+        record: AuditRecord | None = None,
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Run a source now and wait for its end; where a service is at work, that carries the run out."""
-        by.require(Role.EDITOR)
-        return await self._sweep(source, since, until, by, on_progress, cancel_event)
+        """Run a source now and wait for its end; where a service is at work, that carries the run out.
 
-    async def _sweep(
-        self,
-        source: Source,
-        since: dt.date | None,
-        until: dt.date | None,
-        by: Actor,
-        on_progress: ProgressCallback | None,
-        cancel_event: asyncio.Event | None,
-        *,
-        retried: str | None = None,
-    ) -> RunReport:
-        build_window(today=self.clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
+        `record` is the act as the audit names it; by default, that the source was run.
+        """
+        self._check_start(by, since, until)
         await self.runs.fail_orphaned()
         if await self.has_worker():
             async with self.store.transaction():
                 run = await self._create_run(self.store, source, since, until)
-                await self._record_start(by, source, run.id, retried)
+                await self._record_start(by, record, run)
             return await self._wait_for_service(run.id, by, on_progress, cancel_event)
         async with self.presence.register("sweep") as executor:
             async with self.store.transaction():
                 run = await self._create_run(self.store, source, since, until, executor=executor)
-                await self._record_start(by, source, run.id, retried)
+                await self._record_start(by, record, run)
             return await self._execute_in_process(self.store, run, on_progress, cancel_event)
 
-    async def _record_start(self, by: Actor, source: Source, run_id: str, retried: str | None) -> None:
-        if retried is None:
-            await self.record(by, AuditAction.SOURCE_RUN, source.name, run=run_id)
-        else:
-            await self.record(by, AuditAction.RUN_RETRY, retried, run=run_id)
+    async def enqueue(
+        self,
+        source: Source,
+        *,
+        by: Actor,
+        since: dt.date | None = None,
+        until: dt.date | None = None,
+        record: AuditRecord | None = None,
+    ) -> str:
+        """Queue a run of a source; return its id, or that of one that waits or is under way already.
+
+        `record` is as for `sweep`. `UsageError` where no worker is at work.
+        """
+        self._check_start(by, since, until)
+        if not await self.has_worker():
+            raise UsageError("run.no_worker")
+        async with self.store.transaction():
+            unfinished = (run for run in await self.store.runs.list_open() if run.source_id == source.id)
+            run = next(unfinished, None) or await self._create_run(self.store, source, since, until)
+            await self._record_start(by, record, run)
+        return run.id
+
+    def _check_start(self, by: Actor, since: dt.date | None, until: dt.date | None) -> None:
+        by.require(Role.EDITOR)
+        build_window(today=self.clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
+
+    async def _record_start(self, by: Actor, record: AuditRecord | None, run: Run) -> None:
+        record = record or AuditRecord(AuditAction.SOURCE_RUN, run.source)
+        await self.record(by, record.action, record.subject, run=run.id)
 
     async def retry(
         self,
@@ -184,14 +198,23 @@ class SweepService(AuditedService):
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return await self._wait_for_service(run_id, by, on_progress, cancel_event)
-        return await self._sweep(source, report.since, report.until, by, on_progress, cancel_event, retried=run_id)
+        return await self.sweep(
+            source,
+            by=by,
+            since=report.since,
+            until=report.until,
+            record=AuditRecord(AuditAction.RUN_RETRY, run_id),
+            on_progress=on_progress,
+            cancel_event=cancel_event,
+        )
 
     async def enqueue_retry(self, run_id: str, *, by: Actor) -> str:
         """Let the service retry a run, without waiting; return the id of the run that does it."""
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return run_id
-        return await self._enqueue(source, report.since, report.until, by, retried=run_id)
+        record = AuditRecord(AuditAction.RUN_RETRY, run_id)
+        return await self.enqueue(source, by=by, since=report.since, until=report.until, record=record)
 
     async def _request_retry(self, run_id: str, by: Actor) -> tuple[RunReport, Source | None]:
         """Return an ended run that the service now does again; or also its source, which is to be run anew."""
@@ -235,28 +258,6 @@ class SweepService(AuditedService):
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
         return await self._execute_run(self.store, run, source, since, until, steps, on_progress, cancel_event)
-
-    async def enqueue(
-        self, source: Source, *, by: Actor, since: dt.date | None = None, until: dt.date | None = None
-    ) -> str:
-        """Queue a run of a source; return its id, or that of one that waits or is under way already.
-
-        `UsageError` where no worker is at work.
-        """
-        by.require(Role.EDITOR)
-        return await self._enqueue(source, since, until, by)
-
-    async def _enqueue(
-        self, source: Source, since: dt.date | None, until: dt.date | None, by: Actor, *, retried: str | None = None
-    ) -> str:
-        build_window(today=self.clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
-        if not await self.has_worker():
-            raise UsageError("run.no_worker")
-        async with self.store.transaction():
-            unfinished = (run.id for run in await self.store.runs.list_open() if run.source_id == source.id)
-            run_id = next(unfinished, None) or (await self._create_run(self.store, source, since, until)).id
-            await self._record_start(by, source, run_id, retried)
-        return run_id
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False

@@ -16,9 +16,12 @@ from monitor.config.model import Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.maintenance import create_backup
 from monitor.db.queries.retention import PruneResult
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
+from monitor.errors import DatabaseError
 from monitor.evidence.records import EvidenceArchive
+from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.health import get_free_bytes
@@ -126,6 +129,7 @@ def sum_costs(costs: Iterable[float | None]) -> float | None:
 
 
 _MAX_COUNTING_S = 2.0
+_log = get_logger("storage")
 
 
 class FolderSize(BaseModel):
@@ -154,8 +158,24 @@ class StorageSchema(BaseModel):
 
 
 @dataclass(kw_only=True)
-class StorageService:
+class StorageService(AuditedService):
     settings: Settings
+
+    async def back_up(self, file: Path, *, by: Actor) -> int:
+        """Write all that the database holds into a new file while others work; return its size in bytes.
+
+        A database of an older version, which may have no place for the record, is backed up without one.
+        """
+        by.require(Role.ADMIN)
+        size = await asyncio.to_thread(create_backup, self.settings.database_url, file)
+        try:
+            await self.record(by, AuditAction.STORAGE_BACKUP, "storage", file=str(file), bytes=size)
+        except Exception as error:
+            if not isinstance(error, DatabaseError) or error.message.code != "database.not_migrated":
+                await asyncio.to_thread(file.unlink)
+                raise
+            _log.warning("backup not recorded", file=str(file), reason=str(error))
+        return size
 
     async def measure(self) -> StorageSchema:
         """Measure the sizes; counting ends after two seconds."""

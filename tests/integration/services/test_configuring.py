@@ -137,7 +137,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         not in "".join(one.model_dump_json() for one in told) + render(here.describe_stored(), "en") + caplog.text
     )
     backup = settings.data_dir / "backup.db"
-    back_up_database(settings, backup)
+    await back_up_database(settings, backup)
     files = [
         path for path in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if path.is_file()
     ]
