@@ -45,13 +45,14 @@ if TYPE_CHECKING:
     from monitor.services.health import Doctor, Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.people import PeopleService
+    from monitor.services.prompts import PromptService
     from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
     from monitor.services.research.dependencies import ResearchModel
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
-    from monitor.services.settings import PromptService, SettingCheck, SettingsService
+    from monitor.services.settings import SettingCheck, SettingsService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
     from monitor.services.sweeps import SweepService
@@ -436,7 +437,7 @@ class App:
 
     @cached_property
     def prompts(self) -> "PromptService":
-        from monitor.services.settings import PromptService
+        from monitor.services.prompts import PromptService
 
         return PromptService(store=self.store, clock=self.clock)
 
@@ -556,8 +557,7 @@ def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock:
 
 
 def _build_settings_service(base: Settings, store: Store) -> "SettingsService":
-    from monitor.services.secrets import SecretBox
-    from monitor.services.settings import CHECKS, SettingsService
+    from monitor.services.settings import CHECKS, SecretBox, SettingsService
 
     checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
     return SettingsService(

@@ -4,7 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from statistics import median
 from zoneinfo import ZoneInfo
 
@@ -43,7 +43,6 @@ class Cadence(BaseModel):
     last_on: dt.date
 
     def count_silent_days(self, today: dt.date) -> int:
-        """The days since something last came."""
         return (today - self.last_on).days
 
 
@@ -66,12 +65,8 @@ def learn_cadence(arrivals: Sequence[dt.date]) -> Cadence | None:
     return Cadence(usual_days=median(gaps), silent_after_days=math.ceil(limit), last_on=days[-1])
 
 
-MIN_FAILURES = 3
-"""So many failures in a row are an alarm."""
-
+MIN_FAILURES = 3  # in a row
 MAX_EARLIER_READINGS = 30
-"""So many earlier readings of a section are looked at."""
-
 _MIN_LIST_LENGTH = 8
 _SHRUNK_LIST_RATIO = 0.25
 _MIN_USUAL_DATED_RATIO = 0.7
@@ -81,8 +76,6 @@ _MIN_BLOCKED_PAGES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class SectionHistory:
-    """A section of the run that ended, its earlier readings, newest first, and what is remembered of it."""
-
     row: RunSection
     earlier: Sequence[RunSection]
     memory: SourceSection | None
@@ -119,82 +112,63 @@ def _evaluate_section(
     state: SectionHistory, today: dt.date, *, is_source_down: bool
 ) -> tuple[list[AlarmFinding], frozenset[AlarmKind]]:
     row = state.row
-    kinds: set[AlarmKind] = set()
-    found: list[AlarmFinding | None] = []
+    found: dict[AlarmKind, Message | None] = {}
     if row.listed is not None:
-        kinds |= {AlarmKind.STRUCTURE, AlarmKind.DATES_LOST}
-        found += [_check_structure(state), _check_dates_lost(state)]
+        found |= {AlarmKind.STRUCTURE: _check_structure(state), AlarmKind.DATES_LOST: _check_dates_lost(state)}
+    kinds = set(found)
     if row.ended not in (None, SectionEnd.ERROR):
+        found |= {AlarmKind.SILENCE: _check_silence(state, today), AlarmKind.GAP: _check_gap(row)}
         kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING}
-        found += [_check_silence(state, today), _check_gap(state)]
-    elif not is_source_down and not any(found):
-        found.append(_check_section_failing(state))
-    return [finding for finding in found if finding is not None], frozenset(kinds)
+    elif not is_source_down and not any(found.values()):
+        found[AlarmKind.FAILING] = _check_section_failing(state)
+    findings = [
+        AlarmFinding(kind=kind, message=message, section=row.name, section_key=url_key(row.url))
+        for kind, message in found.items()
+        if message is not None
+    ]
+    return findings, frozenset(kinds)
 
 
-def _check_structure(state: SectionHistory) -> AlarmFinding | None:
+def _check_structure(state: SectionHistory) -> Message | None:
     """The list is gone, or has fallen to a quarter of what it was."""
     usual = median([row.listed for row in state.earlier if row.listed] or [0])
     now = state.row.listed or 0
     if usual and now == 0:
-        return _build_section_finding(state, AlarmKind.STRUCTURE, Message.of("alarm.list_gone", usual=f"{usual:g}"))
+        return Message.of("alarm.list_gone", usual=f"{usual:g}")
     if usual >= _MIN_LIST_LENGTH and now <= usual * _SHRUNK_LIST_RATIO:
-        return _build_section_finding(
-            state, AlarmKind.STRUCTURE, Message.of("alarm.list_fell", usual=f"{usual:g}", now=now)
-        )
+        return Message.of("alarm.list_fell", usual=f"{usual:g}", now=now)
     return None
 
 
-def _check_dates_lost(state: SectionHistory) -> AlarmFinding | None:
+def _check_dates_lost(state: SectionHistory) -> Message | None:
     """Candidates stand on the list as before, but without the dates that they had."""
-    shares = [row.listed_dated / row.listed for row in state.earlier if row.listed]
-    now = state.row.listed or 0
-    if (
-        not now
-        or median(shares or [0.0]) < _MIN_USUAL_DATED_RATIO
-        or state.row.listed_dated / now > _MAX_CURRENT_DATED_RATIO
-    ):
+    usual_ratio = median([row.listed_dated / row.listed for row in state.earlier if row.listed] or [0.0])
+    listed, dated = state.row.listed or 0, state.row.listed_dated
+    if not listed or usual_ratio < _MIN_USUAL_DATED_RATIO or dated / listed > _MAX_CURRENT_DATED_RATIO:
         return None
-    return _build_section_finding(
-        state, AlarmKind.DATES_LOST, Message.of("alarm.dates_lost", dated=state.row.listed_dated, listed=now)
-    )
+    return Message.of("alarm.dates_lost", dated=dated, listed=listed)
 
 
-def _check_silence(state: SectionHistory, today: dt.date) -> AlarmFinding | None:
+def _check_silence(state: SectionHistory, today: dt.date) -> Message | None:
     arrivals = state.memory.arrivals if state.memory is not None else []
     cadence = learn_cadence([dt.date.fromisoformat(day) for day in arrivals])
     if cadence is None or cadence.count_silent_days(today) <= cadence.silent_after_days:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.SILENCE,
-        Message.of("alarm.silent", since=cadence.last_on.isoformat(), days=f"{cadence.usual_days:g}"),
-    )
+    return Message.of("alarm.silent", since=cadence.last_on.isoformat(), days=f"{cadence.usual_days:g}")
 
 
-def _check_gap(state: SectionHistory) -> AlarmFinding | None:
-    if not state.row.is_gap:
+def _check_gap(row: RunSection) -> Message | None:
+    if not row.is_gap:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.GAP,
-        Message.of("alarm.gap", pages=state.row.pages, ended=describe_end(state.row.ended or SectionEnd.END)),
-    )
+    return Message.of("alarm.gap", pages=row.pages, ended=describe_end(row.ended or SectionEnd.END))
 
 
-def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
-    failures = 0
-    for row in (state.row, *state.earlier):
-        if row.ended is not SectionEnd.ERROR:
-            break
-        failures += 1
+def _check_section_failing(state: SectionHistory) -> Message | None:
+    readings = (state.row, *state.earlier)
+    failures = len(list(takewhile(lambda row: row.ended is SectionEnd.ERROR, readings)))
     if failures < MIN_FAILURES:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.FAILING,
-        Message.of("alarm.not_read", runs=failures, reason=state.row.error or Message("cause.no_reason")),
-    )
+    return Message.of("alarm.not_read", runs=failures, reason=state.row.error or Message("cause.no_reason"))
 
 
 def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
@@ -215,10 +189,6 @@ def _check_source_failing(source: Source, run: Run) -> AlarmFinding | None:
     reason = run.error or source.last_error or Message("cause.no_reason")
     message = Message.of("alarm.failing", runs=source.consecutive_failures, reason=reason)
     return AlarmFinding(kind=AlarmKind.FAILING, message=message)
-
-
-def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: Message) -> AlarmFinding:
-    return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
 
 
 _MAX_ALARMS = 1000
@@ -266,8 +236,6 @@ class HealthReport(BaseModel):
 
 @dataclass(kw_only=True)
 class AlarmService:
-    """Raises, clears and shows alarms, and hands each new one to the notifier."""
-
     store: Store
     clock: Clock
     timezone: str
@@ -334,7 +302,8 @@ class AlarmService:
         source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
-        return (await self._load_source_health([source]))[0]
+        (health,) = await self._load_source_health([source])
+        return health
 
     async def list_alarms(
         self, *, is_open: bool | None = None, source_id: int | None = None, before_id: int | None = None, limit: int
@@ -361,16 +330,14 @@ class AlarmService:
         return [self._build_source_health(source, sections.get(source.id or 0, [])) for source in sources]
 
     def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
-        facts = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
-        facts.pop("sections")
         now = self.clock.now()
         rest_end = find_rest_end(source, now)
         return SourceHealth(
+            **source.model_dump(include=set(SourceHealth.model_fields) - {"sections"}),
             source=source.name,
             resting_until=rest_end,
             next_run_at=find_next_run(source, rest_end or now, timezone=self.timezone),
             sections=[_build_section_health(section) for section in sections],
-            **facts,
         )
 
     async def _notify_new_alarms(self) -> None:
@@ -392,8 +359,8 @@ def _build_section_health(section: SourceSection) -> SectionHealth:
         name=section.name,
         url=section.url,
         last_new_on=max(days, default=None),
-        usual_days=cadence.usual_days if cadence else None,
-        silent_after_days=cadence.silent_after_days if cadence else None,
+        usual_days=cadence and cadence.usual_days,
+        silent_after_days=cadence and cadence.silent_after_days,
         last_complete_on=section.last_complete_on,
         is_unfinished=section.is_unfinished,
         arrivals=sorted(days),

@@ -35,11 +35,9 @@ class Actor:
     scopes: frozenset[str] | None = None
 
     def has_role(self, role: Role) -> bool:
-        """Whether the role is this one or a greater one."""
         return ROLE_ORDER.index(self.role) >= ROLE_ORDER.index(role)
 
     def require(self, role: Role) -> None:
-        """Raise `Forbidden` for an actor of a lesser role."""
         if not self.has_role(role):
             raise Forbidden("actor.not_allowed", needed=role, role=self.role)
 
@@ -121,7 +119,6 @@ class AuditedService:
     clock: Clock
 
     async def record(self, by: Actor, action: AuditAction, subject: str, **detail: Any) -> None:
-        """Record an act, within the transaction that does it; `detail` is what was `before` and `after`, no secret."""
         entry = AuditEntry(
             at=self.clock.now(), person=by.name, action=action.value, subject=subject, detail=_to_json_value(detail)
         )
@@ -129,8 +126,6 @@ class AuditedService:
 
 
 class AuditService(AuditedService):
-    """Finds recorded acts again."""
-
     async def list_entries(
         self,
         *,
@@ -166,7 +161,6 @@ def _to_json_value(value: Any) -> Any:
 
 
 def parse_role(word: str) -> Role:
-    """Return the role of that name; raise `UsageError` where there is none."""
     if word not in set(Role):
         raise UsageError("person.unknown_role", role=word, known=list(Role))
     return Role(word)

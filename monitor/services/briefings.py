@@ -80,8 +80,6 @@ class BriefingQuery(BaseModel):
 
 
 class _PeriodBounds(BaseModel):
-    """The period of a briefing, as days and as instants; `end` is not included."""
-
     period: Period
     begin: dt.datetime
     end: dt.datetime
@@ -164,7 +162,6 @@ class BriefingService:
         return await self.new_model(f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", self.store)
 
     async def _list_changes(self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo) -> list[ChangedItem]:
-        """The revisions that were seen in the period, of the items that are meant."""
         rows = await self.store.revisions.list_between(span.begin, span.end, sources=query.sources)
         meant = _build_item_filter(query, span).model_copy(
             update={"first_seen_since": None, "first_seen_until": None, "ids": [item.id for item, _ in rows]}
@@ -181,7 +178,6 @@ class BriefingService:
     async def _load_source_states(
         self, items: Sequence[Item], query: BriefingQuery, span: _PeriodBounds
     ) -> list[SourceRunSummary]:
-        """The state of every source that is meant or brought one of these items, chosen or not."""
         watched = {source.name: source for source in await self.store.sources.list()}
         meant = {name for name, source in watched.items() if _matches_query(source, query)}
         brought = dict.fromkeys(item.source for item in items)
@@ -296,7 +292,6 @@ class ExportService:
         self._print_slot = asyncio.Semaphore(1)  # a browser at a time
 
     async def export_briefing(self, briefing: Briefing, format_name: str, *, template: Path | None = None) -> bytes:
-        """Write the briefing in the format; `template` is used instead of the configured Word file."""
         return await self.export(get_briefing_content(briefing), format_name, template=template)
 
     async def export(self, content: Content, format_name: str, *, template: Path | None = None) -> bytes:
@@ -319,7 +314,6 @@ class ExportService:
 
 
 def check_template(settings: Settings) -> str:
-    """The firm's Word file, read and opened; `UsageError` where that fails, for then no docx can be written."""
     path = settings.briefing.template
     if path is None:
         return "none: a docx has Monitor's look"
@@ -353,8 +347,6 @@ class BriefingPreview:
 
 @dataclass(frozen=True, kw_only=True)
 class BriefingDraft:
-    """A saved briefing as it was composed, and the edits made to it by hand."""
-
     row: BriefingRow
     query: BriefingQuery
     composed: Briefing
@@ -362,7 +354,6 @@ class BriefingDraft:
 
     @property
     def briefing(self) -> Briefing:
-        """The briefing with its edits, as it is shown, exported and sent."""
         return apply_edit(self.composed, self.edit, by=self.row.edited_by)
 
 
@@ -412,7 +403,6 @@ class BriefingDraftService(AuditedService):
         return await self.store.briefings.list_rows(is_archived=is_archived, before_id=before_id, limit=limit)
 
     async def list_newest(self, limit: int) -> builtins.list[BriefingFeedItem]:
-        """Return the saved briefings that are not archived, newest first, with their items."""
         drafts = [await self.get(row.id) for row in await self.list(limit=limit)]
         return [
             BriefingFeedItem(row.id, row.edited_at or row.created_at, row.edited_by or row.created_by, draft.briefing)
@@ -492,12 +482,10 @@ def _build_conflict(draft: BriefingDraft) -> Conflict:
 
 
 def format_subject(briefing_id: int, title: str) -> str:
-    """Return what the audit calls a saved briefing."""
     return f"{briefing_id} {title}"
 
 
 def _diff_edits(before: BriefingEdit, after: BriefingEdit) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the fields in which two edits differ, as they were and as they are."""
     old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
     names = [name for name in new if new[name] != old[name]]
     return {name: old[name] for name in names}, {name: new[name] for name in names}

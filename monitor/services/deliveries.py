@@ -70,7 +70,6 @@ class DeliveryService(AuditedService):
     steps: StepRunner
 
     async def send_test(self, target_name: str, *, by: Actor) -> DeliverySchema:
-        """Send a test notification now, with a single attempt."""
         by.require(Role.ADMIN)
         delivery = self._create_delivery(target_name, DeliveryKind.TEST)
         delivery.next_try_at, delivery.attempts_allowed = None, 1
@@ -134,7 +133,6 @@ class DeliveryService(AuditedService):
         return now if is_served else now + _COMMAND_LEASE
 
     async def get_sent_briefing(self, delivery_id: str) -> Briefing:
-        """Return the briefing that was composed for a delivery; `NotFound` where it has none."""
         await self._load_delivery(delivery_id)
         briefing = parse_briefing_record(await self.store.deliveries.get_briefing(delivery_id))
         if briefing is None:
@@ -197,7 +195,6 @@ class DeliveryService(AuditedService):
 
 
 def check_targets(settings: Settings) -> None:
-    """Raise `UsageError` for the first target whose schedule, formats or types are wrong."""
     words = [str(word) for word in ItemType]
     for target in settings.deliver.targets:
         try:
@@ -251,8 +248,6 @@ class TargetSchema(BaseModel):
 
 @dataclass(kw_only=True)
 class TargetService:
-    """Shows the targets of the settings."""
-
     settings: Settings
     dispatch: DeliveryDispatcher
     deliveries: DeliveryService
@@ -262,7 +257,6 @@ class TargetService:
         return [target.name for target in self.dispatch.targets]
 
     async def list(self) -> list[TargetSchema]:
-        """All targets, in the order of the settings."""
         return [await self._build_schema(target) for target in self.dispatch.targets]
 
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
@@ -342,7 +336,6 @@ class TargetEditingService:
         return target
 
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
-        """Add a target, or change the one of that name."""
         is_known = any(target.name == name for target in self._targets)
         return await (self.edit(name, form, by=by) if is_known else self.add(name, form, by=by))
 
@@ -418,7 +411,6 @@ class TargetEditingService:
 
 
 def _build_secret_variable(name: str) -> str:
-    """Return the name under which a target's secret is stored; different targets have different names."""
     plain = re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):X}_", name)
     return f"TARGET_{plain}"[:80]
 

@@ -54,7 +54,6 @@ class DeliveryDispatcher:
 
     @property
     def targets(self) -> list[TargetSettings]:
-        """All targets, in the order of the configuration."""
         return list(self._targets_by_name.values())
 
     def get_target(self, name: str) -> TargetSettings:
@@ -65,7 +64,6 @@ class DeliveryDispatcher:
         return target
 
     async def release_due(self) -> None:
-        """Release the deliveries whose sources are done, or whose deadline is past."""
         now = self.clock.now()
         for delivery in await self.store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
             is_late = delivery.deadline_at is None or delivery.deadline_at <= now
@@ -199,7 +197,6 @@ class DeliveryDispatcher:
 
 
 def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
-    """Return the briefing of a record; None where there is none, or an older version wrote it in another shape."""
     try:
         return Briefing.model_validate(record.briefing) if record is not None else None
     except ValidationError:

@@ -27,8 +27,6 @@ _MAX_BUFFERED_EVENTS = 1000
 
 
 class StreamEvent(Protocol):
-    """An event of a piece of work; its numbers rise."""
-
     id: int | None
 
 
@@ -44,9 +42,7 @@ S = TypeVar("S", bound=LifecycleStatus)
 class EventSource(Protocol[E, S]):
     """The stored events of runs, or of researches."""
 
-    async def get_status(self, work_id: str, /) -> StatusSnapshot[S] | None:
-        """Return the status; None where there is no work of that id."""
-        ...
+    async def get_status(self, work_id: str, /) -> StatusSnapshot[S] | None: ...
 
     async def latest(self, work_id: str, /) -> E | None: ...
 
@@ -191,7 +187,6 @@ class EventStreamService(Generic[E, S]):
             yield EventBatch((), snapshot.status)
 
     async def _poll(self, work_id: str, channel: _EventChannel[E, S]) -> None:
-        """Poll the database for as long as somebody watches."""
         loop = asyncio.get_running_loop()
         ended_s: float | None = None
         while True:
@@ -244,8 +239,6 @@ class RunEventLog:
         self._flush_requested = asyncio.Event()
 
     def get_progress_callback(self, run_id: str) -> ProgressCallback:
-        """Return the callback for the progress of a run."""
-
         def report_progress(progress: Progress) -> None:
             if progress.kind is EventKind.STEP:
                 return
@@ -258,7 +251,6 @@ class RunEventLog:
         return report_progress
 
     async def close(self) -> None:
-        """Write the pending events, for two seconds at most."""
         self._flush_requested.set()
         if self._write_task is not None:
             await asyncio.wait({self._write_task}, timeout=_CLOSE_TIMEOUT_S)
@@ -314,7 +306,6 @@ class ResearchEventLog:
         self._failure: Exception | None = None
 
     async def open(self) -> None:
-        """Go on after what was told before."""
         latest = await self._events.latest(self.task_id)
         self._progress = float(latest.data["progress"]) if latest else 0.0
         self._ended = await self._events.list_ended_steps(self.task_id)
@@ -334,7 +325,6 @@ class ResearchEventLog:
             self._write_task = asyncio.create_task(self._write_soon())
 
     async def flush(self) -> None:
-        """Come back when all that was told is kept."""
         await self._write_pending()
         self._raise_failure()
 

@@ -50,14 +50,11 @@ class SnapshotView(MessageModel):
 
 @dataclass(kw_only=True)
 class SnapshotReader:
-    """Reads what records hold; `documents` reads what is no web page."""
-
     store: Store
     records: EvidenceArchive
     documents: DocumentReader
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
-        """The page of a record, with a passage in it."""
         shown = SnapshotView(
             title=title,
             passage=passage,

@@ -5,7 +5,6 @@ import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -28,7 +27,7 @@ from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_b
 from monitor.services.briefings import check_template
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.schedules import check_timezone
-from monitor.services.settings import SettingsService
+from monitor.services.settings import SettingsService, join_messages
 
 
 class HostBlock(BaseModel):
@@ -99,7 +98,6 @@ class Doctor:
     clock: Clock
 
     async def run_checks(self) -> list[DoctorFinding]:
-        """Run every check, in the order of the commands that need it."""
         settings, configuration = self._check_configuration()
         is_readable = configuration.level == "ok"
         database = _skip_check("database")
@@ -161,15 +159,12 @@ def _build_finding(check: str, level: FindingLevel, message: str | Message) -> D
     )
 
 
-def _join(messages: Sequence[Message]) -> Message:
-    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), messages)
-
-
 async def _run_async_check(check: str, ask: AsyncCheck, settings: Settings) -> DoctorFinding:
     try:
-        return _build_finding(check, "ok", await ask(settings))
+        found = await ask(settings)
     except MonitorError as error:
         return _build_finding(check, "fail", error.message)
+    return _build_finding(check, "ok", found)
 
 
 def _run_check(check: str, ask: Check, settings: Settings) -> DoctorFinding:
@@ -184,20 +179,18 @@ def _skip_check(check: str) -> DoctorFinding:
 
 
 def _check_search(settings: Settings) -> DoctorFinding:
-    """Check whether the backends can be asked, by the settings alone: a query might cost money."""
     choice = select_backends(settings.search)
     missing = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
     if missing:
-        return _build_finding("search", "fail", _join(missing))
+        return _build_finding("search", "fail", join_messages(missing))
     if choice.warnings:
-        return _build_finding("search", "warn", _join(choice.warnings))
+        return _build_finding("search", "warn", join_messages(choice.warnings))
     if list(choice.names) == [STUB_BACKEND]:
         return _build_finding("search", "warn", Message("doctor.only_stub"))
     return _build_finding("search", "ok", ", ".join(choice.names))
 
 
 def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
-    """Check whether so many free bytes are enough for the data in `folder`."""
     level: FindingLevel = "fail" if free_bytes < DISK_FAIL_BYTES else "warn" if free_bytes < DISK_WARN_BYTES else "ok"
     free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
     code = "doctor.disk" if level == "ok" else "doctor.disk_low"

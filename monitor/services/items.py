@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
@@ -66,7 +66,7 @@ class MarkService(AuditedService):
         await self.store.marks.star(by.name, item_id, at=self.clock.now())
 
     async def unstar(self, item_id: int, *, by: Actor) -> None:
-        await self._check_item(item_id)
+        await load_item(item_id, self.store)
         await self.store.marks.unstar(by.name, item_id)
 
     async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
@@ -79,8 +79,7 @@ class MarkService(AuditedService):
         return ItemNoteSchema.model_validate(kept, from_attributes=True)
 
     async def remove_note(self, item_id: int, note_id: int, *, by: Actor) -> None:
-        """Remove a note; `UsageError` for another person's."""
-        await self._check_item(item_id)
+        await load_item(item_id, self.store)
         async with self.store.transaction():
             notes = await self.store.marks.list_notes(item_id)
             note = next((note for note in notes if note.id == note_id), None)
@@ -103,7 +102,7 @@ class MarkService(AuditedService):
 
     async def unhide(self, item_id: int, *, by: Actor) -> None:
         by.require(Role.EDITOR)
-        await self._check_item(item_id)
+        await load_item(item_id, self.store)
         async with self.store.transaction():
             hidden = (await self.store.marks.load_hidden([item_id])).get(item_id)
             await self.store.marks.unhide(item_id)
@@ -117,14 +116,18 @@ class MarkService(AuditedService):
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
 
     async def remove_feedback(self, item_id: int, *, by: Actor) -> None:
-        await self._check_item(item_id)
+        await load_item(item_id, self.store)
         async with self.store.transaction():
             await self.store.marks.delete_feedback(by.name, item_id)
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=None)
 
-    async def _check_item(self, item_id: int) -> None:
-        if await self.store.items.get(item_id) is None:
-            raise NotFound("item.not_found", item=item_id)
+
+async def load_item(item_id: int, store: Store) -> Item:
+    """Return the item; `NotFound` where there is none of that number."""
+    item = await store.items.get(item_id)
+    if item is None:
+        raise NotFound("item.not_found", item=item_id)
+    return item
 
 
 def _check_text(text: str, kind: str, max_chars: int) -> str:
@@ -204,9 +207,7 @@ class ArchiveService:
 
     async def get_item(self, item_id: int, *, language: str = "en") -> FullItemSchema:
         """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
-        item = await self._store.items.get(item_id)
-        if item is None:
-            raise NotFound("item.not_found", item=item_id)
+        item = await load_item(item_id, self._store)
         text = await self._store.items.get_text(item_id)
         revisions = [
             _build_revision_schema(revision, language)
@@ -227,7 +228,6 @@ class ArchiveService:
 
 
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
-    """The items that are meant, as the store is asked for them; `UsageError` as `Archive.items` says."""
     if item_query.since is not None and item_query.until is not None and item_query.since > item_query.until:
         raise UsageError("item.bad_date_range", since=item_query.since, until=item_query.until)
     await check_sources(item_query.sources, store)
@@ -237,7 +237,6 @@ async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
 
 
 def parse_text_query(text: str) -> TextQuery:
-    """What a person typed to search for; `UsageError` where no word is in it."""
     query = TextQuery.parse(text)
     if not query.clauses:
         raise UsageError("item.empty_search")
@@ -291,7 +290,13 @@ class ItemPage(BaseModel):
     after: ItemKey | None = None
 
 
-class ItemDetail(FullItemSchema):
+class RelatedItems(BaseModel):
+    copies: list[ItemReference] = Field(default_factory=list)
+    interpretations: list[ItemReference] = Field(default_factory=list)
+    explains: list[ItemReference] = Field(default_factory=list)
+
+
+class ItemDetail(FullItemSchema, RelatedItems):
     """One item with what people say of it, and the items that are the same document or explain it.
 
     `feedback` is what was said of its own rank, `like_feedback` the newest word of each person on items like it, which
@@ -305,25 +310,12 @@ class ItemDetail(FullItemSchema):
     feedback: list[RankFeedbackSchema] = Field(default_factory=list)
     like_feedback: list[RankFeedbackSchema] = Field(default_factory=list)
     lift: RankDirection | None = None
-    copies: list[ItemReference] = Field(default_factory=list)
-    interpretations: list[ItemReference] = Field(default_factory=list)
-    explains: list[ItemReference] = Field(default_factory=list)
 
 
 class ItemFilterOptions(BaseModel):
-    """The sources of items by name, the tags of sources, and the languages of items, to choose from."""
-
     sources: list[str]
     tags: list[str]
     languages: list[str]
-
-
-class RelatedItems(BaseModel):
-    """Other places of an item's document, what explains it, and what it explains."""
-
-    copies: list[ItemReference] = Field(default_factory=list)
-    interpretations: list[ItemReference] = Field(default_factory=list)
-    explains: list[ItemReference] = Field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -346,12 +338,16 @@ class ItemService:
         """
         scope = await build_scope(item_query, self.store)
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
-        total = await self._count_items(scope, query) if count_total and after is None else None
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
+        total = None
         if query is None:
+            if count_total and after is None:
+                total = await self.store.items.count(scope.items, cap=MAX_COUNT)
             items = await self.store.items.list(onward.items, limit=limit + 1)
             snippets = {item.id: _truncate_summary(item.summary) for item in items}
         else:
+            if count_total and after is None:
+                total = await self.store.fulltext.count(query, scope, cap=MAX_COUNT)
             matches = await self.store.fulltext.find(query, onward, limit=limit + 1)
             items = [match.item for match in matches]
             snippets = {match.item.id: build_snippet(match.body, query) for match in matches}
@@ -366,10 +362,11 @@ class ItemService:
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
         """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
         whole = await self.archive.get_item(item_id, language=language)
-        item = await self._load_item(item_id)
+        item = await load_item(item_id, self.store)
         marks = self.store.marks
         wishes = await marks.list_feedback([item])
-        own, like = _split_feedback(item, wishes)
+        own = [wish for wish in wishes if wish.item_id == item_id]
+        alike = [wish for wish in wishes if wish.item_id != item_id and compute_lifts([item], [wish])[0]]
         hidden = (await marks.load_hidden([item_id])).get(item_id)
         lift = compute_lifts([item], wishes)[0]
         return ItemDetail(
@@ -380,31 +377,19 @@ class ItemService:
             notes=[
                 ItemNoteSchema.model_validate(note, from_attributes=True) for note in await marks.list_notes(item_id)
             ],
-            feedback=own,
-            like_feedback=like,
+            feedback=_build_feedback(own),
+            like_feedback=_build_feedback({wish.person: wish for wish in alike}.values()),
             lift=None if not lift else RankDirection.HIGHER if lift > 0 else RankDirection.LOWER,
             **(await self._find_related(item)).model_dump(),
         )
 
     async def get_filter_options(self) -> ItemFilterOptions:
-        """What the filters of a list offer."""
         items = self.store.items
         return ItemFilterOptions(
             sources=sorted(await items.list_values("source")),
             tags=sorted(await self.store.sources.list_tags()),
             languages=sorted({_get_primary_language(word) for word in await items.list_values("language")}),
         )
-
-    async def _load_item(self, item_id: int) -> Item:
-        item = await self.store.items.get(item_id)
-        if item is None:
-            raise NotFound("item.not_found", item=item_id)
-        return item
-
-    async def _count_items(self, scope: FullTextScope, query: TextQuery | None) -> int | None:
-        if query is not None:
-            return await self.store.fulltext.count(query, scope, cap=MAX_COUNT)
-        return await self.store.items.count(scope.items, cap=MAX_COUNT)
 
     async def _build_listed_items(
         self, items: Sequence[Item], snippets: dict[int | None, str], person: str
@@ -468,17 +453,10 @@ def _build_places(items: Iterator[Item] | Sequence[Item]) -> list[ItemReference]
     return [ItemReference.model_validate(item, from_attributes=True) for item in items]
 
 
-def _split_feedback(
-    item: Item, entries: Sequence[RankFeedbackEntry]
-) -> tuple[list[RankFeedbackSchema], list[RankFeedbackSchema]]:
-    """What was said of the item, and the newest word of each person on those that are like it."""
-    own = [_build_feedback_schema(wish) for wish in entries if wish.item_id == item.id]
-    alike = [entry for entry in entries if entry.item_id != item.id and compute_lifts([item], [entry])[0]]
-    return own, [_build_feedback_schema(entry) for entry in {entry.person: entry for entry in alike}.values()]
-
-
-def _build_feedback_schema(entry: RankFeedbackEntry) -> RankFeedbackSchema:
-    return RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at)
+def _build_feedback(entries: Iterable[RankFeedbackEntry]) -> list[RankFeedbackSchema]:
+    return [
+        RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at) for entry in entries
+    ]
 
 
 def _truncate_summary(summary: str) -> str:

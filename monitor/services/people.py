@@ -91,7 +91,6 @@ class PasswordVerifier:
 
 
 def check_password(password: str, *, name: str) -> None:
-    """Raise `UsageError` for a new password that is too easily guessed."""
     text = unicodedata.normalize("NFKC", password)
     plain = text.casefold()
     if len(text) < MIN_PASSWORD_CHARS:
@@ -105,7 +104,6 @@ def check_password(password: str, *, name: str) -> None:
 
 
 def generate_one_time_password() -> str:
-    """Return a password that is easily read and typed: four groups of five."""
     groups = ("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
     return "-".join(groups)
 
@@ -162,8 +160,6 @@ class SignInResult:
 
 @dataclass(kw_only=True)
 class PeopleService(AuditedService):
-    """Signs people in, and manages their accounts and sessions."""
-
     def __post_init__(self) -> None:
         self._passwords = PasswordVerifier()
 
@@ -211,7 +207,6 @@ class PeopleService(AuditedService):
         await self.store.people.end_session(session_id)
 
     async def list_sessions(self, person: str | None = None) -> list[WebSession]:
-        """Return the sessions that have not expired, last used first."""
         return await self.store.people.list_sessions(person, self.clock.now())
 
     async def end_session(self, session_id: str, *, by: Actor, person: str | None = None) -> WebSession:
@@ -233,7 +228,6 @@ class PeopleService(AuditedService):
         return count
 
     async def list_people(self) -> list[Person]:
-        """Return everybody, by name, those who may not sign in too."""
         return await self.store.people.list_all()
 
     async def get(self, name: str) -> Person:
@@ -243,7 +237,6 @@ class PeopleService(AuditedService):
         return person
 
     async def add(self, name: str, role: str, *, by: Actor) -> str:
-        """Add a person; return the password with which they sign in the first time."""
         by.require(Role.ADMIN)
         name = name.strip()
         if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
@@ -294,7 +287,6 @@ class PeopleService(AuditedService):
         await self.store.people.update(by.name, language=language)
 
     async def set_role(self, name: str, role: str, *, by: Actor) -> None:
-        """Give a person another role, from the next request on."""
         by.require(Role.ADMIN)
         wanted = parse_role(role)
         async with self.store.transaction():

@@ -78,7 +78,6 @@ class RunDependencyFactory:
     new_prompts: PromptsLoader
 
     async def build(self, run: Run, store: Store, *, is_trial: bool) -> RunDependencies:
-        """What the run works with from now on, be it begun or gone on with."""
         model, prompts = await self.new_model(run.id, store), await self.new_prompts()
         if is_trial:
             return RunDependencies(loader=self.new_loader(None), model=model, linker=None, prompts=prompts)
@@ -94,7 +93,6 @@ class RunDependencyFactory:
     async def save_manifest(
         self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart
     ) -> None:
-        """Keep what the run sets out with, before it has changed anything of it."""
         settings = self.settings
         outset = RunManifest(
             today=start.today,

@@ -73,8 +73,6 @@ class ReplayResult(BaseModel):
 
 @dataclass(kw_only=True)
 class ReplayService:
-    """Replays runs, each in a database of its own."""
-
     store: Store
     storage: FileStorage
     settings: Settings
@@ -116,7 +114,6 @@ class ReplayService:
         return run, RunManifest.model_validate(facts)
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
-        """See that every record is whole before anything rests on it."""
         records = EvidenceArchive(store=self.store, storage=self.storage)
         files = {row.stored_at: row for row in rows}.values()
         lost: list[RecordLost] = []
@@ -227,7 +224,6 @@ class _ReplayClock:
         return self._now
 
     def advance_to_end(self) -> None:
-        """From now on it is the end of the run."""
         self._now = self._end
 
 

@@ -103,7 +103,6 @@ class FullRunReport(RunReport):
 
 
 async def load_full_run_report(run: Run, store: Store) -> FullRunReport:
-    """A run's report with its ledger."""
     report = await load_run_report(run, store)
     names = {section.ordinal: section.name for section in await store.runs.list_sections(run.id)}
     candidates = [
@@ -117,7 +116,6 @@ async def load_full_run_report(run: Run, store: Store) -> FullRunReport:
 
 
 async def load_run_report(run: Run, store: Store) -> RunReport:
-    """Gather a run's report from the store."""
     (summary,) = await _load_batch_summaries([run], store)
     return RunReport(
         **dict(summary),
@@ -257,8 +255,6 @@ class RunDetail(NamedTuple):
 
 @dataclass(kw_only=True)
 class RunService:
-    """The runs, as people look at them."""
-
     store: Store
     clock: Clock
     presence: WorkerRegistry
@@ -278,12 +274,10 @@ class RunService:
         return await load_run_summaries(runs, self.store)
 
     async def get_report(self, run_id: str) -> RunReport:
-        """One run with its sections and items."""
         await self.fail_orphaned()
         return await load_run_report(await self.get(run_id), self.store)
 
     async def get_full_report(self, run_id: str) -> FullRunReport:
-        """One run with its sections, items and ledger."""
         await self.fail_orphaned()
         return await load_full_run_report(await self.get(run_id), self.store)
 
@@ -302,11 +296,9 @@ class RunService:
                 await self.store.runs.abandon(run.id, reason=reason, at=self.clock.now(), executor=run.executor)
 
     async def list_sources(self) -> list[str]:
-        """The names of the sources that the history tells of."""
         return await self.store.history.list_sources()
 
     async def get(self, run_id: str) -> Run:
-        """The run of that id; `NotFound` where there is none."""
         run = await self.store.runs.get(run_id)
         if run is None:
             raise NotFound("run.not_found", run=run_id)
@@ -335,12 +327,10 @@ class RunService:
     async def list_candidates(
         self, run_id: str, candidate_filter: CandidateFilter, *, after: CandidateKey | None = None, limit: int = 50
     ) -> list[CandidateRecord]:
-        """Candidates of a run in the order of its pages."""
         await self.get(run_id)
         return await self.store.history.list_candidates(run_id, candidate_filter, after=after, limit=limit)
 
     async def list_calls(self, run_id: str, *, after: int = 0, limit: int = 50) -> list[ModelCall]:
-        """Model calls of a run in their order."""
         await self.get(run_id)
         return await self.store.history.list_calls(run_id, after=after, limit=limit)
 

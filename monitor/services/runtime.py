@@ -19,15 +19,11 @@ WORKER_KIND = "worker"
 
 
 class WorkerRegistry(Protocol):
-    """The processes that carry out runs."""
-
     def register(self, kind: str) -> AbstractAsyncContextManager[str]:
         """Register this process for as long as the block lasts; gives its name."""
         ...
 
-    async def list_alive(self) -> dict[str, str]:
-        """Return the kind of every process at work, by its name."""
-        ...
+    async def list_alive(self) -> dict[str, str]: ...
 
 
 class Notifier(Protocol):
@@ -37,7 +33,6 @@ class Notifier(Protocol):
 
 
 async def has_worker(registry: WorkerRegistry) -> bool:
-    """Whether a service is there that takes work out of the queue."""
     return WORKER_KIND in (await registry.list_alive()).values()
 
 

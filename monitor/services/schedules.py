@@ -22,7 +22,6 @@ _TICK = dt.timedelta(microseconds=1)
 
 
 def check_timezone(name: str) -> ZoneInfo:
-    """Return the time zone of that name; raise `UsageError` where there is none."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -30,7 +29,6 @@ def check_timezone(name: str) -> ZoneInfo:
 
 
 def check_schedule(cron: str, timezone: str) -> None:
-    """Raise `UsageError` where the five fields or the time zone are wrong."""
     build_next_fire_time(cron, timezone)
 
 
@@ -109,7 +107,6 @@ def _find_wall_time(cron: str, earliest: dt.datetime) -> dt.datetime | None:
 
 
 def get_timezone(source: Source, default: str) -> str:
-    """Return the name of the source's time zone; raise `UsageError` where there is none of that name."""
     name = source.timezone or default
     check_timezone(name)
     return name

@@ -48,14 +48,11 @@ class ConfiguredSearch:
 
 @dataclass(kw_only=True)
 class SearchService:
-    """The tools web.search, over the web and the archive, and web.fetch."""
-
     settings: Settings
     new_search: Callable[[Sequence[str]], WebSearch]
     new_loader: Callable[[], PageLoader]
 
     def list_warnings(self) -> Sequence[Message]:
-        """Return what is wrong with the choice of backends."""
         return select_backends(self.settings.search).warnings
 
     async def search(self, arguments: Any, *, backend: str | None = None, tool: str = SEARCH_TOOL_NAME) -> ToolResult:
@@ -112,11 +109,9 @@ class SavedSearch:
     clock: Clock
 
     def for_run(self, run_id: str, *, is_trial: bool) -> "RunSearch":
-        """The searches of one run; those of a trial are not kept."""
         return RunSearch(self.build_search, None if is_trial else self.folder, self.new_scoring(), self.clock, run_id)
 
     def for_recorded_run(self, run_id: str, store: Store) -> "RecordedSearch":
-        """The searches of an earlier run as they were answered then."""
         return RecordedSearch(self.folder, store, run_id)
 
 
@@ -131,7 +126,6 @@ class RunSearch:
     run_id: str
 
     async def run_query(self, query_id: str, query: SearchQuery) -> QueryResult:
-        """What came of the query: what this run found before it was interrupted, or finds now."""
         if self.folder is not None:
             try:
                 return QueryResult(bundle=await asyncio.to_thread(self.folder.read, self.run_id, query_id))
@@ -165,7 +159,6 @@ class RecordedSearch:
     run_id: str
 
     async def run_query(self, query_id: str, query: SearchQuery) -> QueryResult:
-        """What came of the query then; `RecordLost` where that was not kept, or a search that failed."""
         try:
             bundle = await asyncio.to_thread(self.folder.read, self.run_id, query_id)
         except BundleDamaged as damage:
@@ -173,7 +166,6 @@ class RecordedSearch:
         return QueryResult(bundle=bundle, notes=await self._list_notes(query))
 
     async def _list_notes(self, query: SearchQuery) -> list[Message]:
-        """What the run said about this search."""
         return [
             fallback.reason
             for fallback in await self.store.runs.list_fallbacks(self.run_id)

@@ -45,8 +45,6 @@ _POLL_INTERVAL_S = 0.5
 
 
 class TrialCandidate(MessageModel):
-    """A candidate of a dry run, and what would become of it."""
-
     candidate: Candidate
     disposition: Disposition
     reason: Message | None = None
@@ -73,7 +71,6 @@ class TrialResult(MessageModel):
 
 
 async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
-    """Return what the run of a trial found."""
     rows: dict[int, list[TrialCandidate]] = {}
     for row in await store.runs.load_ledger(report.run_id):
         candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
@@ -111,8 +108,6 @@ _log = get_logger("sweeps")
 
 @dataclass(kw_only=True)
 class SweepService(AuditedService):
-    """Runs sources; `steps` are those of a run that is carried out in this process."""
-
     settings: Settings
     documents: DocumentReader
     steps: StepRunner
@@ -297,7 +292,6 @@ class SweepService(AuditedService):
     async def _create_run(
         self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
     ) -> Run:
-        """Store a run that a person asked for: queued, or carried out by this process."""
         now = self.clock.now()
         run = Run(
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",

@@ -123,14 +123,11 @@ class TodaySummary(BaseModel):
 
     @property
     def is_well(self) -> bool:
-        """Whether something ran, and nothing is to be seen to."""
         return self.ran.sources > 0 and not self.attention
 
 
 @dataclass(kw_only=True)
 class TodayService:
-    """Tells what the day brought, in few queries, however much is watched."""
-
     store: Store
     settings: Settings
     clock: Clock

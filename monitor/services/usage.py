@@ -51,7 +51,6 @@ class CostChart(BaseModel):
 
     @property
     def cost(self) -> float | None:
-        """The sum of the prices; None where nothing had one."""
         return sum_costs([*(phase.cost for phase in self.phases), *(search.cost for search in self.searches)])
 
     def sum_cost_on(self, day: dt.date) -> float | None:
@@ -60,8 +59,6 @@ class CostChart(BaseModel):
 
 
 class CostService:
-    """Sums up what the model and the search services cost."""
-
     def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
         self._store = store
         self._clock = clock
@@ -84,7 +81,6 @@ class CostService:
         )
 
     async def get_chart(self, days: int) -> CostChart:
-        """Return what was spent on so many days, today included, summed up for charts."""
         span = self._list_days(days)
         begin, end = span[0].begin, span[-1].end
         return CostChart(
@@ -96,15 +92,12 @@ class CostService:
         )
 
     async def count_tokens_today(self) -> int:
-        """Return the tokens of all calls since midnight, which the daily budget limits."""
         return await self._store.usage.count_tokens_since(self._list_days(1)[0].begin)
 
     def get_today(self) -> dt.date:
-        """Return the day in the time zone of the service."""
         return self.list_dates(1)[0]
 
     def list_dates(self, count: int) -> list[dt.date]:
-        """Return so many days, today the last of them."""
         return [day.date for day in self._list_days(count)]
 
     def _list_days(self, count: int) -> list[Day]:
@@ -178,7 +171,6 @@ class StorageService(AuditedService):
         return size
 
     async def measure(self) -> StorageSchema:
-        """Measure the sizes; counting ends after two seconds."""
         settings = self.settings
         address = DatabaseAddress.parse(settings.database_url)
         file = address.file

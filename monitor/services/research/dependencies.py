@@ -71,15 +71,12 @@ class ResearchPageLoader:
         return page
 
     async def download(self, url: str, folder: Path) -> Path:
-        """The document at `url`, from its site."""
         return await self.loader.download(url, folder)
 
     def can_render(self) -> bool:
-        """Whether there is a browser to draw with."""
         return self.loader.can_render()
 
     def notes(self) -> Mapping[str, Message]:
-        """What is to be said about getting there, by url."""
         return self.loader.notes()
 
     async def _find_saved_page(self, url: str) -> Page | None:
@@ -132,7 +129,6 @@ class StoreNotebook:
         await self._research.save_plan(self._task_id, kept, paragraphs)
 
     async def save_paragraph(self, paragraph: ParagraphState) -> None:
-        """Put a paragraph in the place of the one that was kept."""
         data = paragraph.model_dump(mode="json")
         await self._research.save_paragraph(self._task_id, paragraph.order, data)
 
@@ -158,8 +154,6 @@ _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
 
 @dataclass(frozen=True, slots=True)
 class ResearchModel:
-    """A model whose calls are booked under a research, and what they took so far."""
-
     model: ChatModel
     tokens: Callable[[], int]
 
@@ -183,7 +177,6 @@ class ResearchDependencyFactory:
     new_prompts: PromptsLoader
 
     async def build(self, research: Research, cancel_event: asyncio.Event) -> ResearchDependencies:
-        """What the research works with from now on, be it begun or gone on with."""
         options, config = ResearchOptions.model_validate(research.options), SearchConfig.model_validate(research.config)
         asked = await self.new_model(research.id, options)
         gathering = self.search_service.build_research_search(config.engines)

@@ -54,7 +54,6 @@ def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], 
 
 
 def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
-    """What the plan's step gave, as a person left it."""
     plan = Plan.model_validate(output["result"])
     paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     if (plan.metadata.report_title, plan.metadata.paragraphs) != (state.report_title, paragraphs):
@@ -69,7 +68,6 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
 def build_approval_event(
     research: Research, output: dict[str, Any], *, progress: float, at: dt.datetime
 ) -> ResearchEvent:
-    """The message that tells the plan by which it goes on."""
     event = StepEvent(
         step_id=STEP_IDS[StepType.PLAN],
         step_type=StepType.PLAN,
@@ -102,12 +100,10 @@ class ResearchService(ResearchReader):
         self._cancellation = CancellationWatcher(self.store.research.list_cancel_requested)
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
-        """The history as it is by now."""
         await self.fail_orphaned()
         return await super().list(limit=limit, after=after, text=text)
 
     async def get(self, task_id: str) -> ResearchView:
-        """A research as it is by now."""
         await self.fail_orphaned()
         return await super().get(task_id)
 
@@ -115,7 +111,6 @@ class ResearchService(ResearchReader):
         return await has_worker(self.presence)
 
     def list_search_warnings(self, config: SearchConfig) -> Sequence[Message]:
-        """What is to be said of the backends that would be asked."""
         gathering = self.dependency_factory.search_service.build_research_search(config.engines)
         return gathering.warnings
 
@@ -267,7 +262,6 @@ class ResearchService(ResearchReader):
             await self.record(by, AuditAction.RESEARCH_REMARK, research.id, text=text)
 
     async def cancel(self, task_id: str, *, by: Actor) -> ResearchStatus:
-        """Ask a research to stop and return its status; `Conflict` where it has ended."""
         by.require(Role.EDITOR)
         await self.fail_orphaned()
         research = await self.load_research(task_id)
@@ -308,7 +302,6 @@ class ResearchService(ResearchReader):
     async def _execute_workflow(
         self, research: Research, steps: StepRunner, log: ResearchEventLog, event: asyncio.Event
     ) -> ResearchStatus:
-        """Do the work and write down how it ended."""
         executor = research.executor or ""
         processor = ResearchTaskProcessor(
             await self.dependency_factory.build(research, event), steps=steps, event_sink=log

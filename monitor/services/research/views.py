@@ -103,7 +103,6 @@ def build_summary(row: ResearchRow) -> ResearchSummary:
 
 
 def build_view(research: Research, latest: ResearchEvent | None, usage: RunUsage) -> ResearchView:
-    """A research as its row and what its steps gave tell it."""
     outputs = research.outputs
     plan = _parse_result(Plan, outputs, StepType.PLAN)
     found = _parse_result(SearchAgentResult, outputs, StepType.DEEP_SEARCH)
@@ -175,14 +174,12 @@ class ResearchReader(AuditedService):
     dependency_factory: ResearchDependencyFactory
 
     async def load_research(self, task_id: str) -> Research:
-        """The research of that id as it is on record; `NotFound` where there is none."""
         research = await self.store.research.get(sanitize_text(task_id))
         if research is None:
             raise NotFound("research.not_found", research=task_id)
         return research
 
     async def get(self, task_id: str) -> ResearchView:
-        """A research with all that it has so far."""
         research = await self.load_research(task_id)
         latest = await self.store.research_events.latest(research.id)
         return build_view(research, latest, await self.store.usage.load_run_usage(research.id))
@@ -192,7 +189,6 @@ class ResearchReader(AuditedService):
         return await StoreNotebook(self.store, (await self.load_research(task_id)).id).load_state()
 
     async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
-        """What people said while it ran."""
         return await self.store.research.list_remarks((await self.load_research(task_id)).id)
 
     async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0) -> NoteSnapshotView:

@@ -43,7 +43,6 @@ _DELIMITERS = ",;\t"
 
 
 def to_csv(sources: list[Source]) -> str:
-    """One line a source; what is at its default is left empty."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, _FIELDS, lineterminator="\r\n")
     writer.writeheader()
@@ -140,15 +139,12 @@ _INVALID_XML_CHARS = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself e
 
 
 class SourceListFormat(StrEnum):
-    """How a list of sources is written down."""
-
     YAML = "yaml"
     OPML = "opml"
     CSV = "csv"
 
 
 def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
-    """The sources as a text of that form."""
     writers: dict[SourceListFormat, Callable[[list[Source]], str]] = {
         SourceListFormat.YAML: to_yaml,
         SourceListFormat.OPML: to_opml,
@@ -158,7 +154,6 @@ def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
 
 
 def to_yaml(sources: list[Source]) -> str:
-    """The sources as config.yaml writes them."""
     document = {"sources": [dump_form_values(source) for source in sources]}
     return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
 

@@ -177,7 +177,6 @@ def validate_form(values: Mapping[str, Any], *, timezone: str) -> SourceForm:
 
 
 def diff_sources(before: Source, after: Source) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields in which two states of a source differ, as they were and as they are."""
     was, now = (source.model_dump(mode="json", include=set(SourceForm.model_fields)) for source in (before, after))
     changed = [field for field in SourceForm.model_fields if was[field] != now[field]]
     return {field: was[field] for field in changed}, {field: now[field] for field in changed}
@@ -190,7 +189,6 @@ def _find_name(values: Mapping[str, Any]) -> str:
 
 
 def dump_form_values(source: Source) -> dict[str, Any]:
-    """Return what a person would write to get this source: its fields that differ from their defaults."""
     values = SourceForm.model_validate(source.model_dump(include=set(SourceForm.model_fields))).model_dump(mode="json")
     defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json")
     return {key: value for key, value in values.items() if key in ("name", "url") or value != defaults[key]}

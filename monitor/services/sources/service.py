@@ -134,7 +134,6 @@ class ImportEntry(MessageModel):
 
 
 def is_importable(entries: Sequence[ImportEntry]) -> bool:
-    """Whether a list can be imported as it stands."""
     return bool(entries) and all(entry.newness is ImportStatus.NEW for entry in entries)
 
 
@@ -148,7 +147,6 @@ class SourceService(AuditedService):
     async def list_page(
         self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
     ) -> SourceListPage:
-        """Return the matching sources, newest first, from the one that follows number `after` on."""
         activity = await self.store.sources.load_activity()
         newest = sorted(await self.store.sources.list(), key=lambda source: source.id or 0, reverse=True)
         matching = [source for source in newest if _matches_filter(source, source_filter)]
@@ -216,7 +214,6 @@ class SourceService(AuditedService):
         return after
 
     async def remove(self, source_id: int, *, by: Actor) -> Source:
-        """Delete a source; its items and runs stay in the archive."""
         by.require(Role.ADMIN)
         async with self.store.transaction():
             source = await self.get_by_id(source_id)
@@ -303,7 +300,6 @@ class SourceService(AuditedService):
         return entries
 
     async def export(self, list_format: str) -> str:
-        """Return all sources as YAML, OPML or CSV text."""
         from monitor.services.sources.exchange import SourceListFormat, format_sources
 
         if list_format not in set(SourceListFormat):
@@ -312,7 +308,6 @@ class SourceService(AuditedService):
         return format_sources(sources, SourceListFormat(list_format))
 
     async def seed(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Create the sources of config.yaml that were never created; return their names."""
         return await self.store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:

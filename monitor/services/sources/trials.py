@@ -129,7 +129,6 @@ class TrialService:
         return self._get_job(trial_id).report
 
     async def cancel(self, trial_id: str) -> TrialReport:
-        """Stop a trial; one that has ended stays as it is."""
         job = self._get_job(trial_id)
         await _stop_job(job)
         return job.report

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Request, Response
 from monitor.bootstrap import App
 from monitor.errors import NotFound, UsageError
 from monitor.i18n.message import Message
-from monitor.services.settings import PromptSchema
+from monitor.services.prompts import PromptSchema
 from monitor.web.auth import Admin, Principal
 from monitor.web.ui.rendering import TemplateRenderer
 

@@ -15,8 +15,7 @@ from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.services.audit import COMMAND_LINE, Actor
-from monitor.services.secrets import KEY_FILE, KEY_VARIABLE
-from monitor.services.settings import InvalidSettings
+from monitor.services.settings import KEY_FILE, KEY_VARIABLE, InvalidSettings
 from monitor.vocabulary import Role
 
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is written

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitor.demo.model.server import ScriptedModel
-from monitor.services.secrets import KEY_VARIABLE
+from monitor.services.settings import KEY_VARIABLE
 
 PAGES = ["", "/model", "/prompts", "/prompts/ranking.user.en", "/search", "/limits", "/network", "/storage"]
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is shown

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.llm.prompts import Prompt, PromptSet
-from monitor.services.settings import load_prompts
+from monitor.services.prompts import load_prompts
 from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_section_prompt, build_summary_messages
 
 PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
