@@ -423,9 +423,7 @@ class App:
     def targets(self) -> "TargetService":
         from monitor.services.deliveries import TargetService
 
-        return TargetService(
-            settings=self.settings, dispatch=self.dispatch, deliveries=self.deliveries, clock=self.clock
-        )
+        return TargetService(settings=self.settings, deliveries=self.deliveries, clock=self.clock)
 
     @cached_property
     def target_editing(self) -> "TargetEditingService":

@@ -40,19 +40,15 @@ from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.docx import open_template
 from monitor.exports.registry import Content, export_content
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatModel
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.recording import ChatModelFactory, PromptsLoader
 from monitor.services.runs import load_run_report
 from monitor.vocabulary import ItemType, Role
 
-PromptsLoader = Callable[[], Awaitable[PromptSet]]
-ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 _LANGUAGES = ("zh", "en")
-MAX_EDITABLE_ITEMS = 2000
-"""So many items a briefing may have that is put in order by hand."""
-
+MAX_EDITABLE_ITEMS = 2000  # of a briefing that is put in order by hand
 _MIN_DAY, _MAX_DAY = dt.date(1900, 1, 1), dt.date(9000, 1, 1)
 """Nothing was seen outside of these; they keep the arithmetic of days within the calendar."""
 
@@ -98,7 +94,7 @@ class BriefingService:
     async def compose(self, query: BriefingQuery, *, include_all: bool = False) -> Briefing:
         """The briefing; it speaks for every enabled source that is meant, whether it brought something or not.
 
-        `is_whole`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
+        `include_all`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
         them than anybody can look through are a `UsageError`. The model's calls are booked under an id of the
         briefing's own, and held against the budgets of a run.
         """
@@ -113,7 +109,8 @@ class BriefingService:
         brought = (
             await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span) if is_chosen else items
         )
-        model = await self._open_model(now)
+        model_id = f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+        model = await self.new_model(model_id, self.store) if self.new_model is not None else None
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
         groups = await asyncio.to_thread(cluster_items, items, texts)
         lifts = await self._load_rank_lifts(groups)
@@ -156,11 +153,6 @@ class BriefingService:
         wishes = await self.store.marks.list_feedback([item for items in each for item in items])
         return [next((lift for lift in compute_lifts(items, wishes) if lift), 0) if wishes else 0 for items in each]
 
-    async def _open_model(self, now: dt.datetime) -> ChatModel | None:
-        if self.new_model is None:
-            return None
-        return await self.new_model(f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", self.store)
-
     async def _list_changes(self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo) -> list[ChangedItem]:
         rows = await self.store.revisions.list_between(span.begin, span.end, sources=query.sources)
         meant = _build_item_filter(query, span).model_copy(
@@ -195,42 +187,32 @@ class BriefingService:
         self, name: str, source: Source | None, runs: Sequence[Run], new_items: int, alarms: Sequence[AlarmView]
     ) -> SourceRunSummary:
         """How a source stands by its runs in the period, newest first; its last one speaks for what was not seen."""
+        report = await load_run_report(runs[0], self.store) if runs else None
         state = SourceRunSummary(
             name=name,
             new_items=new_items,
             is_baseline=any(run.is_baseline for run in runs),
-            last_error=source.last_error if source else None,
-            last_run_at=source.last_run_at if source else None,
-            last_new_item_at=source.last_new_item_at if source else None,
+            last_error=(report and report.error) or (source and source.last_error),
+            last_run_at=source and source.last_run_at,
+            last_new_item_at=source and source.last_new_item_at,
             alarms=[OpenAlarm.model_validate(alarm, from_attributes=True) for alarm in alarms],
             possible_gaps=await self._list_possible_gaps(runs),
         )
-        if not runs:
+        if report is None:
             return state
-        report = await load_run_report(runs[0], self.store)
-        coverage = report.coverage
-        return state.model_copy(
-            update={
-                "status": report.status,
-                "run_id": report.run_id,
-                "last_error": report.error or state.last_error,
-                "fallbacks": report.fallbacks,
-                "unseen": coverage.unseen,
-                "over_limit": coverage.over_limit,
-                "left": coverage.left,
-                "refused": coverage.refused,
-            }
-        )
+        unread = report.coverage.model_dump(include={"over_limit", "left", "refused"})
+        seen = {"status": report.status, "run_id": report.run_id, "fallbacks": report.fallbacks}
+        return state.model_copy(update={**seen, **unread, "unseen": report.coverage.unseen})
 
     async def _list_possible_gaps(self, runs: Sequence[Run]) -> list[UnseenPlace]:
         """The lists on which any run saw nothing that it knew, each once: a later run does not make up for it."""
-        lists: dict[str, UnseenPlace] = {}
-        for run in runs:
-            for section in await self.store.runs.list_sections(run.id):
-                if section.is_gap:
-                    lists[section.url] = UnseenPlace(
-                        section=section.name, url=section.url, reason=Message("cause.possible_gap")
-                    )
+        sections = [section for run in runs for section in await self.store.runs.list_sections(run.id)]
+        reason = Message("cause.possible_gap")
+        lists = {
+            section.url: UnseenPlace(section=section.name, url=section.url, reason=reason)
+            for section in sections
+            if section.is_gap
+        }
         return list(lists.values())
 
 
@@ -239,11 +221,9 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
             known = [source.name for source in (await store.sources.list())[:10]]
-            raise (
-                NotFound("source.not_found", name=name, known=known)
-                if known
-                else NotFound("source.none_yet", name=name)
-            )
+            if not known:
+                raise NotFound("source.none_yet", name=name)
+            raise NotFound("source.not_found", name=name, known=known)
 
 
 def _compute_period_bounds(query: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _PeriodBounds:
@@ -403,11 +383,15 @@ class BriefingDraftService(AuditedService):
         return await self.store.briefings.list_rows(is_archived=is_archived, before_id=before_id, limit=limit)
 
     async def list_newest(self, limit: int) -> builtins.list[BriefingFeedItem]:
-        drafts = [await self.get(row.id) for row in await self.list(limit=limit)]
+        rows = await self.list(limit=limit)
         return [
-            BriefingFeedItem(row.id, row.edited_at or row.created_at, row.edited_by or row.created_by, draft.briefing)
-            for draft in drafts
-            for row in (draft.row,)
+            BriefingFeedItem(
+                row.id,
+                row.edited_at or row.created_at,
+                row.edited_by or row.created_by,
+                (await self.get(row.id)).briefing,
+            )
+            for row in rows
         ]
 
     async def update(self, briefing_id: int, changes: BriefingEditPatch, *, version: int, by: Actor) -> BriefingDraft:

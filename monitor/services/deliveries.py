@@ -26,15 +26,14 @@ from monitor.i18n.model import MessageModel
 from monitor.i18n.validation import describe_validation_error
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.briefings import BriefingDraft, format_subject
-from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
-from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.dispatch import DeliveryDispatcher, find_target, parse_briefing_record
+from monitor.services.runtime import ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType, Role
 
 _POLL_INTERVAL_S = 0.5
-_SERVICE_TIMEOUT_S = 60.0
 _COMMAND_LEASE = dt.timedelta(minutes=10)
 """So long a delivery that a command has in hand is left to it; after that, whoever works takes it up."""
 
@@ -82,38 +81,39 @@ class DeliveryService(AuditedService):
     async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
         by.require(Role.EDITOR)
-        is_served = await has_worker(self.presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
-        timezone = self.dispatch.get_target(target_name).timezone or self.settings.timezone
+        timezone = find_target(self.settings, target_name).timezone or self.settings.timezone
         delivery.day = day or delivery.planned_at.astimezone(ZoneInfo(timezone)).date()
-        delivery.next_try_at = self._lease(is_served=is_served)
-        async with self.store.transaction():
-            await self.store.deliveries.create(delivery)
-            await self.record(by, AuditAction.TARGET_SEND, target_name, delivery=delivery.id)
-        return await self._attempt(delivery, is_served=is_served)
+        record = AuditRecord(AuditAction.TARGET_SEND, target_name, {"delivery": delivery.id})
+        return await self._send(delivery, None, record, by=by)
 
     async def send_saved(self, target_name: str, draft: BriefingDraft, *, by: Actor) -> DeliverySchema:
         """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
         by.require(Role.EDITOR)
         briefing, row = draft.briefing, draft.row
-        is_served = await has_worker(self.presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
         delivery.day, delivery.saved_id = briefing.period.until, row.id
-        delivery.next_try_at = self._lease(is_served=is_served)
-        record = BriefingRecord(
+        composed = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
+        record = AuditRecord(AuditAction.BRIEFING_SEND, format_subject(row.id, row.title), {"target": target_name})
+        return await self._send(delivery, composed, record, by=by, wait=False)
+
+    async def _send(
+        self, delivery: Delivery, composed: BriefingRecord | None, record: AuditRecord, *, by: Actor, wait: bool = True
+    ) -> DeliverySchema:
+        is_served = await has_worker(self.presence)
+        delivery.next_try_at = self._lease(is_served=is_served)
         async with self.store.transaction():
-            await self.store.deliveries.create(delivery, record)
-            subject = format_subject(row.id, row.title)
-            await self.record(by, AuditAction.BRIEFING_SEND, subject, target=target_name)
-        return await self._attempt(delivery, is_served=is_served, wait=False)
+            await self.store.deliveries.create(delivery, composed)
+            await self.record(by, record.action, record.subject, **record.detail)
+        return await self._attempt(delivery, is_served=is_served, wait=wait)
 
     async def retry(self, delivery_id: str, *, by: Actor, wait: bool = True) -> DeliverySchema:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
         by.require(Role.EDITOR)
         delivery = await self._load_delivery(delivery_id)
-        self.dispatch.get_target(delivery.target)
+        find_target(self.settings, delivery.target)
         is_served = await has_worker(self.presence)
         async with self.store.transaction():
             if not await self.store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
@@ -122,7 +122,7 @@ class DeliveryService(AuditedService):
         return await self._attempt(delivery, is_served=is_served, wait=wait)
 
     def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
-        target, now = self.dispatch.get_target(target_name), self.clock.now()
+        target, now = find_target(self.settings, target_name), self.clock.now()
         prefix = "test-" if kind is DeliveryKind.TEST else ""
         name = f"{prefix}{format_planned_time(now)}-{secrets.token_hex(2)}"
         return create_delivery(target, kind, name=name, planned_at=now, now=now)
@@ -164,7 +164,7 @@ class DeliveryService(AuditedService):
         name = None if target is None else sanitize_text(target)
         rows = await self.store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
         if target is not None and not rows and before is None:
-            self.dispatch.get_target(target)
+            find_target(self.settings, target)
         return [_build_delivery_schema(row) for row in rows]
 
     async def _attempt(self, delivery: Delivery, *, is_served: bool, wait: bool = True) -> DeliverySchema:
@@ -172,15 +172,12 @@ class DeliveryService(AuditedService):
             await self.dispatch.attempt_delivery(delivery.id, delivery.attempts, self.steps)
         if not is_served or not wait:
             return await self._get_schema(delivery.id)
-        last_seen_s = asyncio.get_running_loop().time()
+        service = ServiceWatch(self.presence)
         while True:
             schema = await self._get_schema(delivery.id)
             if schema.attempts > delivery.attempts:
                 return schema
-            now_s = asyncio.get_running_loop().time()
-            if await has_worker(self.presence):
-                last_seen_s = now_s
-            elif now_s - last_seen_s > _SERVICE_TIMEOUT_S:
+            if await service.is_gone():
                 raise WorkFailed("delivery.service_gone", delivery=delivery.id)
             await asyncio.sleep(_POLL_INTERVAL_S)
 
@@ -249,15 +246,14 @@ class TargetSchema(BaseModel):
 @dataclass(kw_only=True)
 class TargetService:
     settings: Settings
-    dispatch: DeliveryDispatcher
     deliveries: DeliveryService
     clock: Clock
 
     def list_names(self) -> list[str]:
-        return [target.name for target in self.dispatch.targets]
+        return [target.name for target in self.settings.deliver.targets]
 
     async def list(self) -> list[TargetSchema]:
-        return [await self._build_schema(target) for target in self.dispatch.targets]
+        return [await self._build_schema(target) for target in self.settings.deliver.targets]
 
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
         zone = target.timezone or self.settings.timezone
@@ -329,11 +325,7 @@ class TargetEditingService:
     settings_service: SettingsService
 
     def get(self, name: str) -> TargetSettings:
-        target = next((target for target in self._targets if target.name == name), None)
-        if target is None:
-            known = [target.name for target in self._targets]
-            raise NotFound("target.not_found", target=name, known=known or [Message("target.none")])
-        return target
+        return find_target(self.settings_service.current, name)
 
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         is_known = any(target.name == name for target in self._targets)

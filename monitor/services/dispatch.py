@@ -31,9 +31,7 @@ from monitor.services.schedules import find_next_fire_time
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType
 
-BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]
-"""Writes a briefing in a format."""
-
+BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]  # in the format of that name
 _log = get_logger("deliveries")
 
 
@@ -47,21 +45,6 @@ class DeliveryDispatcher:
     briefings: BriefingService
     write: BriefingWriter
     new_channel: Callable[[TargetSettings], Channel]
-
-    @property
-    def _targets_by_name(self) -> dict[str, TargetSettings]:
-        return {target.name: target for target in self.settings.deliver.targets}
-
-    @property
-    def targets(self) -> list[TargetSettings]:
-        return list(self._targets_by_name.values())
-
-    def get_target(self, name: str) -> TargetSettings:
-        targets = self._targets_by_name
-        target = targets.get(name)
-        if target is None:
-            raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
-        return target
 
     async def release_due(self) -> None:
         now = self.clock.now()
@@ -77,20 +60,14 @@ class DeliveryDispatcher:
             return delivery.status if delivery else None
         outcome = await self._compose_and_send(delivery, steps)
         if await self.store.deliveries.record_attempt(delivery_id, attempt, outcome):
-            _log.info(
-                "delivery",
-                id=delivery.id,
-                target=delivery.target,
-                status=str(outcome.status),
-                attempt=attempt + 1,
-                error=outcome.last_error and str(outcome.last_error),
-            )
+            facts = {"id": delivery.id, "target": delivery.target, "status": str(outcome.status)}
+            _log.info("delivery", **facts, attempt=attempt + 1, error=outcome.last_error and str(outcome.last_error))
         return outcome.status
 
     async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
         """Compose, unless that is done, and send: two steps, so that nothing is sent twice."""
         try:
-            target = self.get_target(delivery.target)
+            target = find_target(self.settings, delivery.target)
             is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))
         except DatabaseGone:
             raise
@@ -181,12 +158,13 @@ class DeliveryDispatcher:
         """Return the sources that a planned briefing waits for: due by its time, and not done or not even begun."""
         if delivery.kind is not DeliveryKind.PLANNED:
             return []
-        target, planned_at = self._targets_by_name.get(delivery.target), delivery.planned_at
+        targets = [target for target in self.settings.deliver.targets if target.name == delivery.target]
         chosen = [
             source
             for source in await self.store.sources.list(only_enabled=True)
-            if target and _is_target_source(source, target)
+            if any(_is_target_source(source, target) for target in targets)
         ]
+        planned_at = delivery.planned_at
         open_runs = {run.source_id for run in await self.store.runs.list_open() if run.planned_at <= planned_at}
         not_begun = {
             source_id
@@ -194,6 +172,14 @@ class DeliveryDispatcher:
             if _is_due_by(find_next_fire_time(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
         }
         return [source.name for source in chosen if source.id in open_runs | not_begun]
+
+
+def find_target(settings: Settings, name: str) -> TargetSettings:
+    """Return the delivery target; `NotFound` names those that there are."""
+    targets = {target.name: target for target in settings.deliver.targets}
+    if name not in targets:
+        raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
+    return targets[name]
 
 
 def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
@@ -209,7 +195,7 @@ def wrap_unexpected_error(error: Exception) -> MonitorError:
 
 
 def _is_target_source(source: Source, target: TargetSettings) -> bool:
-    is_named = source.name in target.sources if target.sources else True
+    is_named = not target.sources or source.name in target.sources
     return is_named and (not target.tags or bool(set(target.tags) & set(source.tags)))
 
 

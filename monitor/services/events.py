@@ -73,15 +73,13 @@ class _EventChannel(Generic[E, S]):
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def publish(self, events: Sequence[E], status_snapshot: StatusSnapshot[S], *, is_settled: bool) -> None:
-        has_news = (
-            bool(events) or status_snapshot.status is not self.status_snapshot.status or is_settled != self.is_settled
-        )
+        is_other = status_snapshot.status is not self.status_snapshot.status or is_settled != self.is_settled
         for event in events:
             if len(self.events) == _MAX_BUFFERED_EVENTS:
                 self.base = self.events[0].id or 0
             self.events.append(event)
         self.status_snapshot, self.is_settled = status_snapshot, is_settled
-        if has_news:
+        if events or is_other:
             self.notify_readers()
 
     def notify_readers(self) -> None:
@@ -243,8 +241,10 @@ class RunEventLog:
             if progress.kind is EventKind.STEP:
                 return
             data = progress.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "message"})
-            short = {name: _truncate(value) if isinstance(value, str) else value for name, value in data.items()}
-            self._pending.append(RunEvent(run_id=run_id, at=self.clock.now(), kind=progress.kind, data=short))
+            for name, value in data.items():
+                if isinstance(value, str):
+                    data[name] = sanitize_text(value[:_MAX_TEXT_CHARS])
+            self._pending.append(RunEvent(run_id=run_id, at=self.clock.now(), kind=progress.kind, data=data))
             if self._write_task is None or self._write_task.done():
                 self._write_task = asyncio.create_task(self._write_loop())
 
@@ -272,10 +272,6 @@ class RunEventLog:
                 await self.store.run_events.add(events)
         except Exception as error:  # noqa: BLE001 -- the runs go on whatever happens to the database
             _log.warning("events lost", count=len(events), reason=str(error))
-
-
-def _truncate(text: str) -> str:
-    return sanitize_text(text[:_MAX_TEXT_CHARS])
 
 
 _RESEARCH_WRITE_INTERVAL_S = 0.25
@@ -322,7 +318,7 @@ class ResearchEventLog:
             self._pending.append(ResearchEvent(task_id=self.task_id, at=self.clock.now(), data=data))
         self._raise_failure()
         if self._write_task is None or self._write_task.done():
-            self._write_task = asyncio.create_task(self._write_soon())
+            self._write_task = asyncio.create_task(self._write_pending(after_s=_RESEARCH_WRITE_INTERVAL_S))
 
     async def flush(self) -> None:
         await self._write_pending()
@@ -341,11 +337,8 @@ class ResearchEventLog:
             self._write_task.cancel()
             await asyncio.wait({self._write_task})
 
-    async def _write_soon(self) -> None:
-        await asyncio.sleep(_RESEARCH_WRITE_INTERVAL_S)
-        await self._write_pending()
-
-    async def _write_pending(self) -> None:
+    async def _write_pending(self, *, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
         async with self._write_lock:
             events, self._pending = self._pending, []
             if not events or self._failure is not None:

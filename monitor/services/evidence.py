@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -65,15 +65,7 @@ class SnapshotReader:
             found = await self._find_passage(record, passage, title)
         except (RecordLost, WorkFailed) as error:
             return shown.model_copy(update={"problem": error.message})
-        return shown.model_copy(
-            update={
-                "text": found.text,
-                "start": found.start,
-                "end": found.end,
-                "is_source": found.is_source,
-                "is_cut": found.is_cut,
-            }
-        )
+        return shown.model_copy(update=asdict(found))
 
     async def load_text(self, record_id: str) -> str | None:
         """All that the page of a record says; None where it is gone, or is not any more what was kept."""
@@ -140,8 +132,8 @@ class SnapshotService:
             raise NotFound("item.no_snapshot", item=item_id)
         asked = claim if claim_number is not None else None
         page = await self.pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
-        shown = {"kind": asked.kind, "claim": asked.claim} if asked else {}
-        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **page.model_dump())
+        shown = asked.model_dump(include={"kind", "claim"}) if asked else {}
+        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **dict(page))
 
     async def _load_claim(self, item_id: int, number: int | None) -> Claim | None:
         claims = await self.store.evidence.list_claims(item_id)
@@ -211,7 +203,10 @@ class ProofService:
             item_id=item_id,
             title=item.title,
             url=item.url,
-            claims=[_build_claim_schema(claim) for claim in claims],
+            claims=[
+                ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)
+                for claim in claims
+            ],
             records=[await self._build_record_schema(row) for row in rows],
         )
 
@@ -223,7 +218,3 @@ class ProofService:
             problem = error.message
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
         return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)
-
-
-def _build_claim_schema(claim: Claim) -> ClaimSchema:
-    return ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)

@@ -205,6 +205,12 @@ def get_free_bytes(folder: Path) -> int:
     return shutil.disk_usage(existing).free
 
 
+def measure_database(settings: Settings) -> int | None:
+    """Return the size of a SQLite file; None for another database."""
+    file = DatabaseAddress.parse(settings.database_url).file
+    return file.stat().st_size if file is not None and file.exists() else None
+
+
 class ReadinessSchema(BaseModel):
     """Whether the service can work; each of the three says `ok` or what is wrong."""
 
@@ -269,7 +275,6 @@ class Readiness:
         queue = await self.store.dashboard.load_queue_status(now)
         alive = await self.presence.list_alive()
         free = get_free_bytes(self.settings.data_dir)
-        file = DatabaseAddress.parse(self.settings.database_url).file
         return ServiceStatus(
             processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
             queued=queue.queued,
@@ -277,7 +282,7 @@ class Readiness:
             waits_s=_seconds_since(queue.oldest_queued_at, now),
             free_bytes=free,
             is_room_low=free < DISK_WARN_BYTES,
-            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+            database_bytes=measure_database(self.settings),
         )
 
 

@@ -209,10 +209,8 @@ class ArchiveService:
         """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
         item = await load_item(item_id, self._store)
         text = await self._store.items.get_text(item_id)
-        revisions = [
-            _build_revision_schema(revision, language)
-            for revision in await self._store.revisions.list_for_item(item_id)
-        ]
+        rows = await self._store.revisions.list_for_item(item_id)
+        revisions = [_build_revision_schema(row, language) for row in rows]
         return FullItemSchema(
             **build_item_schema(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions
         )

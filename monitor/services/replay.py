@@ -86,7 +86,8 @@ class ReplayService:
         `RecordLost` where a record is missing or was altered, or the replay asks for something that was not recorded.
         `UsageError` where there is no such run, or nothing of it was recorded.
         """
-        _check_database_is_new(database)
+        if database is not None and await asyncio.to_thread(database.exists):
+            raise UsageError("replay.file_exists", file=str(database))
         run, outset = await self._load_recorded_run(run_id)
         rows = await self.store.evidence.list_records(run_id)
         await self._check_records(rows)
@@ -238,11 +239,6 @@ class _ReplaySteps:
         if name == _LAST_STEP:
             self.clock.advance_to_end()
         return await step()
-
-
-def _check_database_is_new(database: Path | None) -> None:
-    if database is not None and database.exists():
-        raise UsageError("replay.file_exists", file=str(database))
 
 
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:

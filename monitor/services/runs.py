@@ -106,10 +106,7 @@ async def load_full_run_report(run: Run, store: Store) -> FullRunReport:
     report = await load_run_report(run, store)
     names = {section.ordinal: section.name for section in await store.runs.list_sections(run.id)}
     candidates = [
-        RunLedgerEntrySchema(
-            section=names.get(row.section, ""),
-            **row.model_dump(include=set(RunLedgerEntrySchema.model_fields) - {"section"}),
-        )
+        RunLedgerEntrySchema(**row.model_dump() | {"section": names.get(row.section, "")})
         for row in await store.runs.load_ledger(run.id)
     ]
     return FullRunReport(**dict(report), candidates=candidates)
@@ -138,9 +135,7 @@ async def _load_batch_summaries(runs: Sequence[Run], store: Store) -> list[RunSu
         RunSummary(
             run_id=run.id,
             **run.model_dump(include=set(RunSummary.model_fields)),
-            fallbacks=[
-                FallbackSchema(phase=row.phase, where=row.where, reason=row.reason) for row in details[run.id].fallbacks
-            ],
+            fallbacks=[FallbackSchema.model_validate(row, from_attributes=True) for row in details[run.id].fallbacks],
             coverage=details[run.id].coverage,
             usage=details[run.id].usage,
             alarms=[alarm for alarm in alarms if alarm.run_id == run.id],
@@ -225,8 +220,7 @@ def _count_progress(phase: str, sections: Sequence[RunSection], items: Sequence[
     return None, None
 
 
-MAX_SHOWN_CALLS = 300
-"""So many of a run's latest model calls its page shows; the API hands out all of them."""
+MAX_SHOWN_CALLS = 300  # on a run's page; the API hands out all of them
 
 
 class RunQuery(BaseModel):

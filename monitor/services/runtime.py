@@ -32,6 +32,23 @@ class Notifier(Protocol):
         ...
 
 
+SERVICE_TIMEOUT_S = 60.0
+
+
+class ServiceWatch:
+    """Notices, for whoever waits for the work of a service, that none has been there for a minute."""
+
+    def __init__(self, registry: WorkerRegistry) -> None:
+        self._registry = registry
+        self._last_seen_s = asyncio.get_running_loop().time()
+
+    async def is_gone(self) -> bool:
+        now_s = asyncio.get_running_loop().time()
+        if await has_worker(self._registry):
+            self._last_seen_s = now_s
+        return now_s - self._last_seen_s > SERVICE_TIMEOUT_S
+
+
 async def has_worker(registry: WorkerRegistry) -> bool:
     return WORKER_KIND in (await registry.list_alive()).values()
 
@@ -93,7 +110,3 @@ class CancellationWatcher:
                 for run_id in await self.load_cancelled(list(self._events)):
                     if run_id in self._events:
                         self._events[run_id].set()
-
-
-SERVICE_TIMEOUT_S = 60.0
-"""How long a service may be gone before whoever waits for its work gives up."""

@@ -63,7 +63,8 @@ class SearchService:
             choice = BackendSelection([backend])
         else:
             return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, describe_unknown_backend(backend)))
-        return await self._build_tool(choice).call(tool, arguments)
+        defaults = [self.settings.search.get_backend(name).max_results or MAX_RESULTS for name in choice.names]
+        return await SearchTool(self.new_search(choice.names), default_results=max(defaults)).call(tool, arguments)
 
     async def fetch(self, url: str) -> FetchToolResult:
         """Read one page; a failure is among the `errors` of the result."""
@@ -79,21 +80,14 @@ class SearchService:
 
         Names that are unknown are told, and left out.
         """
-        unknown = [
-            describe_unknown_backend(name, "search.unknown_backend_left_out")
-            for name in engines
-            if name not in BACKENDS
-        ]
+        code = "search.unknown_backend_left_out"
+        unknown = [describe_unknown_backend(name, code) for name in engines if name not in BACKENDS]
         named = [name for name in dict.fromkeys(engines) if name in BACKENDS and name != STUB_BACKEND]
         if named:
             return ConfiguredSearch(search=self.new_search(named), warnings=unknown)
         choice = select_content_backends(self.settings.search)
         names = [*choice.names, *([] if ARCHIVE_BACKEND in choice.names else [ARCHIVE_BACKEND])]
         return ConfiguredSearch(search=self.new_search(names), warnings=[*unknown, *choice.warnings])
-
-    def _build_tool(self, choice: BackendSelection) -> SearchTool:
-        defaults = [self.settings.search.get_backend(name).max_results or MAX_RESULTS for name in choice.names]
-        return SearchTool(self.new_search(choice.names), default_results=max(defaults))
 
 
 _INTENT = "standing"

@@ -5,6 +5,7 @@ import datetime as dt
 import re
 import secrets
 import tempfile
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
 from monitor.services.runs import RunReport, RunService, load_run_report
-from monitor.services.runtime import SERVICE_TIMEOUT_S, CancellationWatcher, WorkerRegistry, has_worker
+from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import get_timezone
 from monitor.services.search import SavedSearch
 from monitor.steps import StepRunner
@@ -71,11 +72,10 @@ class TrialResult(MessageModel):
 
 
 async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
-    rows: dict[int, list[TrialCandidate]] = {}
+    found: dict[int, list[TrialCandidate]] = defaultdict(list)
     for row in await store.runs.load_ledger(report.run_id):
         candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
-        tried = TrialCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason)
-        rows.setdefault(row.section, []).append(tried)
+        found[row.section].append(TrialCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason))
     return TrialResult(
         source=report.source,
         kind=source.kind,
@@ -84,7 +84,7 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
         error=report.error,
         would_save=report.coverage.saved,
         sections=[
-            TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=rows.get(ordinal, []))
+            TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=found[ordinal])
             for ordinal, section in enumerate(report.sections)
         ],
         fallbacks=report.fallbacks,
@@ -405,12 +405,8 @@ class SweepService(AuditedService):
     async def _wait_for_service(
         self, run_id: str, by: Actor, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
     ) -> RunReport:
-        """Wait for the end of a run, report its progress and pass on a cancel request.
-
-        `WorkFailed` where no service has been there for a minute: the run goes on when one is.
-        """
-        loop = asyncio.get_running_loop()
-        last_seen_s = loop.time()
+        """Wait for the end of a run and pass on a cancel request; `WorkFailed` where the service is gone."""
+        service = ServiceWatch(self.presence)
         while not (run := await self.runs.get(run_id)).status.is_final:
             if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
                 with suppress(Conflict):
@@ -419,9 +415,7 @@ class SweepService(AuditedService):
                 sections = await self.store.runs.list_sections(run_id)
                 read = sum(section.ended is not None for section in sections)
                 on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
-            if await self.has_worker():
-                last_seen_s = loop.time()
-            elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+            if await service.is_gone():
                 raise WorkFailed("run.service_gone", run=run_id)
             await asyncio.sleep(_POLL_INTERVAL_S)
         return await self.runs.get_full_report(run_id)

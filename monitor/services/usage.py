@@ -24,7 +24,7 @@ from monitor.evidence.records import EvidenceArchive
 from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.health import get_free_bytes
+from monitor.services.health import get_free_bytes, measure_database
 from monitor.vocabulary import Role
 
 
@@ -58,18 +58,18 @@ class CostChart(BaseModel):
         return sum_costs(row.cost for row in rows if row.day == day)
 
 
+@dataclass(kw_only=True)
 class CostService:
-    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
-        self._store = store
-        self._clock = clock
-        self._zone = ZoneInfo(timezone)
+    store: Store
+    clock: Clock
+    timezone: str
 
     async def get_ledger(self, days: int) -> CostLedger:
         """Return what was spent on so many days, today included."""
         span = self._list_days(days)
         newest_first = span[::-1]
-        rows = await self._store.usage.load_daily(newest_first)
-        searches = await self._store.searches.load_daily_usage(newest_first)
+        rows = await self.store.usage.load_daily(newest_first)
+        searches = await self.store.searches.load_daily_usage(newest_first)
         return CostLedger(
             since=span[0].date,
             until=span[-1].date,
@@ -85,14 +85,14 @@ class CostService:
         begin, end = span[0].begin, span[-1].end
         return CostChart(
             days=[day.date for day in span],
-            phases=await self._store.usage.load_daily_by_phase(span),
-            models=await self._store.usage.load_by_model(begin, end),
-            sources=await self._store.usage.load_by_source(begin, end),
-            searches=await self._store.searches.load_daily_usage(span),
+            phases=await self.store.usage.load_daily_by_phase(span),
+            models=await self.store.usage.load_by_model(begin, end),
+            sources=await self.store.usage.load_by_source(begin, end),
+            searches=await self.store.searches.load_daily_usage(span),
         )
 
     async def count_tokens_today(self) -> int:
-        return await self._store.usage.count_tokens_since(self._list_days(1)[0].begin)
+        return await self.store.usage.count_tokens_since(self._list_days(1)[0].begin)
 
     def get_today(self) -> dt.date:
         return self.list_dates(1)[0]
@@ -101,7 +101,7 @@ class CostService:
         return [day.date for day in self._list_days(count)]
 
     def _list_days(self, count: int) -> list[Day]:
-        return list_days_until(self._clock.now(), self._zone, count)
+        return list_days_until(self.clock.now(), ZoneInfo(self.timezone), count)
 
 
 def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
@@ -173,11 +173,10 @@ class StorageService(AuditedService):
     async def measure(self) -> StorageSchema:
         settings = self.settings
         address = DatabaseAddress.parse(settings.database_url)
-        file = address.file
         folders, is_whole = await asyncio.to_thread(_measure_folders, settings.data_dir)
         return StorageSchema(
             database=address.redacted_url,
-            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+            database_bytes=measure_database(settings),
             data_dir=str(settings.data_dir),
             evidence=mask_passwords(settings.storage_url),
             folders=folders,
@@ -207,7 +206,6 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 
 EVENT_RETENTION_DAYS = 14
-"""How long the progress events of runs are kept; their results stay with the run."""
 
 
 @dataclass(kw_only=True)

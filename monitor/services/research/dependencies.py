@@ -33,7 +33,7 @@ from monitor.vocabulary import Render
 
 @dataclass(kw_only=True)
 class ResearchPageLoader:
-    """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees.
+    """Loads the pages of one research. `loader` keeps what it sees.
 
     Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
     """
@@ -62,13 +62,16 @@ class ResearchPageLoader:
         return page
 
     async def _load_page(self, url: str, render: Render) -> Page:
-        saved = await self._find_saved_page(url)
-        if saved is not None:
-            return saved
-        page = await self.loader.load(url, render=render)
-        if page.error is not None and page.error.code is PageErrorCode.UNSUPPORTED_TYPE:
-            return await self._load_document(page)
-        return page
+        page = await self._find_saved_page(url) or await self.loader.load(url, render=render)
+        if page.error is None or page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
+            return page
+        with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
+            try:
+                path = await self.loader.download(page.url, Path(folder))
+                text = await self.documents.read(path)
+            except WorkFailed:
+                return page
+        return page.model_copy(update={"text": text, "error": None})
 
     async def download(self, url: str, folder: Path) -> Path:
         return await self.loader.download(url, folder)
@@ -103,18 +106,9 @@ class ResearchPageLoader:
             record=record.id if record and is_kept else None,
         )
 
-    async def _load_document(self, page: Page) -> Page:
-        with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
-            try:
-                path = await self.loader.download(page.url, Path(folder))
-                text = await self.documents.read(path)
-            except WorkFailed:
-                return page
-        return page.model_copy(update={"text": text, "error": None})
-
 
 class StoreNotebook:
-    """Keeps a research in its rows (`research.parts.Notebook`): the plan, each paragraph by itself, what steps gave."""
+    """Keeps a research in its rows: the plan, each paragraph by itself, what steps gave."""
 
     def __init__(self, store: Store, task_id: str) -> None:
         self._research = store.research
@@ -189,7 +183,7 @@ class ResearchDependencyFactory:
             config=config,
             options=options,
             model=asked.model if asked else None,
-            count_tokens=asked.tokens if asked else _count_no_tokens,
+            count_tokens=asked.tokens if asked else lambda: 0,
             search=gathering.search,
             search_warnings=tuple(gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
@@ -214,13 +208,9 @@ def _cache_reads(read: Callable[[str], Awaitable[str | None]]) -> Callable[[str]
     """The same for one research, which holds its notes and then its report against the same kept pages."""
     texts: dict[str, str | None] = {}
 
-    async def text(record: str) -> str | None:
+    async def load_text(record: str) -> str | None:
         if record not in texts:
             texts[record] = await read(record)
         return texts[record]
 
-    return text
-
-
-def _count_no_tokens() -> int:
-    return 0
+    return load_text

@@ -1,7 +1,6 @@
 """Researches: asking, carrying out, approving a plan, remarks, cancelling and resuming."""
 
 import asyncio
-import datetime as dt
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from monitor.services.audit import Actor, AuditAction
 from monitor.services.events import ResearchEventLog, build_final_event, follow_events
 from monitor.services.research.dependencies import detect_language, dump_state
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
-from monitor.services.runtime import SERVICE_TIMEOUT_S, CancellationWatcher, WorkerRegistry, has_worker
+from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.steps import StepRunner
 from monitor.vocabulary import Role
 
@@ -65,23 +64,7 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
     return output | {"result": plan.to_json(), "told": published}
 
 
-def build_approval_event(
-    research: Research, output: dict[str, Any], *, progress: float, at: dt.datetime
-) -> ResearchEvent:
-    event = StepEvent(
-        step_id=STEP_IDS[StepType.PLAN],
-        step_type=StepType.PLAN,
-        status="complete",
-        progress=progress,
-        label=STEP_LABELS[StepType.PLAN][research.language],
-        payload={"result": output["result"], "metadata": output["told"]},
-    )
-    return ResearchEvent(task_id=research.id, at=at, data=event.to_json())
-
-
 MAX_QUESTION_CHARS = 2000
-"""The longest question."""
-
 _EXECUTOR = "research"
 _POLL_INTERVAL_S = 0.5
 _CANCELLED = Message("cause.research_cancelled")
@@ -170,13 +153,9 @@ class ResearchService(ResearchReader):
         cancel_event: asyncio.Event | None = None,
         after: int = 0,
     ) -> ResearchStatus:
-        """Follow a research that a service carries out to its end, and pass on the wish to stop it.
-
-        `WorkFailed` where no service has been there for a minute: the research goes on when one is.
-        """
+        """Follow a research to its end and pass on a cancel request; `WorkFailed` where the service is gone."""
         following = asyncio.create_task(follow_events(task_id, store=self.store, on_event=on_event, after=after))
-        loop, is_asked = asyncio.get_running_loop(), False
-        last_seen_s = loop.time()
+        service, is_asked = ServiceWatch(self.presence), False
         try:
             while not following.done():
                 await asyncio.wait({following}, timeout=_POLL_INTERVAL_S)
@@ -184,9 +163,7 @@ class ResearchService(ResearchReader):
                     is_asked = True
                     with suppress(Conflict):
                         await self.cancel(task_id, by=by)
-                if await self.has_worker():
-                    last_seen_s = loop.time()
-                elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+                if await service.is_gone():
                     raise WorkFailed("research.service_gone", research=task_id)
             return following.result()
         finally:
@@ -240,8 +217,15 @@ class ResearchService(ResearchReader):
         plan = build_plan_output(state, research.outputs["plan"])
         state_row, rows = dump_state(state)
         latest = await self.store.research_events.latest(task_id)
-        progress = latest.data["progress"] if latest else 0.0
-        event = build_approval_event(research, plan, progress=progress, at=self.clock.now())
+        told = StepEvent(
+            step_id=STEP_IDS[StepType.PLAN],
+            step_type=StepType.PLAN,
+            status="complete",
+            progress=latest.data["progress"] if latest else 0.0,
+            label=STEP_LABELS[StepType.PLAN][research.language],
+            payload={"result": plan["result"], "metadata": plan["told"]},
+        )
+        event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=told.to_json())
         titles = [paragraph.title for paragraph in state.paragraphs]
         async with self.store.transaction():
             if not await self.store.research.approve(task_id, state=state_row, paragraphs=rows, plan=plan, event=event):
@@ -276,12 +260,10 @@ class ResearchService(ResearchReader):
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
         """End as failed what a process began outside of the queue and did not live to end; it can be gone on with.
 
-        What is in the hands of `mine`, which has begun nothing yet, is of another process that had the same name.
+        What is in the hands of `own_executor`, which has begun nothing yet, is of another process that had the same name.
         """
-        running = [
-            research for research in await self.store.research.list_open() if research.status is ResearchStatus.RUNNING
-        ]
-        lost = [research for research in running if research.enqueued_at is None]
+        lost = [research for research in await self.store.research.list_open() if research.enqueued_at is None]
+        lost = [research for research in lost if research.status is ResearchStatus.RUNNING]
         alive = await self.presence.list_alive() if lost else {}
         for research in lost:
             if research.executor not in alive or research.executor == own_executor:
@@ -293,10 +275,9 @@ class ResearchService(ResearchReader):
     ) -> None:
         """End a research that this executor had and nobody carries out any more."""
         code = "cancelled" if status is ResearchStatus.CANCELLED else "failed"
-        published = await self._build_final_event(await self.load_research(task_id), code, reason)
-        now = self.clock.now()
+        event = await self._build_final_event(await self.load_research(task_id), code, reason)
         await self.store.research.abandon(
-            task_id, status=status, reason=reason, at=now, executor=executor, event=published
+            task_id, status=status, reason=reason, at=self.clock.now(), executor=executor, event=event
         )
 
     async def _execute_workflow(

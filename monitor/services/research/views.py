@@ -1,7 +1,7 @@
 """A research as people and programs look at it."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,6 @@ from monitor.research.shapes import (
     ResearchReport,
     SearchAgentResult,
     SearchConfig,
-    StepMetadata,
     StepType,
 )
 from monitor.research.state import SearchEntry, State
@@ -137,12 +136,8 @@ def _parse_result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:
     return None if kept is None else kind.model_validate(kept["result"])
 
 
-def _collect_warnings(documents: Any) -> list[Message]:
-    said: list[Message] = []
-    for metadata in documents:
-        assert isinstance(metadata, StepMetadata)  # noqa: S101 -- for the type checker
-        said += metadata.warnings
-    return merge_messages(said)
+def _collect_warnings(documents: Iterable[Any]) -> list[Message]:
+    return merge_messages([warning for metadata in documents for warning in metadata.warnings])
 
 
 def _build_usage(usage: RunUsage) -> ResearchUsage:
@@ -212,7 +207,7 @@ class ResearchReader(AuditedService):
         if page is None:
             raise NotFound("research.page_gone", url=note.source_url)
         return NoteSnapshotView(
-            **page.model_dump(), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
+            **dict(page), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
         )
 
     async def build_document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:

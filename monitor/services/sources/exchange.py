@@ -23,17 +23,7 @@ LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude"
 _NUMBER_FIELDS = ("window_days", "max_items")
 _BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
 
-_BOOLEAN_WORDS = {
-    "true": True,
-    "yes": True,
-    "1": True,
-    "是": True,
-    "false": False,
-    "no": False,
-    "0": False,
-    "否": False,
-}
-
+_BOOLEAN_WORDS = dict.fromkeys(("true", "yes", "1", "是"), True) | dict.fromkeys(("false", "no", "0", "否"), False)
 _FIELDS = list(SourceForm.model_fields)
 
 # A cell that begins so is a formula to some spreadsheet; an apostrophe before it makes it a text.
@@ -67,8 +57,7 @@ def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
     names = [_normalize_column(name) for name in lines[0]] if lines else []
     if "url" not in names and "name" not in names:
         raise UsageError("source.csv_without_header", label=label, names=",".join(_FIELDS[:4]))
-    rows = [dict(zip(names, line, strict=False)) for line in lines[1:]]
-    return [_parse_row(row) for row in rows]
+    return [_parse_row(dict(zip(names, line, strict=False))) for line in lines[1:]]
 
 
 def _decode(label: str, content: bytes) -> str:
@@ -145,12 +134,7 @@ class SourceListFormat(StrEnum):
 
 
 def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
-    writers: dict[SourceListFormat, Callable[[list[Source]], str]] = {
-        SourceListFormat.YAML: to_yaml,
-        SourceListFormat.OPML: to_opml,
-        SourceListFormat.CSV: to_csv,
-    }
-    return writers[list_format](sources)
+    return _WRITERS[list_format](sources)
 
 
 def to_yaml(sources: list[Source]) -> str:
@@ -184,11 +168,12 @@ def to_opml(sources: list[Source]) -> str:
 
 def _build_opml_address(source: Source) -> dict[str, str]:
     """What a feed reader understands; a standing search has no address."""
-    if source.kind is SourceKind.QUERY:
-        return {}
-    return (
-        {"type": "rss", "xmlUrl": source.url} if source.kind is SourceKind.FEED else {"type": "link", "url": source.url}
-    )
+    match source.kind:
+        case SourceKind.QUERY:
+            return {}
+        case SourceKind.FEED:
+            return {"type": "rss", "xmlUrl": source.url}
+    return {"type": "link", "url": source.url}
 
 
 def _escape_char(found: re.Match[str]) -> str:
@@ -220,12 +205,7 @@ def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> 
     """
     if len(content) > MAX_IMPORT_BYTES:
         raise UsageError("source.large_list", label=label, limit_mb=MAX_IMPORT_BYTES // 1024**2)
-    readers: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
-        SourceListFormat.YAML: _parse_yaml,
-        SourceListFormat.OPML: _parse_opml,
-        SourceListFormat.CSV: parse_csv,
-    }
-    rows = readers[list_format](label, content)
+    rows = _READERS[list_format](label, content)
     if len(rows) > MAX_IMPORT_SOURCES:
         raise UsageError("source.long_list", label=label, number=len(rows), limit=MAX_IMPORT_SOURCES)
     return rows
@@ -248,8 +228,7 @@ def _parse_opml(label: str, content: bytes) -> list[dict[str, Any]]:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         raise UsageError("source.bad_opml", label=label, reason=error.msg) from None
-    rows = [_parse_outline(outline) for outline in root.iter("outline")]
-    return [row for row in rows if row]
+    return [row for outline in root.iter("outline") if (row := _parse_outline(outline))]
 
 
 def _parse_outline(outline: Any) -> dict[str, Any]:
@@ -266,3 +245,15 @@ def _parse_outline(outline: Any) -> dict[str, Any]:
     if feed:
         return {"name": name or feed, "url": feed, "kind": "feed"}
     return {"name": name or page, "url": page} if page else {}
+
+
+_WRITERS: dict[SourceListFormat, Callable[[list[Source]], str]] = {
+    SourceListFormat.YAML: to_yaml,
+    SourceListFormat.OPML: to_opml,
+    SourceListFormat.CSV: to_csv,
+}
+_READERS: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
+    SourceListFormat.YAML: _parse_yaml,
+    SourceListFormat.OPML: _parse_opml,
+    SourceListFormat.CSV: parse_csv,
+}

@@ -128,7 +128,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
         assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
         assert SECRET in (app.settings.network.proxy or "")
-        assert app.dispatch.get_target("hook").url.endswith(SECRET)
+        assert app.target_editing.get("hook").url.endswith(SECRET)
     told = [*changes, *here.list_settings(), *here.list_secrets()]
     told += await here.reset(["network.proxy", "llm.api_key"], by=COMMAND_LINE)
     assert (
