@@ -228,8 +228,6 @@ class SourceHealth(MessageModel):
 
 
 class HealthReport(BaseModel):
-    """How everything fares: the sources, and the alarms, newest first."""
-
     sources: list[SourceHealth]
     alarms: list[AlarmView]
 
@@ -298,7 +296,6 @@ class AlarmService:
         return len(sources), await self._load_source_health(sorted(sources, key=place)[skip : skip + limit])
 
     async def get_source_health(self, source_id: int) -> SourceHealth:
-        """How one source fares; `NotFound` where there is none of that number."""
         source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
@@ -308,7 +305,6 @@ class AlarmService:
     async def list_alarms(
         self, *, is_open: bool | None = None, source_id: int | None = None, before_id: int | None = None, limit: int
     ) -> list[AlarmView]:
-        """The alarms raised before another one, newest first: open ones, past ones, or both."""
         return await self.store.alarms.list_page(is_open=is_open, source_id=source_id, before_id=before_id, limit=limit)
 
     async def list_blocks(self, days: int, *, source_id: int | None = None) -> list[HostBlock]:

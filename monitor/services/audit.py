@@ -148,7 +148,6 @@ class AuditService(AuditedService):
 
 
 def _to_json_value(value: Any) -> Any:
-    """Return the value as JSON has it, without what a database refuses."""
     if isinstance(value, str):
         return sanitize_text(value)
     if isinstance(value, dict):
@@ -171,8 +170,6 @@ MAX_TOKEN_DAYS = 3650
 
 
 class TokenScope(StrEnum):
-    """What a token may be limited to, within its role."""
-
     READ = "read"
     WRITE = "write"
     RUN = "run"
@@ -216,7 +213,6 @@ class TokenService(AuditedService):
         return token
 
     async def list_tokens(self, *, created_by: str | None = None) -> list[Token]:
-        """Return all tokens, newest first, or those that a person created."""
         return [
             token
             for token in await self.store.tokens.list_all()

@@ -43,8 +43,9 @@ from monitor.i18n.message import Message
 from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.recording import ChatModelFactory, PromptsLoader
+from monitor.services.prompts import PromptsLoader
 from monitor.services.runs import load_run_report
+from monitor.services.runtime import ChatModelFactory
 from monitor.vocabulary import ItemType, Role
 
 _LANGUAGES = ("zh", "en")
@@ -339,8 +340,6 @@ class BriefingDraft:
 
 @dataclass(kw_only=True)
 class BriefingDraftService(AuditedService):
-    """Composes, saves and edits briefings. The last few previews are held in memory, for saving what was seen."""
-
     briefings: BriefingService
 
     def __post_init__(self) -> None:
@@ -348,7 +347,6 @@ class BriefingDraftService(AuditedService):
         self._compose_slots = asyncio.Semaphore(2)  # composing takes a processor, which the others need too
 
     async def compose_preview(self, query: BriefingQuery) -> BriefingPreview:
-        """Compose a briefing without saving it; `UsageError` for one that cannot be arranged by hand."""
         async with self._compose_slots:
             composed = await self.briefings.compose(query, include_all=True)
         edit = await asyncio.to_thread(create_initial_edit, composed, query.top)

@@ -42,8 +42,6 @@ _MIN_FAILED_ATTEMPTS = 3
 
 
 class DeliverySchema(MessageModel):
-    """A delivery as it is shown; nothing of its address but the target's name."""
-
     id: str
     target: str
     kind: DeliveryKind
@@ -61,8 +59,6 @@ class DeliverySchema(MessageModel):
 
 @dataclass(kw_only=True)
 class DeliveryService(AuditedService):
-    """Lists deliveries and sends those that a person asks for, through the service where one is at work."""
-
     settings: Settings
     presence: WorkerRegistry
     dispatch: DeliveryDispatcher
@@ -311,8 +307,6 @@ class TargetForm(BaseModel):
 
 
 class TargetChange(BaseModel):
-    """What was changed of a target, without the secrets of its url."""
-
     name: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
@@ -343,7 +337,6 @@ class TargetEditingService:
         return change
 
     async def edit(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
-        """Change a target; its deliveries so far stay its own."""
         by.require(Role.ADMIN)
         await self.settings_service.reload_if_changed()
         known = self.get(name)
@@ -354,7 +347,6 @@ class TargetEditingService:
         return change
 
     async def remove(self, name: str, *, by: Actor) -> TargetChange:
-        """Remove a target; the log keeps its deliveries."""
         by.require(Role.ADMIN)
         await self.settings_service.reload_if_changed()
         change = TargetChange(name=name, before=_dump_public(self.get(name)), after=None)

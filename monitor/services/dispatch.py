@@ -37,8 +37,6 @@ _log = get_logger("deliveries")
 
 @dataclass(kw_only=True)
 class DeliveryDispatcher:
-    """Carries out deliveries over the channels that `new_channel` opens, with the documents that `write` makes."""
-
     store: Store
     settings: Settings
     clock: Clock
@@ -65,7 +63,6 @@ class DeliveryDispatcher:
         return outcome.status
 
     async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
-        """Compose, unless that is done, and send: two steps, so that nothing is sent twice."""
         try:
             target = find_target(self.settings, delivery.target)
             is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))

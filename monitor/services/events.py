@@ -40,8 +40,6 @@ S = TypeVar("S", bound=LifecycleStatus)
 
 
 class EventSource(Protocol[E, S]):
-    """The stored events of runs, or of researches."""
-
     async def get_status(self, work_id: str, /) -> StatusSnapshot[S] | None: ...
 
     async def latest(self, work_id: str, /) -> E | None: ...
@@ -130,12 +128,10 @@ class EventStreamService(Generic[E, S]):
                     channel.poll_task.cancel()
 
     async def has_more(self, work_id: str, *, after: int) -> bool:
-        """Whether anything comes after that event, now or later; `NotFound` as above."""
         snapshot = await self._load_status(work_id)
         return not self._has_settled(snapshot) or bool(await self.source.after(work_id, after))
 
     def close(self) -> None:
-        """End all streams, now and from now on: the service stops."""
         self._is_closed = True
         for channel in self._channels.values():
             channel.notify_readers()

@@ -177,8 +177,6 @@ class ClaimSchema(BaseModel):
 
 
 class ItemProof(BaseModel):
-    """What an item rests on: its claims, and the records that they name."""
-
     item_id: int
     title: str
     url: str
@@ -192,7 +190,6 @@ class ProofService:
     records: EvidenceArchive
 
     async def get_proof(self, item_id: int) -> ItemProof:
-        """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
         item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)

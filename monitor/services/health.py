@@ -40,7 +40,6 @@ class HostBlock(BaseModel):
 
 
 def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[HostBlock]:
-    """Count the blocks, newest day first; one that names a section counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
         kind = next(
@@ -198,7 +197,6 @@ def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
 
 
 def get_free_bytes(folder: Path) -> int:
-    """Return the free space of the disk on which the folder lies, or will lie."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -242,8 +240,6 @@ class ServiceStatus(BaseModel):
 
 @dataclass(kw_only=True)
 class Readiness:
-    """Tells how the service is doing, from its database alone, in whatever process."""
-
     store: Store
     settings: Settings
     clock: Clock

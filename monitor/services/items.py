@@ -70,7 +70,6 @@ class MarkService(AuditedService):
         await self.store.marks.unstar(by.name, item_id)
 
     async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
-        """Write a note on an item; `UsageError` for an empty or very long one."""
         text = _check_text(text, "note", MAX_NOTE_CHARS)
         note = ItemNote(item_id=item_id, person=by.name, text=text, at=self.clock.now())
         async with self.store.transaction():
@@ -110,7 +109,6 @@ class MarkService(AuditedService):
                 await self.record(by, AuditAction.ITEM_SHOW, f"item {item_id}", before=hidden.reason)
 
     async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
-        """Say that an item should stand higher or lower; it replaces what the person said before."""
         async with self.store.transaction():
             await self.store.marks.save_feedback(by.name, item_id, feedback, at=self.clock.now())
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
@@ -216,7 +214,6 @@ class ArchiveService:
         )
 
     async def search(self, item_query: ItemQuery, limit: int = 50) -> list[ItemMatchSchema]:
-        """The items in which the text that is looked for stands, the best first."""
         parse_text_query(item_query.text)
         found = await self._search.search(item_query.text, await build_scope(item_query, self._store), limit=limit)
         return [

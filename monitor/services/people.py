@@ -101,7 +101,6 @@ def _get_hasher() -> "PasswordHasher":
 
 
 def _normalize_password(password: str) -> bytes:
-    """Return one text for what an input method may write in two widths."""
     return unicodedata.normalize("NFKC", password[:_MAX_PASSWORD_CHARS]).encode("utf-8", "surrogatepass")
 
 
@@ -195,7 +194,6 @@ class PeopleService(AuditedService):
         return ended
 
     async def end_other_sessions(self, session_id: str, *, by: Actor) -> int:
-        """End all sessions of the actor but this one; return how many."""
         async with self.store.transaction():
             count = await self.store.people.end_sessions(by.name, keep_session_id=session_id)
             await self.record(by, AuditAction.SESSION_END, by.name)

@@ -1,6 +1,6 @@
 """The prompts: the built-in ones, and those that administrators put in their place."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 
 from monitor.db.sessions import sanitize_text
@@ -14,6 +14,7 @@ from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.vocabulary import Role
 
+PromptsLoader = Callable[[], Awaitable[PromptSet]]
 _log = get_logger("settings")
 
 

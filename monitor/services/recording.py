@@ -1,7 +1,7 @@
 """What a run is given so that it can be proved and replayed, and what it sets out with."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,12 +19,12 @@ from monitor.fetch.result import Recorder
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import PageLoader
+from monitor.services.prompts import PromptsLoader
+from monitor.services.runtime import ChatModelFactory
 from monitor.sweep.ledger import DateWindow
 from monitor.verify.grounding import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
-PromptsLoader = Callable[[], Awaitable[PromptSet]]
-ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 
 
 class RunStart(BaseModel):

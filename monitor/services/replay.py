@@ -45,8 +45,6 @@ _REVISED_FIELDS = frozenset({"attachments", "date_conflict", "text"})
 
 
 class ReplayDifference(BaseModel):
-    """Something that the replay made another of than the run did."""
-
     what: str
     recorded: Any = None
     replayed: Any = None

@@ -26,8 +26,6 @@ from monitor.vocabulary import SWEEP_PHASES, DateSource, Disposition, EventKind,
 
 
 class RunSectionSchema(BaseModel):
-    """A section as a run read it."""
-
     name: str
     url: str
     found_by: SavedBy
@@ -77,8 +75,6 @@ class RunSummary(MessageModel):
 
 
 class RunReport(RunSummary):
-    """One run with what was read and kept."""
-
     sections: list[RunSectionSchema] = Field(default_factory=list)
     items: list[ItemSchema] = Field(default_factory=list)
 
@@ -173,7 +169,6 @@ class PhaseView(NamedTuple):
 def build_phase_views(
     run: Run, *, last: RunEvent | None, sections: Sequence[RunSection], items: Sequence[Item]
 ) -> list[PhaseView]:
-    """The phases in their order; `last` is the latest event of a phase, None where the run told of none."""
     at = _PHASE_ORDER.index(_detect_phase(run, last, sections))
     views = [
         PhaseView(phase, _get_phase_state(run, place, at), *_count_progress(phase, sections, items))

@@ -1,18 +1,15 @@
 """What services ask of the processes around them: who is at work, who is notified, and whether work is to stop."""
 
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from monitor.db.tables.delivery import AlarmView
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from monitor.db.database import Store
+from monitor.db.tables.delivery import AlarmView
 from monitor.errors import DatabaseError
+from monitor.llm.chat import ChatModel
 
 WORKER_KIND = "worker"
 """The kind of process that takes work out of the queue."""
@@ -27,7 +24,7 @@ class WorkerRegistry(Protocol):
 
 
 class Notifier(Protocol):
-    async def notify(self, alarms: "Sequence[AlarmView]") -> None:
+    async def notify(self, alarms: Sequence[AlarmView]) -> None:
         """Send these alarms; `WorkFailed` where they did not arrive, so that they are sent again later."""
         ...
 
@@ -54,6 +51,7 @@ async def has_worker(registry: WorkerRegistry) -> bool:
 
 
 T = TypeVar("T")
+ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 POLL_INTERVAL_S = 1.0
 CANCEL_GRACE_S = 2.5
 """A step that has not stopped by itself by then is cancelled, so that a run ends within 5 seconds."""

@@ -84,7 +84,6 @@ def _find_by_elapsed_time(cron: str, zone: ZoneInfo, after: dt.datetime) -> dt.d
 
 
 def _to_wall_time(instant: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """Return what the zone's clock shows, as a time of a clock that is never put forward or back."""
     return instant.astimezone(zone).replace(tzinfo=dt.UTC, fold=0)
 
 

@@ -308,7 +308,6 @@ class SettingsService(AuditedService):
         return [self._build_schema(setting, environment) for setting in get_setting_infos().values()]
 
     def list_secrets(self) -> list[SecretSettingSchema]:
-        """Return every secret that a setting names or that is stored, whether it is set or not."""
         readers = list_secret_readers(self.current)
         unreadable = [
             path.removeprefix(SECRET_PREFIX) for path in self._stored.complaints if path.startswith(SECRET_PREFIX)
@@ -327,7 +326,6 @@ class SettingsService(AuditedService):
         )
 
     def describe_stored(self) -> Message:
-        """Say what is stored; `UsageError` where some of it cannot be used."""
         if self._stored.complaints:
             raise UsageError(_join_complaints("settings.stored_complaint", self._stored.complaints))
         values, secrets = sorted(self._stored.values), sorted(self._stored.secrets)

@@ -92,7 +92,6 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
 
 
 def is_feed_page(page: Page) -> bool:
-    """Whether a page is a feed or a sitemap: entries, and nothing that a page of HTML shows."""
     return page.error is None and bool(page.candidates) and not page.lines
 
 
@@ -204,7 +203,6 @@ class SweepService(AuditedService):
         )
 
     async def enqueue_retry(self, run_id: str, *, by: Actor) -> str:
-        """Let the service retry a run, without waiting; return the id of the run that does it."""
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return run_id
@@ -277,7 +275,6 @@ class SweepService(AuditedService):
                 return await load_trial_result(report, store, source=copy, home=home)
 
     async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
-        """Ask a run to stop; a queued one is cancelled at once. `Conflict` where it has ended."""
         by.require(Role.EDITOR)
         async with self.store.transaction():
             run = await self.runs.get(run_id)

@@ -65,7 +65,6 @@ class CostService:
     timezone: str
 
     async def get_ledger(self, days: int) -> CostLedger:
-        """Return what was spent on so many days, today included."""
         span = self._list_days(days)
         newest_first = span[::-1]
         rows = await self.store.usage.load_daily(newest_first)
@@ -126,8 +125,6 @@ _log = get_logger("storage")
 
 
 class FolderSize(BaseModel):
-    """A folder of the data folder, with everything in it."""
-
     name: str
     files: int
     size_bytes: int

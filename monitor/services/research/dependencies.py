@@ -25,7 +25,8 @@ from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.services.evidence import SnapshotReader
-from monitor.services.recording import PageLoaderFactory, PromptsLoader
+from monitor.services.prompts import PromptsLoader
+from monitor.services.recording import PageLoaderFactory
 from monitor.services.search import SearchService
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render
@@ -137,7 +138,6 @@ class StoreNotebook:
 
 
 def dump_state(state: State) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A state as its rows hold it: the plan, and its paragraphs."""
     kept = state.model_dump(mode="json")
     return {name: value for name, value in kept.items() if name != "paragraphs"}, kept["paragraphs"]
 
@@ -200,7 +200,6 @@ class ResearchDependencyFactory:
 
 
 def detect_language(query: str) -> str:
-    """The language in which a question is asked, and answered: zh or en."""
     return "zh" if len(_HAN_CHAR.findall(query)) > len(_LATIN_WORD.findall(query)) else "en"
 
 

@@ -98,7 +98,6 @@ class ResearchService(ResearchReader):
         return gathering.warnings
 
     async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: Actor) -> str:
-        """Queue a research; return its id. `UsageError` where no worker is at work."""
         research = self._build_research(query, config, options, by)
         if not await self.has_worker():
             raise UsageError("run.no_worker")
@@ -260,7 +259,7 @@ class ResearchService(ResearchReader):
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
         """End as failed what a process began outside of the queue and did not live to end; it can be gone on with.
 
-        What is in the hands of `own_executor`, which has begun nothing yet, is of another process that had the same name.
+        What `own_executor` seems to have, which has begun nothing yet, is of another process of that name.
         """
         lost = [research for research in await self.store.research.list_open() if research.enqueued_at is None]
         lost = [research for research in lost if research.status is ResearchStatus.RUNNING]

@@ -48,8 +48,6 @@ class StepUsage(CamelCaseSchema):
 
 
 class ResearchUsage(StepUsage):
-    """The same of all steps, and of each."""
-
     by_phase: dict[str, StepUsage] = Field(default_factory=dict)
 
 
@@ -232,7 +230,6 @@ class ResearchReader(AuditedService):
         )
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
-        """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
         rows = await self.store.research.list_rows(after=after, text=text, limit=limit)
         return [build_summary(row) for row in rows]
 
@@ -243,7 +240,6 @@ class ResearchReader(AuditedService):
     async def _find_read_text(
         self, task_id: str, note: ResearchNote, basis: NoteBasis, passage: str
     ) -> SnapshotView | None:
-        """What of a page was read, from the paragraphs that took it up."""
         state = await StoreNotebook(self.store, task_id).load_state()
         entries = (
             [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []

@@ -111,12 +111,10 @@ def _parse_list(field: str, text: str) -> list[Any]:
 
 
 def format_section(section: dict[str, str]) -> str:
-    """A pinned section on one line: its name, then its url, which holds no space."""
     return f"{section['name']} {section['url']}"
 
 
 def parse_section(line: str) -> dict[str, str]:
-    """The section on a line; a line without a name gets its url as one."""
     name, _, url = line.strip().rpartition(" ")
     return {"name": name.strip() or url, "url": url}
 

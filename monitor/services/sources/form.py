@@ -38,8 +38,6 @@ StorableText = Annotated[str, AfterValidator(sanitize_text)]
 
 
 class SectionForm(BaseModel):
-    """A section that the administrator pinned."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: SourceName = Field(max_length=200)
@@ -183,7 +181,6 @@ def diff_sources(before: Source, after: Source) -> tuple[dict[str, Any], dict[st
 
 
 def _find_name(values: Mapping[str, Any]) -> str:
-    """Return what to call a source that may be wrong in every respect."""
     named = (values.get(field) for field in ("name", "url"))
     return next((normalize_line(text[:_MAX_NAME_CHARS]) for text in named if isinstance(text, str) and text), "?")
 

@@ -107,8 +107,6 @@ class SourceListPage(BaseModel):
 
 
 class BulkAction(StrEnum):
-    """What can be done to several sources at once."""
-
     ENABLE = "enable"
     DISABLE = "disable"
     TAG = "tag"
@@ -116,8 +114,6 @@ class BulkAction(StrEnum):
 
 
 class ImportStatus(StrEnum):
-    """Whether an entry of a list can be added, is there already, or is wrong."""
-
     NEW = "new"
     TAKEN = "taken"
     WRONG = "wrong"
@@ -163,7 +159,6 @@ class SourceService(AuditedService):
         )
 
     async def get(self, name: str) -> Source:
-        """Return the source of that name; `NotFound` names the nearest ones."""
         source = await self.store.sources.get(name)
         if source is None:
             raise await self._build_not_found(name)
@@ -195,7 +190,6 @@ class SourceService(AuditedService):
         return added
 
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
-        """Return a source that is checked but not stored, for a trial: a new one, or a stored one with changes."""
         if stored is None:
             return self._build_source(values)
         made = self._build_source({**dump_form_values(stored), **values})
@@ -279,7 +273,6 @@ class SourceService(AuditedService):
         return added
 
     async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> list[ImportEntry]:
-        """Tell what would become of each entry of a list; nothing is stored."""
         from monitor.services.sources.exchange import parse_rows
 
         rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
