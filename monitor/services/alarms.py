@@ -17,11 +17,10 @@ from monitor.db.tables.collection import Fallback, Run, RunSection, Source, Sour
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
 from monitor.services.schedules import get_timezone
-from monitor.services.sources.service import find_next_run, find_rest_end
+from monitor.services.sources.service import SourceCondition, find_next_run, find_rest_end
 from monitor.services.usage import list_days_until
 from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
@@ -211,19 +210,10 @@ class SectionHealth(BaseModel):
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
-class SourceHealth(MessageModel):
+class SourceHealth(SourceCondition):
     """How a source fares. `next_run_at` is None for one without a schedule, and for a disabled one."""
 
-    id: int
     source: str
-    enabled: bool
-    last_run_at: dt.datetime | None
-    last_success_at: dt.datetime | None
-    last_new_item_at: dt.datetime | None
-    consecutive_failures: int
-    last_error: Message | None
-    resting_until: dt.datetime | None = None
-    next_run_at: dt.datetime | None = None
     sections: list[SectionHealth] = Field(default_factory=list)
 
 

@@ -137,13 +137,11 @@ class DeliveryService(AuditedService):
 
     async def list_problems(self) -> list[DeliverySchema]:
         """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
-        rows = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
+        tried = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
         since = self.clock.now() - _PROBLEM_WINDOW
-        return [
-            _build_delivery_schema(row)
-            for row in rows
-            if row.planned_at >= since and (row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS)
-        ]
+        rows = [row for row in tried if row.planned_at >= since]
+        problems = [row for row in rows if row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS]
+        return [_build_delivery_schema(row) for row in problems]
 
     async def list(
         self,
@@ -368,12 +366,11 @@ class TargetEditingService:
             return TargetSettings.model_validate(values)
         except ValidationError as error:
             # Of several complaints about a field the first one stands beside it.
-            raise InvalidSettings(
-                {
-                    str(detail["loc"][0]) if detail["loc"] else "": describe_validation_error(detail)
-                    for detail in reversed(error.errors())
-                }
-            ) from None
+            complaints = {
+                str(detail["loc"][0]) if detail["loc"] else "": describe_validation_error(detail)
+                for detail in reversed(error.errors())
+            }
+            raise InvalidSettings(complaints) from None
 
     async def _save(
         self,

@@ -80,8 +80,7 @@ def check_password(password: str, *, name: str) -> None:
 
 
 def generate_one_time_password() -> str:
-    groups = ("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
-    return "-".join(groups)
+    return "-".join("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
 
 
 def _is_same(password_hash: str, password: str) -> bool:
@@ -209,6 +208,7 @@ class PeopleService(AuditedService):
         return person
 
     async def add(self, name: str, role: str, *, by: Actor) -> str:
+        """Add a person; return the password with which they sign in the first time."""
         by.require(Role.ADMIN)
         name = name.strip()
         if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
@@ -232,8 +232,7 @@ class PeopleService(AuditedService):
         person = await self.get(name)
         check_password(new, name=name)
         if old is not None:
-            refusal = "password.wrong_old"
-            await self._verify_password(name, person.password_hash, old, address=None, refusal=refusal)
+            await self._verify_password(name, person.password_hash, old, address=None, refusal="password.wrong_old")
         if session_id is not None and await self._passwords.verify(person.password_hash, new):
             raise UsageError("password.unchanged")
         password_hash = await self._passwords.hash_password(new)

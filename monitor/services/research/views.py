@@ -67,29 +67,18 @@ class ResearchSummary(CamelCaseSchema, MessageModel):
     error: Message | None
 
 
-class ResearchView(CamelCaseSchema, MessageModel):
+class ResearchView(ResearchSummary):
     """A research with all that it has so far; `bases` say for each note where it is from."""
 
-    task_id: str
-    query: str
-    status: ResearchStatus
-    language: str
-    asked_by: str
     is_cancel_requested: bool
     config: SearchConfig
     options: ResearchOptions
-    created_at: dt.datetime
-    started_at: dt.datetime | None
-    ended_at: dt.datetime | None
-    progress: float
     plan: Plan | None
     notes: list[ResearchNote]
     bases: list[NoteBasis] = Field(exclude=True)
     blueprint: ModelBlueprint | None
     report: ResearchReport | None
-    score: ReportScore | None
     usage: ResearchUsage
-    error: Message | None
     warnings: list[MessageText]
 
 

@@ -44,14 +44,27 @@ class PinnedSection(BaseModel):
     url: str
 
 
-class SourceSchema(MessageModel):
+class SourceCondition(MessageModel):
+    """How a source fares; `next_run_at` is the next planned time that is not passed over."""
+
+    id: int
+    enabled: bool
+    last_run_at: dt.datetime | None
+    last_success_at: dt.datetime | None
+    last_new_item_at: dt.datetime | None
+    consecutive_failures: int
+    last_error: Message | None
+    resting_until: dt.datetime | None = None
+    next_run_at: dt.datetime | None = None
+
+
+class SourceSchema(SourceCondition):
     """A source: what a person set, and how it fares.
 
     `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
     `open_alarms` counts what is out of the ordinary.
     """
 
-    id: int
     name: str
     url: str
     kind: SourceKind
@@ -69,16 +82,8 @@ class SourceSchema(MessageModel):
     tags: list[str]
     language: str | None
     summary_language: str
-    enabled: bool
     created_at: dt.datetime
-    last_run_at: dt.datetime | None
-    last_success_at: dt.datetime | None
-    last_new_item_at: dt.datetime | None
-    consecutive_failures: int
-    last_error: Message | None
     state: SourceStatus
-    resting_until: dt.datetime | None = None
-    next_run_at: dt.datetime | None = None
     run_id: str | None = None
     open_alarms: int = 0
 
@@ -160,17 +165,14 @@ class SourceService(AuditedService):
 
     async def get(self, name: str) -> Source:
         source = await self.store.sources.get(name)
-        if source is None:
-            raise await self._build_not_found(name)
-        return source
-
-    async def _build_not_found(self, name: str) -> NotFound:
+        if source is not None:
+            return source
         known = [source.name for source in await self.store.sources.list()]
         if not known:
-            return NotFound("source.none_yet", name=name)
+            raise NotFound("source.none_yet", name=name)
         wanted = name.casefold()
         near = [other for other in known if wanted in other.casefold() or other.casefold() in wanted]
-        return NotFound("source.not_found", name=name, known=(near or known)[:10])
+        raise NotFound("source.not_found", name=name, known=(near or known)[:10])
 
     async def get_by_id(self, source_id: int) -> Source:
         source = await self.store.sources.get_by_id(source_id)
@@ -278,18 +280,18 @@ class SourceService(AuditedService):
         rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
         taken = {source.name for source in await self.store.sources.list()}
         entries = []
-        complaint: Message | None
         for number, values in enumerate(rows, start=1):
+            name, url = (_format_value(values.get(field)) for field in ("name", "url"))
+            entry = ImportEntry(number=number, name=name, url=url, newness=ImportStatus.WRONG)
             try:
                 source = self._build_source(values)
             except UsageError as error:
-                name, url = (_format_value(values.get(field)) for field in ("name", "url"))
-                status, complaint = ImportStatus.WRONG, error.message
+                entry.complaint = error.message
             else:
-                name, url, complaint = source.name, source.url, None
-                status = ImportStatus.TAKEN if name in taken else ImportStatus.NEW
-                taken.add(name)
-            entries.append(ImportEntry(number=number, name=name, url=url, newness=status, complaint=complaint))
+                entry.name, entry.url = source.name, source.url
+                entry.newness = ImportStatus.TAKEN if source.name in taken else ImportStatus.NEW
+                taken.add(source.name)
+            entries.append(entry)
         return entries
 
     async def export(self, list_format: str) -> str:
@@ -308,15 +310,13 @@ class SourceService(AuditedService):
 
     def _build_schema(self, source: Source, activity: SourceActivity) -> SourceSchema:
         resting_until = find_rest_end(source, self.clock.now())
-        return SourceSchema.model_validate(
-            source.model_dump()
-            | {
-                "state": self._get_status(source, activity),
-                "resting_until": resting_until,
-                "next_run_at": find_next_run(source, resting_until or self.clock.now(), timezone=self.timezone),
-                "run_id": activity.unfinished_runs.get(source.id),
-                "open_alarms": activity.open_alarms.get(source.id or 0, 0),
-            }
+        return SourceSchema(
+            **source.model_dump(),
+            state=self._get_status(source, activity),
+            resting_until=resting_until,
+            next_run_at=find_next_run(source, resting_until or self.clock.now(), timezone=self.timezone),
+            run_id=activity.unfinished_runs.get(source.id),
+            open_alarms=activity.open_alarms.get(source.id or 0, 0),
         )
 
     def _get_status(self, source: Source, activity: SourceActivity) -> SourceStatus:
