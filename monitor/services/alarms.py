@@ -82,10 +82,7 @@ class SectionHistory:
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmEvaluation:
-    """The alarms that are due, and for each scope that could be judged, the kinds that were.
-
-    A scope is a section's key, or the empty string for the whole source.
-    """
+    """The alarms that are due, and the kinds that could be judged by section key; the empty key is the source."""
 
     due: list[AlarmFinding]
     evaluated: dict[str, frozenset[AlarmKind]]
@@ -195,10 +192,7 @@ _COUNT_TTL = dt.timedelta(seconds=15)
 
 
 class SectionHealth(BaseModel):
-    """How a section fares; the days are None until its cadence is learned.
-
-    `arrivals` are the latest days on which something new came, oldest first, at most 60.
-    """
+    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with something new."""
 
     name: str
     url: str
@@ -233,10 +227,7 @@ class AlarmService:
         self._cached_count: tuple[dt.datetime, int] | None = None
 
     async def update_alarms(self, run_id: str) -> None:
-        """Bring the alarms of a run's source to what that run shows; to be called when the run has ended.
-
-        Doing it again changes nothing. A run that was cancelled or whose source is gone shows nothing.
-        """
+        """Bring the alarms of a run's source to what that ended run shows; doing it again changes nothing."""
         run = await self.store.runs.get(run_id)
         source = await self.store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
         if run is not None and source is not None and run.status.is_final and run.status is not RunStatus.CANCELLED:
@@ -259,10 +250,7 @@ class AlarmService:
         return self._cached_count[1]
 
     async def get_report(self, names: Sequence[str] = (), *, include_cleared: bool = False) -> HealthReport:
-        """How all sources fare, or those of these names, with their open alarms, or with those of the past too.
-
-        `UsageError` for a name that no source has.
-        """
+        """Report on all sources, or those of these names; `UsageError` for a name that no source has."""
         sources = await self.store.sources.list()
         for name in names:
             if all(source.name != name for source in sources):

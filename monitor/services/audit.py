@@ -220,10 +220,7 @@ class TokenService(AuditedService):
         ]
 
     async def authenticate(self, token: str) -> Token | None:
-        """Return the token; None where it is unknown, has expired, or its creator is shut out.
-
-        It has the lesser of its own role and its creator's current one.
-        """
+        """Return the token with the lesser of its own role and its creator's; None where it is not good any more."""
         now = self.clock.now()
         found = await self.store.tokens.find_by_hash(_hash_token(token), now)
         if found is None:

@@ -93,12 +93,7 @@ class BriefingService:
     new_prompts: PromptsLoader | None = None
 
     async def compose(self, query: BriefingQuery, *, include_all: bool = False) -> Briefing:
-        """The briefing; it speaks for every enabled source that is meant, whether it brought something or not.
-
-        `include_all`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
-        them than anybody can look through are a `UsageError`. The model's calls are booked under an id of the
-        briefing's own, and held against the budgets of a run.
-        """
+        """Compose for every enabled source that is meant; with `include_all` every item is in full, or `UsageError`."""
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self.store)
@@ -276,11 +271,7 @@ class ExportService:
         return await self.export(get_briefing_content(briefing), format_name, template=template)
 
     async def export(self, content: Content, format_name: str, *, template: Path | None = None) -> bytes:
-        """Write the content in the format.
-
-        `UsageError` for an unknown format or a template that cannot be read; `WorkFailed` where a PDF cannot be
-        printed.
-        """
+        """Raise `UsageError` for an unknown format or an unreadable template, `WorkFailed` for a PDF that fails."""
         chosen = template or self.template
         return await export_content(
             content,

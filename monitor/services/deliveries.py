@@ -151,10 +151,7 @@ class DeliveryService(AuditedService):
         before: tuple[dt.datetime, str] | None = None,
         limit: int = 50,
     ) -> list[DeliverySchema]:
-        """Return the log, newest first, behind `before`, the planned time and id of the last delivery that was seen.
-
-        `UsageError` for a target that neither the configuration nor the log knows.
-        """
+        """Return the log, newest first, behind `before`: planned time and id. `UsageError` for an unknown target."""
         name = None if target is None else sanitize_text(target)
         rows = await self.store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
         if target is not None and not rows and before is None:

@@ -94,10 +94,7 @@ class DeliveryDispatcher:
         return delivery.kind is DeliveryKind.TYPED or not is_empty
 
     async def _build_query(self, delivery: Delivery, target: TargetSettings) -> BriefingQuery:
-        """Return the query of a delivery: a planned one begins where the last one that did not fail was composed.
-
-        Where all failed, it reaches back to the first of them.
-        """
+        """Begin a planned briefing where the last one was composed, or with the first of those that all failed."""
         previous, days = None, target.days
         if delivery.kind is DeliveryKind.PLANNED:
             record = await self.store.deliveries.get_last_briefing(target.name)

@@ -91,12 +91,7 @@ class _EventChannel(Generic[E, S]):
 
 @dataclass(kw_only=True)
 class EventStreamService(Generic[E, S]):
-    """Streams the events of runs, or of researches, to those who watch: each reader gets every event once, in order.
-
-    The database is asked for news four times a second while somebody watches, however many they are.
-    `not_found_code` is the error for an unknown id, `removed_status` the status of what is removed while it is
-    watched, `settle_delay_s` how long after the end the last events may be written.
-    """
+    """Streams the events of runs or researches: each reader gets each once, the database is asked once for all."""
 
     source: EventSource[E, S]
     clock: Clock
@@ -112,10 +107,7 @@ class EventStreamService(Generic[E, S]):
     async def subscribe(
         self, work_id: str, *, after: int, heartbeat_s: float
     ) -> AsyncIterator[AsyncIterator[EventBatch[E, S]]]:
-        """Yield the news after the event of that number; `NotFound` where there is nothing of that id.
-
-        They end with the work. Where nothing comes for `heartbeat_s`, a batch without events is yielded.
-        """
+        """Yield the news after that event until the work has ended; a batch without events after each `heartbeat_s`."""
         channel = self._channels.get(work_id) or await self._open_channel(work_id)
         channel.readers += 1
         try:
@@ -218,11 +210,7 @@ _log = get_logger("events")
 
 @dataclass(kw_only=True)
 class RunEventLog:
-    """Collects the events of all runs of this process and writes them together, every 0.4 seconds.
-
-    Reporting never waits and never fails: events that cannot be written are dropped, for a run is worth more than its
-    log. A process that is killed loses the events of the last half second.
-    """
+    """Writes the events of all runs every 0.4 s; never waits or fails: events that cannot be written are dropped."""
 
     store: Store
     clock: Clock

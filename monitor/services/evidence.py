@@ -118,11 +118,7 @@ class SnapshotService:
     pages: SnapshotReader
 
     async def get_item_snapshot(self, item_id: int, claim_number: int | None = None) -> ItemSnapshotView:
-        """The saved page behind a claim of an item, counted from 1 in the order of its evidence.
-
-        Without a number it is the item's own page. `NotFound` where there is no such item or claim, or nothing was
-        kept.
-        """
+        """Return the page behind a claim, counted from 1, or the item's own page; `NotFound` where none was kept."""
         item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
@@ -150,10 +146,7 @@ def _get_record_id(item: Item, claim: Claim | None) -> str:
 
 
 class EvidenceRecordSchema(MessageModel):
-    """A record as it leaves the program; `problem` says why it proves nothing any more.
-
-    `way` is `drawn` for a page that a browser drew; `file` is its WARC file.
-    """
+    """A record; `problem` says why it proves nothing any more, `way` is `drawn` for a browser's page, `file` a WARC."""
 
     id: str
     run_id: str

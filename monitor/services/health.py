@@ -80,12 +80,7 @@ AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
 
 @dataclass(kw_only=True)
 class Doctor:
-    """Examines an installation.
-
-    `load` gives the settings or raises what is wrong with them. Where they cannot be read, what depends on them is not
-    checked and the rest uses the defaults. `load_stored_settings` reads what the Settings page stored, which the other
-    checks then use.
-    """
+    """Examines an installation; where `load` cannot read the settings, what depends on them is not checked."""
 
     load: Callable[[], tuple[Settings, str]]
     check_database: AsyncCheck
@@ -224,10 +219,7 @@ class Process(BaseModel):
 
 
 class ServiceStatus(BaseModel):
-    """Who is at work, what waits and since when, and how much space is left for the data.
-
-    `database_bytes` is the size of a SQLite file, None for another database.
-    """
+    """Who is at work, what waits, and the space that is left; `database_bytes` is None unless it is SQLite."""
 
     processes: list[Process]
     queued: int = Field(examples=[2])

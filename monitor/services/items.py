@@ -262,10 +262,7 @@ ItemKey = tuple[dt.date, int]
 
 
 class ListedItem(ItemSchema):
-    """An item in a list. `snippet` is what stands around the words that were searched for, else the summary's start.
-
-    `moved`: feedback changed its place when its run was ranked.
-    """
+    """An item in a list; `snippet` is text around the words searched for, `moved` says what feedback did to its rank."""
 
     snippet: str = ""
     moved: RankDirection | None = None
@@ -275,10 +272,7 @@ class ListedItem(ItemSchema):
 
 
 class ItemPage(BaseModel):
-    """A piece of a list, newest first. `total` is counted up to 1,000, None where counting would take too long.
-
-    `after` is where the list goes on, None where it ends.
-    """
+    """A piece of a list that goes on at `after`; `total` is counted up to 1,000, None where that takes too long."""
 
     items: list[ListedItem]
     total: int | None = None
@@ -327,10 +321,7 @@ class ItemService:
         after: ItemKey | None = None,
         count_total: bool = True,
     ) -> ItemPage:
-        """The items that are meant, newest first, from `after` on; the texts of their pages are not loaded.
-
-        `UsageError` for a source that never was, days reversed, or a text without a word.
-        """
+        """Return the items from `after` on, newest first; `UsageError` for an unknown source, bad days or no word."""
         scope = await build_scope(item_query, self.store)
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
@@ -404,11 +395,7 @@ class ItemService:
         ]
 
     async def _find_related(self, item: Item) -> RelatedItems:
-        """The items near to this one that grouping, as briefings do it, says are its kin.
-
-        Near are those with its document number, and those with its title, or one that it names, in theirs: the newest
-        20 of each. The same document under another title and number is found by a briefing only.
-        """
+        """Group the newest 20 items of the same number or title, as briefings do, and return those of the item's group."""
         near: dict[int | None, Item] = {item.id: item}
         if item.document_number:
             numbered = ItemFilter(document_number=item.document_number, is_hidden=None)

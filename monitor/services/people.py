@@ -151,10 +151,7 @@ class PeopleService(AuditedService):
         return await self.store.people.has_secured_admin()
 
     async def sign_in(self, name: str, password: str, *, address: str, browser: str) -> SignInResult:
-        """Create a session; `SignInError` is the same for a wrong name as for a wrong password, after the same time.
-
-        After five failures of a name or twenty from an address within 15 minutes, sign-in is refused for a while.
-        """
+        """Create a session; a wrong name fails like a wrong password, and too many failures are refused for a while."""
         person = await self.store.people.get(name)
         password_hash = person.password_hash if person is not None and not person.is_shut_out else None
         await self._verify_password(name, password_hash, password, address=address, refusal="sign_in.wrong")
@@ -223,10 +220,7 @@ class PeopleService(AuditedService):
     async def set_password(
         self, name: str, new: str, *, by: Actor, old: str | None = None, session_id: str | None = None
     ) -> None:
-        """Set a password, after a check of the `old` one where it is given; another's takes an administrator.
-
-        All sessions of the person end but `session_id`. `UsageError` for a password that is too easy.
-        """
+        """Set a password, end all sessions but `session_id`; another person's takes an administrator."""
         if name != by.name:
             by.require(Role.ADMIN)
         person = await self.get(name)

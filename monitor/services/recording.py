@@ -35,12 +35,7 @@ class RunStart(BaseModel):
 
 
 class RunManifest(RunStart):
-    """All that decides what a run does beside what it sees and what the model says.
-
-    `memory` is what was known of the source, `can_draw` whether there was a browser,
-    `prompts` the wordings in place of ours. `wishes` is what
-    people had said of ranks when it made its own; that comes later than the rest.
-    """
+    """All that decides what a run does beside what it sees and what the model says; `wishes` come later than the rest."""
 
     at: dt.datetime
     is_baseline: bool

@@ -51,12 +51,7 @@ class ReplayDifference(BaseModel):
 
 
 class ReplayResult(BaseModel):
-    """What came of a replay.
-
-    `records` and `answers` count what was recorded, `shown` the records that the replay asked for: a run that was
-    interrupted has asked for some things twice. `is_briefing_identical` is None where the day's briefing of the source
-    rests on other runs too.
-    """
+    """What came of a replay; `shown` counts the records asked for, `is_briefing_identical` is None beside other runs."""
 
     run_id: str
     source: str
@@ -79,11 +74,7 @@ class ReplayService:
     saved_search: SavedSearch
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
-        """Do a run again from its records, and compare; `database` is a new file in which the replay stays.
-
-        `RecordLost` where a record is missing or was altered, or the replay asks for something that was not recorded.
-        `UsageError` where there is no such run, or nothing of it was recorded.
-        """
+        """Do a run again from its records; `RecordLost` where one is missing, `UsageError` where there are none."""
         if database is not None and await asyncio.to_thread(database.exists):
             raise UsageError("replay.file_exists", file=str(database))
         run, outset = await self._load_recorded_run(run_id)
@@ -240,10 +231,7 @@ class _ReplaySteps:
 
 
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
-    """A run as far as it follows from its records: its items apart, without what its model calls cost.
-
-    A section that was gone on with after an interruption ended otherwise than one that is read in one go.
-    """
+    """A run as far as it follows from its records; interruption changes how a section ended."""
     dumped = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
     sections = {f"section {row['name']} ({number})": row for number, row in enumerate(dumped.pop("sections"), start=1)}
     for section in sections.values() if not is_uninterrupted else ():

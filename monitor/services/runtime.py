@@ -59,10 +59,7 @@ CANCEL_GRACE_S = 2.5
 
 @dataclass
 class CancellationWatcher:
-    """Watches for cancel requests: one query for all work of this process, while there is any.
-
-    `load_cancelled` returns those of some ids whose rows ask for the end.
-    """
+    """Watches for cancel requests in the rows of all work of this process, with one query."""
 
     load_cancelled: Callable[[Collection[str]], Awaitable[set[str]]]
 

@@ -76,10 +76,7 @@ class SearchService:
         return ConfiguredSearch(search=self.new_search(choice.names), warnings=choice.warnings)
 
     def build_research_search(self, engines: Sequence[str] = ()) -> ConfiguredSearch:
-        """The search for a research: the archive beside the backends that are set, or the real ones of those named.
-
-        Names that are unknown are told, and left out.
-        """
+        """Search the archive and the backends that are set, or the real ones of those named; unknown names are told."""
         code = "search.unknown_backend_left_out"
         unknown = [describe_unknown_backend(name, code) for name in engines if name not in BACKENDS]
         named = [name for name in dict.fromkeys(engines) if name in BACKENDS and name != STUB_BACKEND]

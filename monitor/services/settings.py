@@ -266,11 +266,7 @@ class _StoredSettings(BaseModel):
 
 @dataclass(kw_only=True)
 class SettingsService(AuditedService):
-    """Overlays what was stored between the file and the environment; `current` follows every change.
-
-    `base` are the settings of file and environment. `checks` are those of what a group's own model cannot see, by the
-    path that they are about; each raises `UsageError`.
-    """
+    """Overlays stored values between file and environment (`base`); `checks` raise `UsageError` by setting path."""
 
     base: Settings
     secret_box: SecretBox

@@ -130,10 +130,7 @@ class SweepService(AuditedService):
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Run a source now and wait for its end; where a service is at work, that carries the run out.
-
-        `record` is the act as the audit names it; by default, that the source was run.
-        """
+        """Run a source now, through the service where one is at work, and wait; `record` is what the audit keeps."""
         self._check_start(by, since, until)
         await self.runs.fail_orphaned()
         if await self.has_worker():
@@ -156,10 +153,7 @@ class SweepService(AuditedService):
         until: dt.date | None = None,
         record: AuditRecord | None = None,
     ) -> str:
-        """Queue a run of a source; return its id, or that of one that waits or is under way already.
-
-        `record` is as for `sweep`. `UsageError` where no worker is at work.
-        """
+        """Queue a run, or name the one that waits or runs already; `UsageError` where no worker is at work."""
         self._check_start(by, since, until)
         if not await self.has_worker():
             raise UsageError("run.no_worker")
@@ -185,10 +179,7 @@ class SweepService(AuditedService):
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Retry an ended run from the phase in which it failed, fell back or was cancelled, and wait for its end.
-
-        Where no service is at work, or nothing failed, its source is run anew over the same dates.
-        """
+        """Retry an ended run from the phase that failed, or run its source anew over the same dates, and wait."""
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return await self._wait_for_service(run_id, by, on_progress, cancel_event)
@@ -237,10 +228,7 @@ class SweepService(AuditedService):
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunStatus:
-        """Carry out a run, or go on with it behind its finished steps; return its final status.
-
-        `since` and `until` are the days that a person asked for. A run that has ended already is left alone.
-        """
+        """Carry out a run, or go on behind its finished steps; `since` and `until` are days that a person asked for."""
         run = await self.store.runs.claim(run_id, executor=executor, at=self.clock.now())
         if run is None:
             ended = await self.store.runs.get(run_id)
@@ -255,10 +243,7 @@ class SweepService(AuditedService):
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
     ) -> TrialResult:
-        """Run a source in a temporary database, with what a stored source remembers.
-
-        `detect_kind`: a site whose address turns out to be a feed is tried as one.
-        """
+        """Run a source in a temporary database; with `detect_kind`, an address that is a feed is tried as one."""
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()

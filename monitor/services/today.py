@@ -54,11 +54,7 @@ class AttentionKind(StrEnum):
 
 
 class AttentionEntry(MessageModel):
-    """One thing that somebody should see to; what does not belong to its matter is empty.
-
-    `count` is the runs that wait, the percent of the budget, the failures in a row, or the places that were not read;
-    `message` the sentence on record.
-    """
+    """One thing to see to; `count` is of waiting runs, percent of the budget, failures in a row, or unread places."""
 
     matter: AttentionKind
     source: str = ""

@@ -131,11 +131,7 @@ class FolderSize(BaseModel):
 
 
 class StorageSchema(BaseModel):
-    """Where the data lies and how much there is; `is_whole` is False where counting took too long.
-
-    `database_bytes` is the size of a SQLite file, None for another database; `evidence` a place elsewhere, None where
-    records lie in the data folder.
-    """
+    """Where the data lies and how much there is; `is_whole` is False where counting took too long."""
 
     database: str
     database_bytes: int | None
@@ -152,10 +148,7 @@ class StorageService(AuditedService):
     settings: Settings
 
     async def back_up(self, file: Path, *, by: Actor) -> int:
-        """Write all that the database holds into a new file while others work; return its size in bytes.
-
-        A database of an older version, which may have no place for the record, is backed up without one.
-        """
+        """Write the whole database into a new file; return its size. An older version's is not recorded."""
         by.require(Role.ADMIN)
         size = await asyncio.to_thread(create_backup, self.settings.database_url, file)
         try:
@@ -214,10 +207,7 @@ class RetentionService(AuditedService):
     settings: Settings
 
     async def prune(self, days: int | None, *, by: Actor) -> PruneResult:
-        """Delete what is older than so many days, by default those of the configuration.
-
-        The act is recorded before it begins, not with it: rows go in many short transactions, so that nobody waits.
-        """
+        """Delete what is older than so many days; recorded before it begins, as rows go in many short transactions."""
         by.require(Role.ADMIN)
         await self.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
         return await self._prune(self.settings.work.retention_days if days is None else days)

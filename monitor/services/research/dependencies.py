@@ -34,10 +34,7 @@ from monitor.vocabulary import Render
 
 @dataclass(kw_only=True)
 class ResearchPageLoader:
-    """Loads the pages of one research. `loader` keeps what it sees.
-
-    Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
-    """
+    """Loads the pages of one research; whoever asks for a page that is under way gets that one."""
 
     store: Store
     loader: PageLoader

@@ -37,10 +37,7 @@ _MAX_TITLE_CHARS, _MAX_CONTENT_CHARS = 200, 2000
 
 
 def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], *, max_paragraphs: int) -> None:
-    """Put a person's plan into the state; without a title the present one stays.
-
-    `UsageError` where it has no paragraph, more than `max_paragraphs`, or one without a title.
-    """
+    """Put a person's plan into the state; `UsageError` for no paragraph, too many, or one without a title."""
     kept = [
         PlanParagraph(
             title=paragraph.title.strip()[:_MAX_TITLE_CHARS], content=paragraph.content.strip()[:_MAX_CONTENT_CHARS]
@@ -177,10 +174,7 @@ class ResearchService(ResearchReader):
         cancel_event: asyncio.Event | None = None,
         on_event: ResearchEventCallback | None = None,
     ) -> ResearchStatus:
-        """Carry out a research on record, or go on with it where it was left; answers how it stands then.
-
-        `on_event` hears each message as soon as it is kept.
-        """
+        """Carry out a research, or go on with it; `on_event` hears each message as soon as it is kept."""
         research = await self.store.research.claim(task_id, executor=executor, at=self.clock.now())
         if research is None:
             standing = await self.store.research_events.get_status(task_id)
@@ -257,10 +251,7 @@ class ResearchService(ResearchReader):
         return status
 
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
-        """End as failed what a process began outside of the queue and did not live to end; it can be gone on with.
-
-        What `own_executor` seems to have, which has begun nothing yet, is of another process of that name.
-        """
+        """End as failed what died with its process; what `own_executor` seems to have is of one with the same name."""
         lost = [research for research in await self.store.research.list_open() if research.enqueued_at is None]
         lost = [research for research in lost if research.status is ResearchStatus.RUNNING]
         alive = await self.presence.list_alive() if lost else {}

@@ -140,10 +140,7 @@ CitationUrl = Callable[[int], str | None]
 
 
 class NoteSnapshotView(SnapshotView):
-    """The page behind a note with one of its quotes; `claim` is what the note says by it.
-
-    Where the page itself is not kept any more, `record` is empty and the text is what of it was read.
-    """
+    """The page behind a quote of a note; without a kept page, `record` is empty and the text is what was read."""
 
     task_id: str
     note_index: int
@@ -198,10 +195,7 @@ class ResearchReader(AuditedService):
         )
 
     async def build_document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
-        """The report as a document; `Conflict` while there is none.
-
-        Where the service has an address that others reach, its citations lead to the kept pages there.
-        """
+        """Return the report as a document; its citations lead to the kept pages. `Conflict` while there is none."""
         research = await self.load_research(task_id)
         view = build_view(research, None, RunUsage())
         if view.report is None:

@@ -42,10 +42,7 @@ def to_csv(sources: list[Source]) -> str:
 
 
 def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
-    """What the lines say, not yet checked; UTF-8, or GB 18030 as spreadsheets in China write it.
-
-    A source without a name is called after its host. `UsageError` where there is no line of fields' names.
-    """
+    """Parse UTF-8 or GB 18030, unchecked; a source without a name gets its host. `UsageError` without a header."""
     text = _decode(label, content)
     head = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda sign: sum(_normalize_column(name) in _FIELDS for name in head.split(sign)))
@@ -179,10 +176,7 @@ def _escape_char(found: re.Match[str]) -> str:
 
 
 def read_source_file(path: Path) -> list[dict[str, Any]]:
-    """What a file of sources says, not yet checked; its name says which form it has.
-
-    `UsageError` where the file cannot be read as that.
-    """
+    """Parse a file, unchecked, in the form that its name says; `UsageError` where it cannot be read."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -197,10 +191,7 @@ def detect_format(name: str) -> SourceListFormat:
 
 
 def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> list[dict[str, Any]]:
-    """What a list of sources says, not yet checked; `where` is what complaints call it.
-
-    `UsageError` for what is not of that form, or too much: 2 MB and 5,000 sources are the most.
-    """
+    """Parse a list, unchecked; `UsageError` for another form, more than 2 MB or more than 5,000 sources."""
     if len(content) > MAX_IMPORT_BYTES:
         raise UsageError("source.large_list", label=label, limit_mb=MAX_IMPORT_BYTES // 1024**2)
     rows = _READERS[list_format](label, content)

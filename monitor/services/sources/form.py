@@ -104,10 +104,7 @@ class SourceFields(BaseModel):
 
 
 class SourceForm(SourceFields):
-    """A source as a person writes it down.
-
-    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
-    """
+    """A source as a person writes it; of kind `query`, the url is the query, a site to search on, or nothing."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -145,10 +142,7 @@ class InvalidSource(UsageError):
 
 
 def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str) -> Source:
-    """Return a source from what a person wrote; raise `UsageError` for the first thing that is wrong.
-
-    `timezone` is the service's, for a schedule whose source names none.
-    """
+    """Return a checked source; `timezone` is the service's, for a schedule whose source names none."""
     return Source(**validate_form(values, timezone=timezone).model_dump(mode="python"), created_at=now)
 
 

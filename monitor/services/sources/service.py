@@ -98,11 +98,7 @@ class SourceFilter(BaseModel):
 
 
 class SourceListPage(BaseModel):
-    """A part of the list of sources, newest first; `after` is the number of the last one where there are more.
-
-    `states` counts all that match the filter but for its state, `total` those that match it whole; `tags` are those
-    of all sources.
-    """
+    """A part of the list; `states` counts all that match but for the state, `total` those that match it whole."""
 
     sources: list[SourceSchema] = Field(default_factory=list)
     after: int | None = None
@@ -351,11 +347,7 @@ _INITIAL_BACKOFF = dt.timedelta(hours=1)
 
 
 def get_backoff_end(source: Source) -> dt.datetime | None:
-    """Return until when planned runs of a source are passed over; None for one that is not failing.
-
-    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
-    succeeds ends it, and a person may run the source at any time.
-    """
+    """Return when a failing source's rest ends: it doubles from an hour, after the second failure, to twenty hours."""
     if source.consecutive_failures < 2 or source.last_run_at is None:
         return None
     rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
