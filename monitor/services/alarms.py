@@ -20,7 +20,7 @@ from monitor.i18n.message import Message
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
 from monitor.services.schedules import get_timezone
-from monitor.services.sources.service import SourceCondition, find_next_run, find_rest_end
+from monitor.services.sources.service import SourceHealthSummary, find_next_run, find_rest_end
 from monitor.services.usage import list_days_until
 from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
@@ -192,7 +192,7 @@ _COUNT_TTL = dt.timedelta(seconds=15)
 
 
 class SectionHealth(BaseModel):
-    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with something new."""
+    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news."""
 
     name: str
     url: str
@@ -204,7 +204,7 @@ class SectionHealth(BaseModel):
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
-class SourceHealth(SourceCondition):
+class SourceHealth(SourceHealthSummary):
     """How a source fares. `next_run_at` is None for one without a schedule, and for a disabled one."""
 
     source: str

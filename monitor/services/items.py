@@ -262,7 +262,7 @@ ItemKey = tuple[dt.date, int]
 
 
 class ListedItem(ItemSchema):
-    """An item in a list; `snippet` is text around the words searched for, `moved` says what feedback did to its rank."""
+    """An item in a list; `snippet` is text around the words searched for, `moved` where feedback moved its rank."""
 
     snippet: str = ""
     moved: RankDirection | None = None
@@ -395,7 +395,7 @@ class ItemService:
         ]
 
     async def _find_related(self, item: Item) -> RelatedItems:
-        """Group the newest 20 items of the same number or title, as briefings do, and return those of the item's group."""
+        """Group the newest 20 items of the same number or title, as briefings do, and return the item's group."""
         near: dict[int | None, Item] = {item.id: item}
         if item.document_number:
             numbered = ItemFilter(document_number=item.document_number, is_hidden=None)

@@ -35,7 +35,7 @@ class RunStart(BaseModel):
 
 
 class RunManifest(RunStart):
-    """All that decides what a run does beside what it sees and what the model says; `wishes` come later than the rest."""
+    """All that decides what a run does beside what it sees and what the model says; `wishes` come last."""
 
     at: dt.datetime
     is_baseline: bool

@@ -51,7 +51,7 @@ class ReplayDifference(BaseModel):
 
 
 class ReplayResult(BaseModel):
-    """What came of a replay; `shown` counts the records asked for, `is_briefing_identical` is None beside other runs."""
+    """What came of a replay; `shown` counts the records asked for, `is_briefing_identical` may be unknown."""
 
     run_id: str
     source: str

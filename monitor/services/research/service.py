@@ -210,7 +210,7 @@ class ResearchService(ResearchReader):
         plan = build_plan_output(state, research.outputs["plan"])
         state_row, rows = dump_state(state)
         latest = await self.store.research_events.latest(task_id)
-        told = StepEvent(
+        approval = StepEvent(
             step_id=STEP_IDS[StepType.PLAN],
             step_type=StepType.PLAN,
             status="complete",
@@ -218,7 +218,7 @@ class ResearchService(ResearchReader):
             label=STEP_LABELS[StepType.PLAN][research.language],
             payload={"result": plan["result"], "metadata": plan["told"]},
         )
-        event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=told.to_json())
+        event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=approval.to_json())
         titles = [paragraph.title for paragraph in state.paragraphs]
         async with self.store.transaction():
             if not await self.store.research.approve(task_id, state=state_row, paragraphs=rows, plan=plan, event=event):

@@ -44,7 +44,7 @@ class PinnedSection(BaseModel):
     url: str
 
 
-class SourceCondition(MessageModel):
+class SourceHealthSummary(MessageModel):
     """How a source fares; `next_run_at` is the next planned time that is not passed over."""
 
     id: int
@@ -58,7 +58,7 @@ class SourceCondition(MessageModel):
     next_run_at: dt.datetime | None = None
 
 
-class SourceSchema(SourceCondition):
+class SourceSchema(SourceHealthSummary):
     """A source: what a person set, and how it fares.
 
     `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
