@@ -22,8 +22,7 @@ from monitor.db.tables.people import AuditEntry, Token
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
 from monitor.vocabulary import Role
 
-ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)
-"""Each role may do what those before it may."""
+ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)  # each role may do what those before it may
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +43,8 @@ class Actor:
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
 ASSISTANT = Actor("assistant", Role.EDITOR)
-RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})
-"""Names that no person and no token can have."""
-
-NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"
-"""What a person or a token may be called."""
+RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})  # names that no person and no token can have
+NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
 
 
 class AuditAction(StrEnum):

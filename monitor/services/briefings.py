@@ -46,6 +46,7 @@ from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runs import load_run_report
 from monitor.services.runtime import ChatModelFactory
+from monitor.services.schedules import get_midnight
 from monitor.vocabulary import ItemType, Role
 
 _LANGUAGES = ("zh", "en")
@@ -101,10 +102,9 @@ class BriefingService:
         now = self.clock.now()
         span = _compute_period_bounds(query, now, zone)
         items = await self._list_items(query, span, max_items=MAX_EDITABLE_ITEMS if include_all else None)
-        is_chosen = bool(query.types or query.keywords)
-        brought = (
-            await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span) if is_chosen else items
-        )
+        brought = items
+        if query.types or query.keywords:
+            brought = await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span)
         model_id = f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
         model = await self.new_model(model_id, self.store) if self.new_model is not None else None
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
@@ -136,9 +136,8 @@ class BriefingService:
         self, query: BriefingQuery, span: _PeriodBounds, *, max_items: int | None = None
     ) -> list[Item]:
         known = query.previous.item_ids if query.previous is not None else set()
-        items = await self.store.items.list(
-            _build_item_filter(query, span), limit=None if max_items is None else max_items + 1
-        )
+        limit = None if max_items is None else max_items + 1
+        items = await self.store.items.list(_build_item_filter(query, span), limit=limit)
         if max_items is not None and len(items) > max_items:
             raise UsageError("briefing.too_many_items", limit=max_items)
         return [item for item in items if item.id not in known]
@@ -225,10 +224,10 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
 def _compute_period_bounds(query: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _PeriodBounds:
     last = min(max(query.day or now.astimezone(zone).date(), _MIN_DAY), _MAX_DAY)
     first = last - dt.timedelta(days=query.days - 1)
-    begin, end = _get_midnight(first, zone), _get_midnight(last + dt.timedelta(days=1), zone)
+    begin, end = get_midnight(first, zone), get_midnight(last + dt.timedelta(days=1), zone)
     if query.previous is not None:
         day_after = query.previous.period.until + dt.timedelta(days=1)
-        since = min(query.previous.generated_at, _get_midnight(day_after, zone))
+        since = min(query.previous.generated_at, get_midnight(day_after, zone))
         first, begin = min(since.astimezone(zone).date(), last), since.astimezone(dt.UTC) - _OVERLAP
     return _PeriodBounds(period=Period(since=first, until=last), begin=begin, end=end)
 
@@ -251,10 +250,6 @@ def _matches_query(source: Source, query: BriefingQuery) -> bool:
 
 def _is_alarm_open(alarm: AlarmView, at: dt.datetime) -> bool:
     return alarm.raised_at < at and (alarm.cleared_at is None or alarm.cleared_at >= at)
-
-
-def _get_midnight(day: dt.date, zone: ZoneInfo) -> dt.datetime:
-    return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
 
 
 @dataclass(kw_only=True)

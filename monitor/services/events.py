@@ -20,9 +20,7 @@ from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import EventKind
 
 POLL_INTERVAL_S = 0.25
-RUN_SETTLE_DELAY_S = 1.2
-"""How long after its end a run's last events may be written."""
-
+RUN_SETTLE_DELAY_S = 1.2  # how long after its end a run's last events may be written
 _MAX_BUFFERED_EVENTS = 1000
 
 
@@ -200,9 +198,7 @@ class EventStreamService(Generic[E, S]):
 
 
 WRITE_INTERVAL_S = 0.4
-MAX_PENDING_EVENTS = 5000
-"""More pending events than that push out the oldest ones."""
-
+MAX_PENDING_EVENTS = 5000  # more pending events than that push out the oldest ones
 _CLOSE_TIMEOUT_S = 2.0
 _MAX_TEXT_CHARS = 500
 _log = get_logger("events")

@@ -72,9 +72,7 @@ class DoctorFinding(MessageModel):
     message: Message
 
 
-Check = Callable[[Settings], str | Message]
-"""Says what it found; raises a `MonitorError` that says what is wrong."""
-
+Check = Callable[[Settings], str | Message]  # says what it found; raises a `MonitorError` that says what is wrong
 AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
 
 

@@ -257,8 +257,7 @@ _MAX_TITLE_CHARS = 160
 _MIN_TITLE_CHARS = 6
 _CITED_TITLE_PATTERN = re.compile(r"《([^《》]{6,120})》")
 _QUOTATION_MARKS = re.compile('["“”„‟＂]')
-ItemKey = tuple[dt.date, int]
-"""Where a list goes on: the day and the number of the last item."""
+ItemKey = tuple[dt.date, int]  # where a list goes on: the day and the number of the last item
 
 
 class ListedItem(ItemSchema):

@@ -89,9 +89,8 @@ class RunDependencyFactory:
         self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart
     ) -> None:
         settings = self.settings
-        outset = RunManifest(
-            today=start.today,
-            window=start.window,
+        manifest = RunManifest(
+            **dict(start),
             at=self.clock.now(),
             is_baseline=source.last_success_at is None,
             source=source.model_dump(mode="json"),
@@ -104,4 +103,4 @@ class RunDependencyFactory:
             can_draw=deps.loader.can_render(),
             prompts=dict(deps.prompts.overrides),
         )
-        await store.evidence.save_manifest(run.id, outset.model_dump(mode="json"))
+        await store.evidence.save_manifest(run.id, manifest.model_dump(mode="json"))

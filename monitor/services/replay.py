@@ -155,9 +155,8 @@ class ReplayService:
         replayed = await load_full_run_report(replayed_run, store)
         is_one_go = all(row.attempt == 1 for row in rows)
         recorded = await load_full_run_report(run, self.store)
-        differences = _diff_values(
-            _dump_run(recorded, is_uninterrupted=is_one_go), _dump_run(replayed, is_uninterrupted=is_one_go)
-        )
+        before, after = [_dump_run(report, is_uninterrupted=is_one_go) for report in (recorded, replayed)]
+        differences = _diff_values(before, after)
         recorded_items = {item.id or 0: item for item in await self.store.items.list_for_run(run.id)}
         replayed_items = {item.id or 0: item for item in await store.items.list_for_run(run.id)}
         for item_id in sorted(recorded_items.keys() | replayed_items.keys()):
@@ -165,9 +164,9 @@ class ReplayService:
             before = {} if here is None else await _dump_item(here, self.store)
             after = {} if there is None else await _dump_item(there, store)
             if any(revision.run_id != run.id for revision in await self.store.revisions.list_for_item(item_id)):
-                before, after = (
-                    {k: v for k, v in values.items() if k not in _REVISED_FIELDS} for values in (before, after)
-                )
+                for name in _REVISED_FIELDS:
+                    before.pop(name, None)
+                    after.pop(name, None)
             differences += [
                 difference.model_copy(update={"what": f"item {item_id}: {difference.what}"})
                 for difference in _diff_values(before, after)
@@ -189,22 +188,21 @@ class ReplayService:
         zone = ZoneInfo(self.settings.timezone)
         day = run.planned_at.astimezone(zone).date()
         of_source = await self.store.runs.list(source=run.source, limit=None)
-        if run.ended_at is None or sum(other.planned_at.astimezone(zone).date() == day for other in of_source) != 1:
-            return None
-        if of_source[0].id != run.id:
+        of_day = [other for other in of_source if other.planned_at.astimezone(zone).date() == day]
+        if run.ended_at is None or len(of_day) != 1 or of_source[0].id != run.id:
             return None
         wanted = BriefingQuery(day=day, sources=[run.source])
         clock = _ReplayClock(run)
         clock.advance_to_end()
-        one, other = [
-            (await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)).model_dump_json()
+        recorded, replayed = [
+            await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)
             for each in (self.store, store)
         ]
-        return one == other
+        return recorded.model_dump_json() == replayed.model_dump_json()
 
 
 class _ReplayClock:
-    """The clock as the run read it: when it started, and when it ended (`ports.Clock`)."""
+    """The clock as the run read it: when it started, and when it ended."""
 
     def __init__(self, run: Run) -> None:
         self._now = run.started_at or run.planned_at
@@ -219,7 +217,7 @@ class _ReplayClock:
 
 @dataclass
 class _ReplaySteps:
-    """Does every step once (`ports.Steps`), the last one at the end of the run."""
+    """Does every step once, the last one at the end of the run."""
 
     clock: _ReplayClock
 

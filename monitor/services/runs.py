@@ -22,6 +22,7 @@ from monitor.errors import NotFound
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.runtime import WorkerRegistry
+from monitor.services.schedules import get_midnight
 from monitor.vocabulary import SWEEP_PHASES, DateSource, Disposition, EventKind, Phase, RunStatus, SavedBy, SectionEnd
 
 
@@ -336,9 +337,7 @@ class RunService:
 
 
 def _get_midnight(day: dt.date, zone: ZoneInfo, *, later_days: int = 0) -> dt.datetime | None:
-    """The beginning of a day, or of a later one, in UTC; None where the calendar ends before it."""
     try:
-        begin = dt.datetime.combine(day + dt.timedelta(days=later_days), dt.time.min, zone)
-        return begin.astimezone(dt.UTC)
+        return get_midnight(day + dt.timedelta(days=later_days), zone)
     except OverflowError:
         return None

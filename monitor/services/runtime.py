@@ -11,8 +11,7 @@ from monitor.db.tables.delivery import AlarmView
 from monitor.errors import DatabaseError
 from monitor.llm.chat import ChatModel
 
-WORKER_KIND = "worker"
-"""The kind of process that takes work out of the queue."""
+WORKER_KIND = "worker"  # the kind of process that takes work out of the queue
 
 
 class WorkerRegistry(Protocol):

@@ -28,6 +28,11 @@ def check_timezone(name: str) -> ZoneInfo:
         raise UsageError("schedule.unknown_timezone", timezone=name) from None
 
 
+def get_midnight(day: dt.date, zone: ZoneInfo) -> dt.datetime:
+    """Return the beginning of a day in UTC; `OverflowError` where the calendar ends before it."""
+    return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
+
+
 def check_schedule(cron: str, timezone: str) -> None:
     build_next_fire_time(cron, timezone)
 

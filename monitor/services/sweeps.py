@@ -298,8 +298,7 @@ class SweepService(AuditedService):
         *,
         trial: RunDependencies | None = None,
     ) -> RunReport:
-        source = await store.sources.get_by_id(run.source_id or 0)
-        if source is not None:
+        if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
             try:
                 await self._execute_run(
                     store, run, source, run.since, run.until, self.steps, on_progress, cancel_event, trial=trial

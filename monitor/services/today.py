@@ -27,9 +27,7 @@ from monitor.vocabulary import RunStatus
 MAX_SHOWN_ITEMS = 30
 HISTORY_DAYS = 30
 _MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
-_VISIT_GAP = dt.timedelta(hours=2)
-"""After so long without a look a new sitting begins."""
-
+_VISIT_GAP = dt.timedelta(hours=2)  # after so long without a look a new sitting begins
 _VISIT_UPDATE_INTERVAL = dt.timedelta(minutes=5)
 _MAX_LOOKBACK = dt.timedelta(days=7)
 _DELIVERY_WINDOW = dt.timedelta(days=7)

@@ -25,6 +25,7 @@ from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.health import get_free_bytes, measure_database
+from monitor.services.schedules import get_midnight
 from monitor.vocabulary import Role
 
 
@@ -105,13 +106,9 @@ class CostService:
 
 def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
     """Return so many days of a zone, that of `now` the last."""
-
-    def midnight(day: dt.date) -> dt.datetime:
-        return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
-
     today = now.astimezone(zone).date()
     dates = [today - dt.timedelta(days=back) for back in reversed(range(count))]
-    return [Day(date, midnight(date), midnight(date + dt.timedelta(days=1))) for date in dates]
+    return [Day(day, get_midnight(day, zone), get_midnight(day + dt.timedelta(days=1), zone)) for day in dates]
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:
@@ -162,10 +159,9 @@ class StorageService(AuditedService):
 
     async def measure(self) -> StorageSchema:
         settings = self.settings
-        address = DatabaseAddress.parse(settings.database_url)
         folders, is_whole = await asyncio.to_thread(_measure_folders, settings.data_dir)
         return StorageSchema(
-            database=address.redacted_url,
+            database=DatabaseAddress.parse(settings.database_url).redacted_url,
             database_bytes=measure_database(settings),
             data_dir=str(settings.data_dir),
             evidence=mask_passwords(settings.storage_url),

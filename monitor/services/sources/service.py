@@ -340,9 +340,7 @@ def _format_value(value: Any) -> str:
     return normalize_line(value[:200]) if isinstance(value, str) else ""
 
 
-MAX_BACKOFF = dt.timedelta(hours=20)
-"""Shorter than a day, so that a source that is planned daily is tried every day."""
-
+MAX_BACKOFF = dt.timedelta(hours=20)  # shorter than a day, so that a source that is planned daily is tried every day
 _INITIAL_BACKOFF = dt.timedelta(hours=1)
 
 
