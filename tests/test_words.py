@@ -69,7 +69,7 @@ def test_the_table_of_retired_words_is_read() -> None:
     ]
 
 
-@pytest.mark.parametrize("folder", ["monitor", "benchmarks"])
+@pytest.mark.parametrize("folder", ["monitor", "benchmarks", "tests"])
 def test_no_name_uses_a_retired_word(folder: str) -> None:
     scopes = read_retired_words()
     found = [
@@ -90,7 +90,7 @@ def test_no_name_uses_a_retired_word(folder: str) -> None:
     assert not found, f"{len(found)} names use words that docs/developers/words.md retires:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("folder", ["monitor", "benchmarks"])
+@pytest.mark.parametrize("folder", ["monitor", "benchmarks", "tests"])
 def test_no_loop_calls_its_thing_one(folder: str) -> None:
     found = [
         f"{file}:{target.lineno}"

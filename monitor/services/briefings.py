@@ -62,7 +62,8 @@ class BriefingQuery(BaseModel):
     """Which briefing is wanted: what was first seen in the `days` that end with `day`, by default today.
 
     With `previous`, the last briefing of the same reader, it is what was first seen since that was written and does
-    not stand in it, however long ago. Of `tags` and `keywords` one has to fit.
+    not stand in it, however long ago. Of `tags` and `keywords` one has to fit. Days are those of `timezone`, by
+    default that of the settings.
     """
 
     day: dt.date | None = None
@@ -74,6 +75,7 @@ class BriefingQuery(BaseModel):
     types: Sequence[ItemType] = ()
     keywords: Sequence[str] = ()
     language: str = "zh"
+    timezone: str | None = None
     group: GroupBy = "theme"
 
 
@@ -98,7 +100,7 @@ class BriefingService:
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self.store)
-        zone = ZoneInfo(self.settings.timezone)
+        zone = ZoneInfo(query.timezone or self.settings.timezone)
         now = self.clock.now()
         span = _compute_period_bounds(query, now, zone)
         items = await self._list_items(query, span, max_items=MAX_EDITABLE_ITEMS if include_all else None)

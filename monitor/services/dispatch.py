@@ -4,6 +4,7 @@ import datetime as dt
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -99,7 +100,10 @@ class DeliveryDispatcher:
         if delivery.kind is DeliveryKind.PLANNED:
             record = await self.store.deliveries.get_last_briefing(target.name)
             previous = parse_briefing_record(record)
-            since = record.composed_at.date() if record else await self.store.deliveries.get_first_day(target.name)
+            zone = ZoneInfo(target.timezone or self.settings.timezone)
+            since = await self.store.deliveries.get_first_day(target.name)
+            if record is not None:
+                since = record.composed_at.astimezone(zone).date()
             days += (delivery.day - since).days if delivery.day and since else 0
         return BriefingQuery(
             day=delivery.day,
@@ -111,6 +115,7 @@ class DeliveryDispatcher:
             types=[ItemType(word) for word in target.types],
             keywords=target.keywords,
             language=target.language,
+            timezone=target.timezone,
         )
 
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:

@@ -71,7 +71,7 @@ class Record:
 
     def links(self) -> set[str]:
         found = [*LINK.findall(self.source), *JSON_URL.findall(self.source)]
-        return {urljoin(self.url, html.unescape(one)).partition("#")[0] for one in found} | {self.url}
+        return {urljoin(self.url, html.unescape(entry)).partition("#")[0] for entry in found} | {self.url}
 
 
 def pdf_text(body: bytes) -> str:
@@ -132,19 +132,19 @@ def dates_of(text: str) -> list[str]:
 
 def problems_of(item: dict, records: dict[str, Record]) -> list[str]:
     named, problems = {}, []
-    for one in item["records"]:
-        if one["sha256"] not in records:
-            problems.append(f"item {item['id']}: the record {one['id']} is in no file")
+    for entry in item["records"]:
+        if entry["sha256"] not in records:
+            problems.append(f"item {item['id']}: the record {entry['id']} is in no file")
         else:
-            named[one["id"]] = records[one["sha256"]]
+            named[entry["id"]] = records[entry["sha256"]]
     if not named or set(item["evidence"]) - set(named):
         return [*problems, f"item {item['id']} names records that are not there: {item['evidence']}"]
     seen = list(named.values())
-    if not any(item["url"] in one.links() for one in seen):
+    if not any(item["url"] in record.links() for record in seen):
         problems.append(f"item {item['id']}: no record links to {item['url']}")
-    if not any(letters(item["title"]) in letters(one.shown) for one in seen):
+    if not any(letters(item["title"]) in letters(record.shown) for record in seen):
         problems.append(f"item {item['id']}: no record shows the title {item['title']!r}")
-    if item["date"] and not shows_date(item["date"], [item["url"], *(one.shown for one in seen)]):
+    if item["date"] and not shows_date(item["date"], [item["url"], *(value.shown for value in seen)]):
         problems.append(f"item {item['id']}: no record shows the date {item['date']}")
     for claim in item["claims"]:
         where = named.get(claim["record"])
@@ -152,14 +152,14 @@ def problems_of(item: dict, records: dict[str, Record]) -> list[str]:
             problems.append(f"item {item['id']}: {claim['passage']!r} does not stand in {claim['record']}")
     passages = " ".join(claim["passage"] for claim in item["claims"] if claim["kind"] in ("figure", "date"))
     for figure in sorted(figures(item["summary"])):
-        if not any(stands(figure, one.text) for one in seen):
+        if not any(stands(figure, record.text) for record in seen):
             problems.append(f"item {item['id']}: no record has the figure {figure} of the summary")
         elif figure[0].isdigit() and not stands(figure, passages):
             problems.append(f"item {item['id']}: no passage bears the figure {figure} of the summary")
     problems += [
         f"item {item['id']}: no record has the date {date} of the summary"
         for date in dates_of(item["summary"])
-        if not shows_date(date, [one.shown for one in seen])
+        if not shows_date(date, [record.shown for record in seen])
     ]
     return problems
 
@@ -168,27 +168,27 @@ def overview_problems(sentence: dict, items: dict[int, dict], records: dict[str,
     cited = [items[number] for number in sentence["items"] if number in items]
     if not cited:
         return [f"the overview cites nothing that is there: {sentence['text']!r}"]
-    seen = [records[one["sha256"]] for item in cited for one in item["records"] if one["sha256"] in records]
+    seen = [records[entry["sha256"]] for item in cited for entry in item["records"] if entry["sha256"] in records]
     missing = [
         figure
         for figure in sorted(figures(sentence["text"]))
         if not any(stands(figure, record.text) for record in seen)
     ]
-    missing += [one for one in dates_of(sentence["text"]) if not shows_date(one, [record.shown for record in seen])]
-    return [f"no record of the items cited has the {one} of the overview: {sentence['text']!r}" for one in missing]
+    missing += [text for text in dates_of(sentence["text"]) if not shows_date(text, [record.shown for record in seen])]
+    return [f"no record of the items cited has the {text} of the overview: {sentence['text']!r}" for text in missing]
 
 
 def main() -> None:
-    told = json.load(sys.stdin)
+    report = json.load(sys.stdin)
     records, problems = read_folder(Path(sys.argv[1]))
-    items = {item["id"]: item for item in told["items"]}
-    for item in told["items"]:
+    items = {item["id"]: item for item in report["items"]}
+    for item in report["items"]:
         problems += problems_of(item, records)
-    overview = told.get("overview", [])
+    overview = report.get("overview", [])
     for sentence in overview:
         problems += overview_problems(sentence, items, records)
     counts = {
-        "checked": sum(len(figures(item["summary"])) for item in told["items"]),
+        "checked": sum(len(figures(item["summary"])) for item in report["items"]),
         "of_overview": sum(len(figures(sentence["text"])) for sentence in overview),
     }
     json.dump({**counts, "problems": problems}, sys.stdout, ensure_ascii=False)

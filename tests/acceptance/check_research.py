@@ -138,13 +138,13 @@ def counted(numeral: str) -> int:
     if not re.search(r"[十百千万亿]", numeral):
         return int(numeral.translate(PLAIN))
     total = section = number = 0
-    for one in numeral:
-        if one in "万亿":
-            total, section, number = (total + section + number) * SCALES[one], 0, 0
-        elif one in "十百千":
-            section, number = section + (number or 1) * {"十": 10}.get(one, SCALES.get(one, 0)), 0
+    for text in numeral:
+        if text in "万亿":
+            total, section, number = (total + section + number) * SCALES[text], 0, 0
+        elif text in "十百千":
+            section, number = section + (number or 1) * {"十": 10}.get(text, SCALES.get(text, 0)), 0
         else:
-            number = int(one.translate(PLAIN))
+            number = int(text.translate(PLAIN))
     return total + section + number
 
 
@@ -194,10 +194,10 @@ def lost(text: str, pages: list[str]) -> list[str]:
     known = {day for page in read for day in days(page)}
     known |= {(year, month, 0) for year, month, _ in known}
     missing = ["-".join(map(str, day)) for day in sorted(days(plain) - known)]
-    named = [one for pattern in (DOCUMENT, NAME) for one in pattern.findall(text)]
-    missing += [one for one in named if not any(has_name(one, page) for page in pages)]
-    told = quantities(DATE.sub(" ", plain))
-    return missing + [one[0] for one in told if not any(has_figure(one, page) for page in read)]
+    named = [entry for pattern in (DOCUMENT, NAME) for entry in pattern.findall(text)]
+    missing += [entry for entry in named if not any(has_name(entry, page) for page in pages)]
+    report = quantities(DATE.sub(" ", plain))
+    return missing + [pair[0] for pair in report if not any(has_figure(pair, page) for page in read)]
 
 
 def measured(text: str) -> int:
@@ -251,7 +251,7 @@ class Judge:
         missing = lost(text, [*pages, self.question])
         self.counts["figures"] += measured(text)
         self.counts["bad_figures"] += len(missing)
-        self.problems += [f"{where}: {one} stands in no page that bears it: {text!r}" for one in missing]
+        self.problems += [f"{where}: {entry} stands in no page that bears it: {text!r}" for entry in missing]
 
     def _served(self, url: str, where: str) -> None:
         if self.web.text(url) is None:
@@ -286,15 +286,15 @@ class Judge:
         markdown = self.report.get("markdown", "")
         known = {source["url"] for source in self.sources}
         self.problems += [
-            f"the report: {one} is no source of it" for one in ADDRESS.findall(markdown) if one not in known
+            f"the report: {entry} is no source of it" for entry in ADDRESS.findall(markdown) if entry not in known
         ]
         for kind, sentence in sentences(markdown):
-            numbers = [int(one) for one in CITATION.findall(sentence)]
+            numbers = [int(entry) for entry in CITATION.findall(sentence)]
             bare = CITATION.sub("", sentence)
             self.problems += [
                 f"[{number}] is no source: {sentence!r}" for number in numbers if not 1 <= number <= len(self.sources)
             ]
-            cited = [self.sources[one - 1]["url"] for one in numbers if 1 <= one <= len(self.sources)]
+            cited = [self.sources[number - 1]["url"] for number in numbers if 1 <= number <= len(self.sources)]
             pages = [self.web.text(url) or "" for url in cited]
             if kind == "text":
                 self.counts["sentences"] += 1
@@ -311,26 +311,26 @@ class Judge:
             self.problems += [
                 f"driver {driver['name']}: there is no note {ref}" for ref in refs if not 0 <= ref < len(self.notes)
             ]
-            urls = [self.notes[one]["sourceUrl"] for one in refs if 0 <= one < len(self.notes)]
+            urls = [self.notes[value]["sourceUrl"] for value in refs if 0 <= value < len(self.notes)]
             pages = [self.web.text(url) or "" for url in urls]
             self._figures(f"{driver['name']} {driver['description']}", pages, f"driver {driver['name']}")
-        for one in self.blueprint.get("relationships", []):
-            if not {one["from"], one["to"]} <= names:
-                self.problems.append(f"relationship {one['from']} -> {one['to']}: no such driver")
-        for one in self.blueprint.get("scenarios", []):
-            for text in (one["name"], *one["assumptions"], *one["outcomes"]):
-                self._figures(CITATION.sub("", text), self.all_pages, f"scenario {one['name']}")
-        values = {float(one) for page in self.all_pages for one in NUMBER.findall(folded(page))}
-        for one in self.blueprint.get("metrics", []):
+        for entry in self.blueprint.get("relationships", []):
+            if not {entry["from"], entry["to"]} <= names:
+                self.problems.append(f"relationship {entry['from']} -> {entry['to']}: no such driver")
+        for entry in self.blueprint.get("scenarios", []):
+            for text in (entry["name"], *entry["assumptions"], *entry["outcomes"]):
+                self._figures(CITATION.sub("", text), self.all_pages, f"scenario {entry['name']}")
+        values = {float(entry) for page in self.all_pages for entry in NUMBER.findall(folded(page))}
+        for entry in self.blueprint.get("metrics", []):
             self.counts["figures"] += 1
-            if abs(one["estimate"]) not in values:
+            if abs(entry["estimate"]) not in values:
                 self.counts["bad_figures"] += 1
-                self.problems.append(f"metric {one['name']}: no page has {one['estimate']}")
+                self.problems.append(f"metric {entry['name']}: no page has {entry['estimate']}")
 
 
 def main() -> None:
-    told = json.load(sys.stdin)
-    json.dump(Judge(told["question"], told["result"], Web(sys.argv[1])).judge(), sys.stdout, ensure_ascii=False)
+    report = json.load(sys.stdin)
+    json.dump(Judge(report["question"], report["result"], Web(sys.argv[1])).judge(), sys.stdout, ensure_ascii=False)
 
 
 if __name__ == "__main__":

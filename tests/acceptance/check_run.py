@@ -43,7 +43,7 @@ def links_of(page: str, base: str) -> set[str]:
     found = [*LINK.findall(page), *JSON_URL.findall(page)]
     for count, stem, ending in SCRIPT_PAGE.findall(page):
         found += [f"{stem}_{n}.{ending}" for n in range(1, int(count))]
-    return {urljoin(base, html.unescape(one)) for one in found if not one.startswith(("javascript", "mailto"))}
+    return {urljoin(base, html.unescape(entry)) for entry in found if not entry.startswith(("javascript", "mailto"))}
 
 
 def crawl(base: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def problems_of(run: dict, pages: dict[str, str]) -> list[str]:
             continue
         folded = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", item["title"]))
         shown = [re.sub(r"[\W_]+", "", text_of(page) + html.unescape(page)) for page in [*lists, article]]
-        if folded not in " ".join(unicodedata.normalize("NFKC", one) for one in shown):
+        if folded not in " ".join(unicodedata.normalize("NFKC", text) for text in shown):
             problems.append(f"no page shows the title {item['title']!r} of {url}")
         if item["date"] and not shows_date(item["date"], [*map(text_of, lists), text_of(article), url, *lists]):
             problems.append(f"no page shows the date {item['date']} of {url}")

@@ -28,10 +28,10 @@ from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.fetch.browser.launch import find_browser
 from monitor.services.audit import COMMAND_LINE
-from tests.acceptance.people import PATIENCE_MS, Person, Service
+from tests.acceptance.people import TIMEOUT_MS, Person, Service
 
 PINNED = ("政策法规", "数据发布", "人事任免")
-PATIENCE_S = 60
+TIMEOUT_S = 60
 CHECKER = Path(__file__).with_name("check_run.py")
 
 
@@ -98,12 +98,12 @@ class Ministry:
         return self.site.today - dt.timedelta(days=6)
 
     def expected(self) -> dict[str, dt.date]:
-        return {one.url: one.date for one in self.site.list_expected_items(self.base_url) if one.date >= self.since}
+        return {item.url: item.date for item in self.site.list_expected_items(self.base_url) if item.date >= self.since}
 
     async def problems(self, run: dict[str, Any]) -> list[str]:
         """What the independent checker says."""
-        told = json.dumps({"runs": [run]})
-        answer = await _python(str(CHECKER), self.base_url, cwd=self.workplace.folder, stdin=told)
+        report = json.dumps({"runs": [run]})
+        answer = await _python(str(CHECKER), self.base_url, cwd=self.workplace.folder, stdin=report)
         assert answer.code == 0, answer.err
         return answer.json
 
@@ -121,7 +121,7 @@ def open_site(workplace: Workplace) -> Callable[[SampleSite], Any]:
 
     def add(site: SampleSite, base_url: str) -> Ministry:
         port = urlsplit(base_url).port
-        source = {"name": "ministry", "url": base_url, "focus_areas": [one["name"] for one in site.focus_areas]}
+        source = {"name": "ministry", "url": base_url, "focus_areas": [entry["name"] for entry in site.focus_areas]}
         workplace.configure(
             network={"allowed_private_hosts": [f"127.0.0.1:{port}", f"localhost:{port}"]}, sources=[source]
         )
@@ -155,7 +155,7 @@ class Process:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             said = [""]
             while "At work" not in said[-1]:
                 said.append((await self.running.stderr.readline()).decode())
@@ -217,7 +217,7 @@ class Trial:
 
     async def asked(self, calls: int, waiting: "asyncio.Task[Any]") -> None:
         """Wait until the model was asked so often, or the sweep is over."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while len(self.model.requests) < calls and not waiting.done():  # noqa: ASYNC110 -- no event of ours
                 await asyncio.sleep(0.005)
 
@@ -225,8 +225,8 @@ class Trial:
         """Phase and place of every step whose result is kept."""
         schema = "dbos." if self.database_url.startswith("postgresql") else ""
         steps = [name for (name,) in self.rows(f"SELECT function_name FROM {schema}operation_outputs")]  # noqa: S608
-        sections = {f"crawl:{one}": name for one, name in self.rows("SELECT ordinal, name FROM run_section")}
-        urls = {f"summarise:{one}": url for one, url in self.rows("SELECT id, url FROM item")}
+        sections = {f"crawl:{entry}": name for entry, name in self.rows("SELECT ordinal, name FROM run_section")}
+        urls = {f"summarise:{entry}": url for entry, url in self.rows("SELECT id, url FROM item")}
         places = {name: ("crawl", sections[name]) for name in steps if name in sections}
         places |= {name: ("summarise", urls[name]) for name in steps if name in urls}
         return {*places.values(), *((name, "") for name in steps if name in ("navigate", "rank"))}
@@ -320,7 +320,7 @@ async def sit_down(browser: Browser) -> AsyncIterator[Callable[[Service, str], A
     async def open_one(service: Service, language: str) -> Person:
         context = await browser.new_context(locale="zh-CN" if language == "zh" else "en-GB", accept_downloads=True)
         page = await context.new_page()
-        page.set_default_timeout(PATIENCE_MS / 3)
+        page.set_default_timeout(TIMEOUT_MS / 3)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
         return Person(page, language, service.address)

@@ -9,7 +9,7 @@ from playwright.async_api import Locator, Page, expect
 from monitor.i18n.catalogue import translate
 
 PASSWORD = "rain on the third bridge"  # noqa: S105 -- of a service that lives for one test
-PATIENCE_MS = 90_000
+TIMEOUT_MS = 90_000
 
 
 @dataclass
@@ -58,4 +58,4 @@ class Person:
         await self.button("Change the password").click()
 
     async def sees(self, english: str, **values: object) -> None:
-        await expect(self.page.get_by_text(self.words(english, **values)).first).to_be_visible(timeout=PATIENCE_MS)
+        await expect(self.page.get_by_text(self.words(english, **values)).first).to_be_visible(timeout=TIMEOUT_MS)

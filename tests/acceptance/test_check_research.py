@@ -50,7 +50,7 @@ MARKDOWN = """# 新型储能：1.36亿千瓦
 
 1. [甲](http://energy.example/art/2026/10/12/art_101.html) — energy.example，2026-10-12
 """
-TOLD: dict[str, Any] = {
+ANSWER: dict[str, Any] = {
     "question": "储能如何？",
     "result": {
         "notes": NOTES,
@@ -67,7 +67,7 @@ TOLD: dict[str, Any] = {
             "markdown": MARKDOWN,
             "outline": [{"heading": "现状", "bullets": ["达到1.36亿千瓦[1]"]}],
             "sources": [
-                {"title": "甲", "url": one["sourceUrl"], "noteIndex": place} for place, one in enumerate(NOTES)
+                {"title": "甲", "url": entry["sourceUrl"], "noteIndex": place} for place, entry in enumerate(NOTES)
             ],
         },
     },
@@ -82,7 +82,7 @@ async def judged() -> AsyncIterator[Judged]:
     world = ResearchWorld()
     async with world.serve() as values:
 
-        async def judge(told: dict[str, Any]) -> dict[str, Any]:
+        async def judge(report: dict[str, Any]) -> dict[str, Any]:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 str(CHECKER),
@@ -90,7 +90,7 @@ async def judged() -> AsyncIterator[Judged]:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
             )
-            out, _ = await process.communicate(json.dumps(told).encode())
+            out, _ = await process.communicate(json.dumps(report).encode())
             assert process.returncode == 0
             return json.loads(out)
 
@@ -98,7 +98,7 @@ async def judged() -> AsyncIterator[Judged]:
 
 
 async def test_what_stands_in_the_pages_is_passed(judged: Judged) -> None:
-    verdict = await judged(TOLD)
+    verdict = await judged(ANSWER)
     assert verdict["problems"] == []
     assert (verdict["quotes"], verdict["quote_fidelity"], verdict["figure_fidelity"]) == (4, 1.0, 1.0)
     assert verdict["figures"] > 15
@@ -106,11 +106,11 @@ async def test_what_stands_in_the_pages_is_passed(judged: Judged) -> None:
 
 
 def spoiled(path: str, value: Any) -> Any:
-    def spoil(told: dict[str, Any]) -> None:
+    def spoil(report: dict[str, Any]) -> None:
         *way, last = [int(part) if part.isdigit() else part for part in path.split("/")]
-        place = told["result"]
-        for one in way:
-            place = place[one]
+        place = report["result"]
+        for number in way:
+            place = place[number]
         place[last] = value(place[last]) if callable(value) else value
 
     return spoil
@@ -155,13 +155,13 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_each_fault_is_seen(judged: Judged, fault: str) -> None:
     path, value, said = FAULTS[fault]
-    told = copy.deepcopy(TOLD)
-    spoiled(path, value)(told)
-    problems = (await judged(told))["problems"]
+    report = copy.deepcopy(ANSWER)
+    spoiled(path, value)(report)
+    problems = (await judged(report))["problems"]
     assert any(said in problem for problem in problems), problems
 
 
-@pytest.mark.parametrize("case", TRICKY, ids=[one["id"] for one in TRICKY])
+@pytest.mark.parametrize("case", TRICKY, ids=[entry["id"] for entry in TRICKY])
 def test_figures_and_dates_count_however_they_are_written(case: dict[str, Any]) -> None:
     spec = importlib.util.spec_from_file_location("check_research", CHECKER)
     assert spec is not None
@@ -169,5 +169,5 @@ def test_figures_and_dates_count_however_they_are_written(case: dict[str, Any]) 
     checker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(checker)
     page = checker.text_of(case["html"].encode())
-    lost = {one: checker.lost(checker.CITATION.sub("", one), [page]) for one in (*case["stand"], *case["fall"])}
-    assert [one for one, missing in lost.items() if missing] == case["fall"]
+    lost = {entry: checker.lost(checker.CITATION.sub("", entry), [page]) for entry in (*case["stand"], *case["fall"])}
+    assert [entry for entry, missing in lost.items() if missing] == case["fall"]

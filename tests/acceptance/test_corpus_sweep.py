@@ -72,7 +72,7 @@ class Pages:
 
     def tolerated(self) -> set[str]:
         blocks = [b for page in self.lists for b in (page["gold"].get("other_blocks") or {}).values()]
-        urls = [one if isinstance(one, str) else one["url"] for block in blocks for one in block]
+        urls = [text if isinstance(text, str) else text["url"] for block in blocks for text in block]
         return {url_key(HOST.sub(self.base.encode(), url.encode()).decode()) for url in urls}
 
 

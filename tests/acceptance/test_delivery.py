@@ -37,7 +37,7 @@ class Receiver:
             body = json.loads(await reader.readexactly(int(lines["content-length"])))
             assert body["key"] == lines["idempotency-key"]
             self.posts.append((body["target"], body["key"]))
-            await self._tell()
+            await self._announce()
             answered = asyncio.ensure_future(self._permits.acquire())
             gone = asyncio.ensure_future(reader.read(1))
             await asyncio.wait([answered, gone], return_when=asyncio.FIRST_COMPLETED)
@@ -45,7 +45,7 @@ class Receiver:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 await writer.drain()
                 self.taken.append(body["target"])
-                await self._tell()
+                await self._announce()
             answered.cancel()
             gone.cancel()
         writer.close()
@@ -58,7 +58,7 @@ class Receiver:
         async with asyncio.timeout(LIMIT_S), self._changed:
             await self._changed.wait_for(is_so)
 
-    async def _tell(self) -> None:
+    async def _announce(self) -> None:
         async with self._changed:
             self._changed.notify_all()
 

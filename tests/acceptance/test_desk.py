@@ -22,7 +22,7 @@ from playwright.async_api import expect
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.i18n.catalogue import get_word
-from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
+from tests.acceptance.people import PASSWORD, TIMEOUT_MS, Person, Service
 
 
 @pytest.mark.timeout(300)
@@ -38,10 +38,10 @@ async def test_a_newcomer_reads_the_sample_briefing_three_clicks_after_signing_i
     await person.page.goto(service.address)
     await person.sees("Nothing is watched yet.") if language == "en" else await person.sees("Welcome to Monitor")
     await person.button("Try the sample ministry").click()
-    await expect(person.link("Read the briefing")).to_be_visible(timeout=PATIENCE_MS)
+    await expect(person.link("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
     await person.link("Read the briefing").click()
     shown = person.page.locator("article, .reading")
-    await expect(shown.get_by_text("指导意见").first).to_be_visible(timeout=PATIENCE_MS)
+    await expect(shown.get_by_text("指导意见").first).to_be_visible(timeout=TIMEOUT_MS)
     assert await person.page.locator(".reading li").count() > 10
 
 
@@ -102,7 +102,7 @@ async def adds_a_source_from_its_trial(person: Person, office: Office) -> None:
     await person.link("Add a source").first.click()
     await person.field("Address").fill(office.site_url)
     await person.button("Try it").click()
-    await expect(person.button("Save")).to_be_visible(timeout=PATIENCE_MS)
+    await expect(person.button("Save")).to_be_visible(timeout=TIMEOUT_MS)
     saved = person.page.get_by_text(person.words("would be saved"), exact=True)
     assert await saved.count() > 10
     await person.field("Name").fill("绿能总署")
@@ -115,7 +115,7 @@ async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None
     await person.button("Run now").click()
     await expect(person.page.locator("#run")).to_have_attribute("data-is-over", "no")
     seen.set()
-    await expect(person.link("Read the briefing")).to_be_visible(timeout=PATIENCE_MS)
+    await expect(person.link("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
     assert int(await person.page.locator("[data-count=saved]").inner_text()) > 10
     await expect(person.page.locator("#run-fallbacks, #fallbacks").first).to_be_visible()
 
@@ -183,7 +183,7 @@ async def sends_and_exports_it(person: Person, office: Office, order: list[str])
     assert in_order(docx_text(await asyncio.to_thread(file.read_bytes)), order)
     await person.button("Send as it stands").click()
     await expect(person.page.locator("aside .badge.good")).to_have_text(
-        get_word(person.language, "delivery", "sent"), timeout=PATIENCE_MS
+        get_word(person.language, "delivery", "sent"), timeout=TIMEOUT_MS
     )
     (letter,) = office.mailbox.messages()
     body = letter.get_body(("plain",)).get_content()
@@ -237,7 +237,7 @@ async def points_to_another_model_and_tests_it(person: Person, office: Office) -
     await expect(person.page.locator("p.notice").filter(has_text="model-of-tomorrow")).to_be_visible()
     await person.page.locator("[name='llm.base_url']").fill("http://127.0.0.1:9/v1")
     await person.button("Save and test").click()
-    await expect(person.page.locator("p.trouble")).to_be_visible(timeout=PATIENCE_MS)
+    await expect(person.page.locator("p.trouble")).to_be_visible(timeout=TIMEOUT_MS)
 
 
 async def ends_another_session(person: Person, office: Office, sit_down: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 
-def told(run: dict[str, Any]) -> list[tuple[str, str, str]]:
+def item_rows(run: dict[str, Any]) -> list[tuple[str, str, str]]:
     return sorted((item["url"], item["title"], item["date"]) for item in run["items"])
 
 
@@ -22,7 +22,7 @@ async def expected(trial: Any) -> tuple[list[tuple[str, str, str]], int]:
     place.configure(database_url=trial.database_url)
     calls = len(trial.model.requests)
     trial.model.requests.clear()
-    return told(run), calls
+    return item_rows(run), calls
 
 
 async def swept_with_kills(
@@ -64,7 +64,7 @@ async def swept_with_kills(
 
 
 def assert_whole(trial: Any, run: dict[str, Any], items: list[tuple[str, str, str]]) -> None:
-    assert told(run) == items
+    assert item_rows(run) == items
     urls = [url for (url,) in trial.rows("SELECT url FROM item")]
     assert len(urls) == len(set(urls)) == len(items)
     assert [item["rank"] for item in run["items"]] == list(range(1, len(items) + 1))

@@ -42,7 +42,7 @@ def with_model(ministry: Any, base_url: str, **options: Any) -> None:
 
 def by_rules_alone(ministry: Any) -> set[str]:
     """The urls that a sweep without a model finds: all expected ones but those of the section only a model finds."""
-    sections = {one.url: one.sections for one in ministry.site.list_expected_items(ministry.base_url)}
+    sections = {entry.url: entry.sections for entry in ministry.site.list_expected_items(ministry.base_url)}
     return {url for url in ministry.expected() if set(sections[url]) != {ONLY_BY_MODEL}}
 
 

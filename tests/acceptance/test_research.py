@@ -110,7 +110,7 @@ def assert_sound(done: Researched, world: ResearchWorld) -> None:
     score = done.result["score"]
     assert (score["quoteFidelity"], score["figureFidelity"], score["citationCoverage"]) == (1.0, 1.0, 1.0)
     assert done.result["report"]["sources"]
-    assert {one["sourceUrl"] for one in done.result["notes"]} <= set(world.urls)
+    assert {entry["sourceUrl"] for entry in done.result["notes"]} <= set(world.urls)
     assert world.unknown_urls == []
     progress = [event["progress"] for event in done.events]
     assert progress == sorted(progress)
@@ -246,8 +246,8 @@ def plant(world: ResearchWorld, read: Sequence[str]) -> int:
 
 def choices(done: Researched) -> list[tuple[str, str]]:
     """The searches that were made, each with its tool."""
-    told = [event["payload"].get("metadata", {}) for event in done.events]
-    return sorted({(one["query"], one["tool"]) for one in told if one.get("tool") and one.get("query")})
+    reported = [event["payload"].get("metadata", {}) for event in done.events]
+    return sorted({(entry["query"], entry["tool"]) for entry in reported if entry.get("tool") and entry.get("query")})
 
 
 def as_sent(searches: list[dict[str, Any]]) -> list[str]:
@@ -261,7 +261,7 @@ def said(done: Researched) -> list[str]:
 
 
 def cited(done: Researched) -> set[str]:
-    return {one["url"] for one in done.result["report"]["sources"]}
+    return {entry["url"] for entry in done.result["report"]["sources"]}
 
 
 async def test_what_hostile_pages_tell_a_model_that_obeys_changes_nothing(
@@ -276,7 +276,7 @@ async def test_what_hostile_pages_tell_a_model_that_obeys_changes_nothing(
     assert set(read) <= set(world.requested_urls)
     assert_sound(after, world)
     assert not EVIL.search(json.dumps(after.result, ensure_ascii=False))
-    assert [one for one in world.requested_urls if EVIL.search(one)] == []
+    assert [text for text in world.requested_urls if EVIL.search(text)] == []
     assert as_sent(world.search_requests) == as_sent(searches)
     assert after.refused["urls"] > 0  # so the model was shown some of it, and obeyed
     assert choices(after) == choices(before) != []

@@ -26,7 +26,7 @@ from monitor.services.audit import COMMAND_LINE
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 LIMITS = {"max_paragraphs": 4, "max_reflections": 1, "concurrency": 2}
 OF_STEPS = {"plan": PromptTask.STRUCTURE, "modeling": PromptTask.BLUEPRINT, "reporting": PromptTask.REPORT}
-PATIENCE_S = 180
+TIMEOUT_S = 180
 
 Asked = Counter[tuple[str, str]]
 """How often the model was asked for each task, by the paragraph that it was for."""
@@ -84,7 +84,7 @@ class Lab:
                 return len(self.model.requests)
             return int(self.rows("SELECT count(*) FROM research_event")[0][0])
 
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             while count() < moment.count and not work.done():  # noqa: ASYNC110 -- no event of ours
                 await asyncio.sleep(0.005)
 
@@ -180,7 +180,7 @@ async def killed_by_service(lab: Lab, word: str, moments: list[Moment]) -> tuple
         await service.wait()
         before.append((lab.finished(), lab.asked()))
         service = await lab.start(word)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         result = json.loads(await answer)
     return result, before
 
@@ -197,13 +197,13 @@ async def killed_by_hand(lab: Lab, moments: list[Moment]) -> tuple[dict[str, Any
         await ending
         before.append((lab.finished(), lab.asked()))
         words = ["--resume", str(lab.rows("SELECT id FROM research")[0][0])]
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         result = json.loads((await (await lab.start("research", *words, "--json")).communicate())[0])
     return result, before
 
 
 async def _at_work(lab: Lab, service: Any) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not lab.rows("SELECT id FROM executor WHERE kind = 'worker'"):
             assert service.returncode is None, lab.said.read_text()
             await asyncio.sleep(0.05)

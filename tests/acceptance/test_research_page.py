@@ -16,7 +16,7 @@ from playwright.async_api import Locator, Page, expect
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.demo.model.server import ScriptedModel
-from tests.acceptance.people import PASSWORD, PATIENCE_MS, Person, Service
+from tests.acceptance.people import PASSWORD, TIMEOUT_MS, Person, Service
 
 QUESTIONS = {
     "zh": "2026年新型储能的发展现状与政策走向如何？",
@@ -77,7 +77,7 @@ def root(page: Page) -> Locator:
 async def changes_the_plan(person: Person) -> list[str]:
     """Rename a paragraph, move it up by keyboard, drop the last: the titles that the report is to have."""
     titles = person.page.locator("input[name=paragraph_title]")
-    await expect(titles).to_have_count(4, timeout=PATIENCE_MS)
+    await expect(titles).to_have_count(4, timeout=TIMEOUT_MS)
     before = [await title.input_value() for title in await titles.all()]
     await titles.nth(1).fill(MY_TITLE[person.language])
     await person.page.locator("#up-1").focus()
@@ -92,10 +92,10 @@ async def changes_the_plan(person: Person) -> list[str]:
 
 
 async def numbers_of(page: Page) -> list[int]:
-    return [int(one) for one in await page.evaluate(SEEN)]
+    return [int(entry) for entry in await page.evaluate(SEEN)]
 
 
-async def told_by_the_api(person: Person, task_id: str) -> list[tuple[int, dict[str, Any]]]:
+async def read_over_the_api(person: Person, task_id: str) -> list[tuple[int, dict[str, Any]]]:
     """The whole stream as a program gets it, after the research has ended."""
     answer = await person.page.request.get(f"{person.address}api/research/{task_id}/events")
     text = await answer.text()
@@ -115,19 +115,19 @@ async def test_a_research_is_asked_changed_watched_left_and_found_again(office: 
 
     office.model.pause_s = 0.05
     first = person.page
-    await expect(first.locator('[data-step="reporting"].now')).to_be_visible(timeout=PATIENCE_MS)
-    await expect(first.locator("#stream p").first).to_be_visible(timeout=PATIENCE_MS)
+    await expect(first.locator('[data-step="reporting"].now')).to_be_visible(timeout=TIMEOUT_MS)
+    await expect(first.locator("#stream p").first).to_be_visible(timeout=TIMEOUT_MS)
     early = await numbers_of(first)
     second = person.page = await first.context.new_page()
     await first.close()
-    second.set_default_timeout(PATIENCE_MS)
+    second.set_default_timeout(TIMEOUT_MS)
     await second.goto(f"{person.address}research/{task_id}")
     await expect(root(second)).to_have_attribute("data-is-over", "no")
     await expect(second.locator("#stream p").first).to_be_visible()
-    await expect(root(second)).to_have_attribute("data-is-over", "yes", timeout=PATIENCE_MS)
+    await expect(root(second)).to_have_attribute("data-is-over", "yes", timeout=TIMEOUT_MS)
     late = await numbers_of(second)
 
-    stream = await told_by_the_api(person, task_id)
+    stream = await read_over_the_api(person, task_id)
     numbers = [number for number, _ in stream]
     assert late == numbers, "after coming back every message was there, and none twice"
     assert early == numbers[: len(early)]
@@ -138,7 +138,7 @@ async def test_a_research_is_asked_changed_watched_left_and_found_again(office: 
 
 def is_of_the_report(request: dict[str, Any]) -> bool:
     """Whether the model was asked to write the report, or to mend a sentence of it."""
-    prompt = "".join(str(one["content"]) for one in request["messages"])
+    prompt = "".join(str(entry["content"]) for entry in request["messages"])
     return "<<<OUTLINE" in prompt or "<<<SENTENCES" in prompt
 
 
@@ -192,7 +192,7 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
     assert await page.evaluate(CONFIG) == changed, "it is kept in the browser"
 
     await ask(person, is_plan_looked_at=False)
-    await expect(root(page)).to_have_attribute("data-is-over", "yes", timeout=PATIENCE_MS)
+    await expect(root(page)).to_have_attribute("data-is-over", "yes", timeout=TIMEOUT_MS)
     asked = [(request["model"], request["temperature"], is_of_the_report(request)) for request in office.model.requests]
     assert {model for model, _, is_late in asked if is_late} == {"large"}
     assert {model for model, _, is_late in asked if not is_late} == {"usual"}
@@ -213,10 +213,10 @@ async def test_in_english_too_a_plan_is_changed_a_remark_made_and_the_research_c
     await expect(person.page.locator("#research-remarks")).to_contain_text("Only what is new since July.")
     await expect(person.field("Say something on the way")).to_have_value("")
     await person.button("Cancel the research").click()
-    await expect(root(person.page)).to_have_attribute("data-is-over", "yes", timeout=PATIENCE_MS)
+    await expect(root(person.page)).to_have_attribute("data-is-over", "yes", timeout=TIMEOUT_MS)
     await person.sees("The research was cancelled. What it had found until then stands below.")
     numbers = await numbers_of(person.page)
-    stream = await told_by_the_api(person, person.page.url.rpartition("/")[2])
+    stream = await read_over_the_api(person, person.page.url.rpartition("/")[2])
     assert stream[-1][1]["payload"]["error"]["code"] == "cancelled"
     assert numbers == sorted(set(numbers))
     assert set(numbers) <= {number for number, _ in stream}

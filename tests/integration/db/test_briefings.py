@@ -33,10 +33,10 @@ def saved(title: str = "官方动态简报", **fields: Any) -> SavedBriefing:
 async def test_a_list_has_no_bodies_and_goes_on_where_it_stopped(store: Store) -> None:
     ids = [(await store.briefings.add(saved(str(number)))).id for number in range(5)]
     first = await store.briefings.list_rows(limit=3)
-    assert [one.title for one in first] == ["4", "3", "2"]
+    assert [briefing.title for briefing in first] == ["4", "3", "2"]
     assert "briefing" not in BriefingRow.model_fields
     rest = await store.briefings.list_rows(limit=3, before_id=first[-1].id)
-    assert [one.id for one in rest] == [ids[1], ids[0]]
+    assert [entry.id for entry in rest] == [ids[1], ids[0]]
 
 
 async def test_of_two_edits_of_one_version_the_second_is_refused(store: Store) -> None:
@@ -55,7 +55,7 @@ async def test_what_is_archived_leaves_the_list_and_comes_back(store: Store) -> 
     assert await store.briefings.list_rows() == []
     assert [row.id for row in await store.briefings.list_rows(is_archived=True)] == [number]
     assert await store.briefings.set_archived(number, None)
-    assert [one.id for one in await store.briefings.list_rows()] == [number]
+    assert [briefing.id for briefing in await store.briefings.list_rows()] == [number]
 
 
 async def test_what_no_database_holds_is_left_out_of_a_briefing(store: Store) -> None:
@@ -77,7 +77,7 @@ async def test_a_delivery_and_the_briefing_that_it_sends_are_put_on_record_toget
     kept = await store.deliveries.get_briefing("weekly-1")
     assert kept is not None
     assert kept.briefing == {"title": "甲"}
-    assert [one.id for one in await store.deliveries.list(saved_id=7)] == ["weekly-1"]
+    assert [entry.id for entry in await store.deliveries.list(saved_id=7)] == ["weekly-1"]
     assert await store.deliveries.list(saved_id=8) == []
 
 
@@ -90,6 +90,6 @@ async def test_the_log_goes_on_behind_the_last_one_seen_also_among_those_of_one_
     seen: list[str] = []
     before = None
     while page := await store.deliveries.list(before=before, limit=limit):
-        seen += [one.id for one in page]
+        seen += [entry.id for entry in page]
         before = page[-1].planned_at, page[-1].id
     assert seen == ["weekly-3", "weekly-2", "weekly-1", "weekly-0"]

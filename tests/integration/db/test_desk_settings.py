@@ -28,7 +28,7 @@ async def test_a_change_replaces_forgets_and_can_be_noticed(store: Store) -> Non
     changed = await store.settings.load_timestamps()
     await store.settings.change([], deleted_paths=["b", "never there"])
     assert [(setting.path, setting.value) for setting in await store.settings.list_all()] == [("a", 3)]
-    assert len({str(sorted(one.items())) for one in (before, changed, await store.settings.load_timestamps())}) == 3
+    assert len({str(sorted(entry.items())) for entry in (before, changed, await store.settings.load_timestamps())}) == 3
 
 
 async def test_a_wording_replaces_the_earlier_one_and_is_forgotten_once(store: Store) -> None:

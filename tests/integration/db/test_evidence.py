@@ -72,12 +72,12 @@ async def test_what_was_seen_is_read_again_as_it_was(store: Store, run: Run, rec
         fetch_result(status=503, error=PageError(code=PageErrorCode.BAD_GATEWAY, message="down"), body=b""),
         fetch_result(body=None, status=None, headers={}, error=PageError(code=PageErrorCode.TIMEOUT, message="late")),
     ]
-    ids = [await recorder.keep(one) for one in seen]
+    ids = [await recorder.keep(entry) for entry in seen]
     rows = await store.evidence.list_records(run.id)
     assert [row.id for row in rows] == ids
-    for one, row in zip(seen, rows, strict=True):
-        headers = {name: value for name, value in one.headers.items() if name != "set-cookie"}
-        assert await records.load(row) == replace(one, headers=headers, record=row.id)
+    for result, row in zip(seen, rows, strict=True):
+        headers = {name: value for name, value in result.headers.items() if name != "set-cookie"}
+        assert await records.load(row) == replace(result, headers=headers, record=row.id)
 
 
 async def test_a_body_that_was_seen_before_is_stored_once(
@@ -190,7 +190,7 @@ async def test_an_item_names_its_records_the_list_first(store: Store, run: Run, 
         await linked(store, {kept.id or 0: of_page}, instead_of=[ClaimKind.PAGE, ClaimKind.FIGURE])
         await linked(store, {kept.id or 0: [claim(ClaimKind.LIST, "通知", listed)]}, instead_of=[ClaimKind.LIST])
     claims = await store.evidence.list_claims(kept.id or 0)
-    assert [(one.kind, one.claim) for one in claims] == [
+    assert [(entry.kind, entry.claim) for entry in claims] == [
         (ClaimKind.PAGE, kept.url),
         (ClaimKind.FIGURE, "12项"),
         (ClaimKind.LIST, "通知"),

@@ -29,5 +29,5 @@ async def test_of_researches_the_reports_are_counted_with_their_scores_and_what_
     found = (await store.metrics.load_service_metrics()).research
     assert found.by_status == {"succeeded": 1, "degraded": 1, "failed": 1}
     assert (found.tokens, found.cost) == (110, 0.5), "a run's calls are none of a research"
-    reports = sorted(found.reports, key=lambda one: bool(one.score))
+    reports = sorted(found.reports, key=lambda metrics: bool(metrics.score))
     assert [(report.seconds, report.score) for report in reports] == [(90.0, {}), (90.0, score)]

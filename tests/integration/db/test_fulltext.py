@@ -119,7 +119,7 @@ async def test_the_index_follows_whatever_changes_an_item(store: Store, source: 
     async with store.sessions.begin_read() as session:
         lines = (await session.scalars(select(ItemTerms.terms))).all()
     line = append_marks(build_terms_line("改题", "要点", ""), dt.date(2026, 2, 1), source.id)
-    assert [set(one.split()) for one in lines] == [set(line.split())]
+    assert [set(entry.split()) for entry in lines] == [set(line.split())]
 
 
 async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: Source) -> None:

@@ -174,9 +174,9 @@ async def test_the_day_of_an_item_follows_its_date_and_its_first_sight(store: St
     assert item.day == date(2026, 2, 3)
     saved, _ = await store.items.save(item)
     await store.items.update(saved.id or 0, date=date(2025, 1, 1))
-    assert [one.day for one in await store.items.list(ItemFilter(until=date(2025, 1, 1)))] == [date(2025, 1, 1)]
+    assert [entry.day for entry in await store.items.list(ItemFilter(until=date(2025, 1, 1)))] == [date(2025, 1, 1)]
     await store.items.update(saved.id or 0, date=None)
-    assert [one.day for one in await store.items.list(ItemFilter(since=date(2026, 2, 3)))] == [date(2026, 2, 3)]
+    assert [item.day for item in await store.items.list(ItemFilter(since=date(2026, 2, 3)))] == [date(2026, 2, 3)]
 
 
 async def test_pages_of_a_list_follow_each_other_without_a_gap(store: Store, source: Source) -> None:

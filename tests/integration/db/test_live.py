@@ -17,11 +17,11 @@ def event(run_id: str, number: int, *, kind: EventKind = EventKind.PAGE, days: i
 async def test_events_come_in_their_order_and_go_on_after_any_of_them(store: Store, source: Source, run: Run) -> None:
     other = Run(id="other", source_id=source.id, source=source.name, planned_at=NOON)
     await store.runs.create(other)
-    assert await store.run_events.add([event(one, n) for n in range(4) for one in (run.id, "other")]) == 8
+    assert await store.run_events.add([event(text, n) for n in range(4) for text in (run.id, "other")]) == 8
     mine = await store.run_events.after(run.id, 0)
-    assert [one.data["url"][-1] for one in mine] == list("0123")
-    assert [one.id for one in await store.run_events.after(run.id, mine[1].id or 0)] == [mine[2].id, mine[3].id]
-    assert [one.id for one in await store.run_events.after(run.id, 0, limit=2)] == [mine[0].id, mine[1].id]
+    assert [entry.data["url"][-1] for entry in mine] == list("0123")
+    assert [event.id for event in await store.run_events.after(run.id, mine[1].id or 0)] == [mine[2].id, mine[3].id]
+    assert [event.id for event in await store.run_events.after(run.id, 0, limit=2)] == [mine[0].id, mine[1].id]
     latest = await store.run_events.latest(run.id)
     assert latest is not None
     assert latest.model_dump() == mine[3].model_dump()

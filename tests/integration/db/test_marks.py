@@ -43,7 +43,7 @@ async def test_a_star_is_of_one_person(store: Store, item: Item, source: Source)
     await store.marks.star("wang", number, at=NOON)
     assert await store.marks.list_starred("wang", [number, other, 999]) == {number}
     assert await store.marks.list_starred("li", [number]) == set()
-    assert [one.id for one in await store.items.list(ItemFilter(starred_by="wang"))] == [number]
+    assert [entry.id for entry in await store.items.list(ItemFilter(starred_by="wang"))] == [number]
     assert await store.items.list(ItemFilter(starred_by="li")) == []
     await store.marks.unstar("wang", number)
     await store.marks.unstar("wang", number)
@@ -64,7 +64,7 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
     await store.marks.remove_note(999, first.id or 0)
     assert len(await store.marks.list_notes(number)) == 2
     await store.marks.remove_note(number, first.id or 0)
-    assert [one.person for one in await store.marks.list_notes(number)] == ["li"]
+    assert [entry.person for entry in await store.marks.list_notes(number)] == ["li"]
 
 
 async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store, item: Item, source: Source) -> None:
@@ -72,8 +72,8 @@ async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store,
     other = (await saved(store, source, "二")).id or 0
     await store.marks.hide(HiddenItem(item_id=number, person="wang", reason="重复", at=NOON))
     await store.marks.hide(HiddenItem(item_id=number, person="li", reason="与业务无关", at=NOON))
-    assert [one.id for one in await store.items.list(ItemFilter())] == [other]
-    assert [one.id for one in await store.items.list(ItemFilter(is_hidden=True))] == [number]
+    assert [entry.id for entry in await store.items.list(ItemFilter())] == [other]
+    assert [item.id for item in await store.items.list(ItemFilter(is_hidden=True))] == [number]
     assert len(await store.items.list(ItemFilter(is_hidden=None))) == 2
     assert len(await store.items.list_for_run("run-1")) == 2
     assert (await store.marks.load_marks("wang", [number, other])).hidden == {number}
@@ -97,9 +97,9 @@ async def test_wishes_are_those_on_the_items_of_the_same_sources(store: Store, i
         (item.id, "wang", RankDirection.LOWER),
     ]
     assert (wishes[0].source_id, wishes[0].section, wishes[0].type) == (source.id, "通知", ItemType.NOTICE)
-    assert [one.item_id for one in await store.marks.list_feedback([other])] == [other.id]
+    assert [entry.item_id for entry in await store.marks.list_feedback([other])] == [other.id]
     await store.marks.delete_feedback("wang", item.id or 0)
-    assert [one.person for one in await store.marks.list_feedback([item])] == ["li"]
+    assert [entry.person for entry in await store.marks.list_feedback([item])] == ["li"]
 
 
 async def test_what_is_said_of_an_item_without_a_source_is_kept(store: Store, source: Source) -> None:

@@ -74,7 +74,7 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
     reported = {run.source: (run.run_id, run.status) for run in await store.dashboard.list_last_runs(NOON)}
     assert reported == {source.name: (last, RunStatus.DEGRADED), "other": ("of the other", RunStatus.SUCCEEDED)}
     await store.runs.update("early", is_baseline=True)
-    firsts = {one.source: one.is_baseline for one in await store.dashboard.list_last_runs(NOON)}
+    firsts = {entry.source: entry.is_baseline for entry in await store.dashboard.list_last_runs(NOON)}
     assert firsts == {source.name: True, "other": False}, "an earlier run of the day was the source's first"
     count, places = await store.dashboard.list_unread(NOON, 1)
     assert (count, [(place.section, place.source, place.run_id) for place in places]) == (

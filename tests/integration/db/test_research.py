@@ -62,11 +62,11 @@ async def test_one_that_is_begun_goes_on_in_the_hands_of_another_and_an_ended_on
 async def test_what_was_asked_waits_for_the_queue_once(store: Store) -> None:
     await store.research.create(research("r-2", minutes=1))
     await store.research.create(research())
-    assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:1", "r-2:1"]
+    assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:1", "r-2:1"]
     await store.research.mark_enqueued("r-1", at=NOON)
-    assert [one.id for one in await store.research.list_unqueued()] == ["r-2"]
+    assert [entry.id for entry in await store.research.list_unqueued()] == ["r-2"]
     await store.research.requeue("r-1")
-    assert [one.id for one in await store.research.list_unqueued()] == ["r-1", "r-2"]
+    assert [pair.id for pair in await store.research.list_unqueued()] == ["r-1", "r-2"]
 
 
 async def test_the_plan_is_looked_at_and_goes_on_as_it_was_changed(store: Store, running: Research) -> None:
@@ -86,7 +86,7 @@ async def test_the_plan_is_looked_at_and_goes_on_as_it_was_changed(store: Store,
     assert state == PLAN | {"report_title": "新"}
     assert paragraphs == [{"title": "一"}]
     assert await store.research.load_output(running.id, "plan") == {"result": {"content": "b"}}
-    assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:2"]
+    assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:2"]
     assert await store.research_events.count(running.id) == 1
 
 
@@ -104,10 +104,12 @@ async def test_what_steps_and_paragraphs_gave_is_kept_beside_each_other(store: S
 
 async def test_cancelling_stops_a_running_one_later_and_a_waiting_one_at_once(store: Store, running: Research) -> None:
     await store.research.create(research("r-2"))
-    stopped = [await store.research.request_cancel(one, at=NOON, event=message(one)) for one in ("r-1", "r-2", "r-3")]
+    stopped = [
+        await store.research.request_cancel(text, at=NOON, event=message(text)) for text in ("r-1", "r-2", "r-3")
+    ]
     assert stopped == [ResearchStatus.RUNNING, ResearchStatus.CANCELLED, None]
     assert await store.research.list_cancel_requested(["r-1", "r-2", "r-3"]) == {"r-1", "r-2"}
-    assert [await store.research_events.count(one) for one in ("r-1", "r-2")] == [0, 1]
+    assert [await store.research_events.count(entry) for entry in ("r-1", "r-2")] == [0, 1]
     assert await store.research.request_cancel("r-2", at=NOON, event=message("r-2")) is None
 
 
@@ -117,7 +119,7 @@ async def test_one_that_failed_goes_on_and_one_that_succeeded_does_not(store: St
         running.id, executor="a", status=ResearchStatus.FAILED, at=NOON, error=Message.other("gone")
     )
     assert await store.research.resume(running.id, executor=None)
-    assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:2"]
+    assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:2"]
     resumed = await store.research.get(running.id)
     assert resumed is not None
     assert (resumed.ended_at, resumed.error, resumed.is_cancel_requested) == (None, None, False)
@@ -141,8 +143,8 @@ async def test_messages_come_in_their_order_and_from_the_one_that_has_it(store: 
     assert await store.research_events.add([message(progress=0.9)], executor="b") is None
     assert await store.research_events.add([message("gone")], executor="a") is None
     mine = await store.research_events.after(running.id, 0)
-    assert [one.data["progress"] for one in mine] == [0.0, 0.1, 0.2, 0.3]
-    assert [one.id for one in mine] == numbers == sorted(numbers)
+    assert [entry.data["progress"] for entry in mine] == [0.0, 0.1, 0.2, 0.3]
+    assert [event.id for event in mine] == numbers == sorted(numbers)
     assert [event.id for event in await store.research_events.after(running.id, mine[1].id or 0, limit=1)] == [
         mine[2].id
     ]
@@ -168,15 +170,15 @@ async def test_the_history_goes_on_by_its_last_row_and_shows_no_reports(store: S
     await store.research_events.add([message("r-4", progress=0.1), message("r-4", progress=0.65)], executor="a")
     first = await store.research.list_rows(limit=2)
     rest = await store.research.list_rows(after=(first[-1].created_at, first[-1].id), limit=9)
-    assert [one.id for one in [*first, *rest]] == ["r-4", "r-3", "r-2", "r-1", "r-0"]
-    assert [(one.progress, one.score) for one in first] == [(0.65, {"quotes": 3}), (0.0, None)]
+    assert [pair.id for pair in [*first, *rest]] == ["r-4", "r-3", "r-2", "r-1", "r-0"]
+    assert [(entry.progress, entry.score) for entry in first] == [(0.65, {"quotes": 3}), (0.0, None)]
     assert [row.id for row in await store.research.list_rows(text="第2个")] == ["r-2"]
 
 
 async def test_remarks_are_kept_while_it_runs(store: Store, running: Research) -> None:
     remark = ResearchRemark(task_id=running.id, person="anna", text="多看\x00地方政策", at=NOON)
     assert await store.research.add_remark(remark)
-    assert [one.text for one in await store.research.list_remarks(running.id)] == ["多看地方政策"]
+    assert [entry.text for entry in await store.research.list_remarks(running.id)] == ["多看地方政策"]
     await store.research.end(running.id, executor="a", status=ResearchStatus.SUCCEEDED, at=NOON)
     assert not await store.research.add_remark(remark)
 

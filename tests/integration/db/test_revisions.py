@@ -111,7 +111,7 @@ async def test_revisions_of_a_period(
     rows = await store.revisions.list_between(
         AT + timedelta(days=begin), AT + timedelta(days=end), sources=[source.name]
     )
-    assert [(item.id, one.kind) for item, one in rows] == ([(item_id, ChangeKind.MOVED)] if found else [])
+    assert [(item.id, entry.kind) for item, entry in rows] == ([(item_id, ChangeKind.MOVED)] if found else [])
 
 
 async def test_what_a_database_refuses_is_left_out(store: Store, source: Source, run: Run) -> None:

@@ -15,17 +15,17 @@ def call(backend: str, at: dt.datetime, outcome: str = "ok", cost: float | None 
 
 
 async def test_requests_are_counted_by_backend_and_time(store: Store) -> None:
-    for one in (
+    for entry in (
         call("brave", NOW - 2 * MINUTE, cost=0.5),
         call("brave", NOW, cost=0.25),
         call("brave", NOW, "Timeout", cost=0.0),
         call("ddg_html", NOW),
     ):
-        await store.searches.add(one)
+        await store.searches.add(entry)
     assert await store.searches.count_requests_since("brave", NOW - MINUTE) == 2
     assert await store.searches.count_requests_since("brave", NOW + MINUTE) == 0
     spent = await store.searches.load_daily_usage([Day(NOW.date(), NOW - 2 * MINUTE, NOW + MINUTE)])
-    assert [(one.backend, one.requests, one.failed, one.cost) for one in spent] == [
+    assert [(usage.backend, usage.requests, usage.failed, usage.cost) for usage in spent] == [
         ("brave", 3, 1, 0.75),
         ("ddg_html", 1, 0, None),
     ]

@@ -129,15 +129,15 @@ async def test_runs_are_written_into_the_health_of_their_source(store: Store, so
 async def test_several_are_added_together_or_not_at_all(store: Store, source: Source) -> None:
     with pytest.raises(UsageError, match="already a source named '示例部'"):
         await store.sources.add_all([a_source("a"), a_source(source.name)])
-    assert [one.name for one in await store.sources.list()] == [source.name]
+    assert [entry.name for entry in await store.sources.list()] == [source.name]
     added = await store.sources.add_all([a_source("a"), a_source("b")])
-    assert [one.name for one in added] == ["a", "b"]
-    assert all(one.id for one in added)
+    assert [source.name for source in added] == ["a", "b"]
+    assert all(source.id for source in added)
 
 
 async def test_several_are_changed_and_only_those_that_differ_are_told(store: Store) -> None:
     a, b, c = await store.sources.add_all([a_source("a", tags=["x"]), a_source("b"), a_source("c", tags=["x"])])
     changed = await store.sources.update_many([a.id or 0, b.id or 0, 4711], lambda _: {"tags": ["x"]})
-    assert [one.name for one in changed] == ["b"]
+    assert [entry.name for entry in changed] == ["b"]
     assert {source.name: source.tags for source in await store.sources.list()} == {"a": ["x"], "b": ["x"], "c": ["x"]}
     assert (await store.sources.get_by_id(c.id or 0)) == c

@@ -101,8 +101,10 @@ async def image(store: Store) -> dict[str, Any]:
         "sources": [source.model_dump() for source in await store.sources.list()],
         "runs": [run.model_dump() for run in await store.runs.list()],
         "items": [item.model_dump() for item in await store.items.list(ItemFilter(), limit=None)],
-        "texts": [await store.items.get_text(one.id or 0) for one in await store.items.list(ItemFilter(), limit=None)],
-        "ledger": [one.model_dump() for one in await store.runs.load_ledger("run-1")],
+        "texts": [
+            await store.items.get_text(entry.id or 0) for entry in await store.items.list(ItemFilter(), limit=None)
+        ],
+        "ledger": [candidate.model_dump() for candidate in await store.runs.load_ledger("run-1")],
         "revisions": [revision.model_dump() for revision in await store.revisions.list_for_item(1)],
         "sight": await store.revisions.get_snapshot(1),
         "usage": await store.usage.load_run_usage("run-1"),
@@ -144,7 +146,7 @@ async def test_a_backup_is_of_one_moment_while_others_write(store: Store, url: s
     is_done.set()
     assert await writing > 0
     async with Store.open(f"sqlite:///{tmp_path / 'b1'}") as kept:
-        names = {one.name for one in await kept.sources.list()}
+        names = {entry.name for entry in await kept.sources.list()}
         assert source.name in names
         assert {item.source for item in await kept.items.list(ItemFilter(), limit=None)} <= names
 
@@ -304,12 +306,12 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
     assert (await store.runs.load_ledger("run-1"), len(await store.runs.load_ledger("run-2"))) == ([], 1)
     items = await store.items.list(ItemFilter(), limit=None)
     assert sorted(item.run_id for item in items) == ["run-1", "run-2"]
-    assert [await store.items.get_text(item.id or 0) for item in sorted(items, key=lambda one: one.id or 0)] == [
+    assert [await store.items.get_text(item.id or 0) for item in sorted(items, key=lambda entry: entry.id or 0)] == [
         None,
         "正文",
     ]
     known = await store.sections.find_known(1, ["https://example.gov/news/1.html"])
-    assert [one.item_id is not None for one in known.values()] == [True]
+    assert [candidate.item_id is not None for candidate in known.values()] == [True]
     assert (await store.retention.prune(AT - timedelta(days=400))).model_dump() == dict.fromkeys(pruned.model_dump(), 0)
 
 

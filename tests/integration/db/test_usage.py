@@ -84,7 +84,13 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
     await store.usage.add(a_call(Phase.RANK, tokens=(9, 9), hours=24))
     reported = await store.usage.load_daily([Day(NOON.date(), NOON, NOON + timedelta(hours=24))])
     figures = {
-        (one.source, one.phase): (one.calls, one.prompt_tokens, one.cost, one.unpriced_calls) for one in reported
+        (spending.source, spending.phase): (
+            spending.calls,
+            spending.prompt_tokens,
+            spending.cost,
+            spending.unpriced_calls,
+        )
+        for spending in reported
     }
     assert figures == {
         (run.source, Phase.CRAWL): (3, 2010, 0.75, 1),
@@ -103,9 +109,12 @@ async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), hours=23))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 200), hours=24))
     await store.usage.add(a_call(Phase.RANK, tokens=(5, 5), hours=24 * 90))
-    reported = [(one.day, one.phase, one.calls, one.tokens) for one in await store.usage.load_daily_by_phase(days)]
+    reported = [
+        (spending.day, spending.phase, spending.calls, spending.tokens)
+        for spending in await store.usage.load_daily_by_phase(days)
+    ]
     assert reported == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
-    assert [(one.day, one.source, one.tokens) for one in await store.usage.load_daily(days)] == [
+    assert [(entry.day, entry.source, entry.tokens) for entry in await store.usage.load_daily(days)] == [
         (days[0].date, run.source, 33),
         (days[1].date, run.source, 300),
     ]
@@ -117,14 +126,12 @@ async def test_spendings_are_told_by_model_and_by_source_the_most_tokens_first(s
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 0)).model_copy(update={"model": "small"}))
     await store.usage.add(a_call(Phase.SEARCH, tokens=(3, 4), run_id="a research").model_copy(update={"model": "big"}))
     until = NOON + timedelta(hours=1)
-    assert [(one.name, one.tokens) for one in await store.usage.load_by_model(NOON, until)] == [
+    assert [(spending.name, spending.tokens) for spending in await store.usage.load_by_model(NOON, until)] == [
         ("small", 100),
         ("gpt-5", 33),
         ("big", 7),
     ]
-    assert [(one.name, one.tokens, one.unpriced_calls) for one in await store.usage.load_by_source(NOON, until)] == [
-        (run.source, 130, 1),
-        ("(research)", 7, 1),
-        (None, 3, 1),
-    ]
+    assert [
+        (entry.name, entry.tokens, entry.unpriced_calls) for entry in await store.usage.load_by_source(NOON, until)
+    ] == [(run.source, 130, 1), ("(research)", 7, 1), (None, 3, 1)]
     assert await store.usage.load_by_model(until, until) == []

@@ -39,7 +39,7 @@ def stock() -> SampleVocabulary:
 def samples(stock: SampleVocabulary) -> list[SampleItem]:
     return sorted(
         stock.generate_items(range(ITEMS), today=TODAY, total=ITEMS),
-        key=lambda one: (one.day, one.number),
+        key=lambda item: (item.day, item.number),
         reverse=True,
     )
 
@@ -77,10 +77,10 @@ async def searched_and_filtered(app: App, stock: SampleVocabulary, samples: list
     chosen = set(range(0, 1000, 7))
     since, until = TODAY - dt.timedelta(days=900), TODAY - dt.timedelta(days=500)
     for text in (stock.chinese[0], stock.chinese[300], stock.english[1]):
-        await compared(app, samples, text, meant=lambda one: one.source in chosen, sources=names)
-        await compared(app, samples, text, meant=lambda one: one.source % 50 == 3, tags=["tag3"])
-        await compared(app, samples, text, meant=lambda one: one.language == "en", language="en")
-        await compared(app, samples, text, meant=lambda one: since <= one.day <= until, since=since, until=until)
+        await compared(app, samples, text, meant=lambda item: item.source in chosen, sources=names)
+        await compared(app, samples, text, meant=lambda entry: entry.source % 50 == 3, tags=["tag3"])
+        await compared(app, samples, text, meant=lambda item: item.language == "en", language="en")
+        await compared(app, samples, text, meant=lambda item: since <= item.day <= until, since=since, until=until)
 
 
 async def asked_as_the_benchmark_asks(app: App) -> None:

@@ -24,7 +24,7 @@ from monitor.exports.document import (
 from monitor.exports.docx import render_docx
 from monitor.exports.xlsx import render_xlsx
 
-PATIENCE_S = 90
+TIMEOUT_S = 90
 HOSTILE = ["=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\u202egnp.exe", "a\x00b\ud800c", "长" * 5000, "👩‍👩‍👧"]
 
 
@@ -52,7 +52,7 @@ async def converted(content: bytes, name: str, folder: Path) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         _, complaint = await process.communicate()
     assert process.returncode == 0
     assert "Error" not in complaint.decode()

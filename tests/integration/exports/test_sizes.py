@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_MB = 500
+MAX_MB = 500
 WRITE = """
 import io, json, resource, sys
 from monitor.briefing.compose import Briefing
@@ -50,4 +50,4 @@ def test_a_large_briefing_is_whole_and_needs_little_memory(tmp_path: Path, form:
     done = subprocess.run([sys.executable, "-c", WRITE, form, str(count)], capture_output=True, check=True, timeout=110)
     said = json.loads(done.stdout)
     assert said["found"] == count
-    assert said["peak_mb"] < MOST_MB
+    assert said["peak_mb"] < MAX_MB

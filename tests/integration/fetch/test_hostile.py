@@ -358,8 +358,12 @@ async def test_the_same_pages_reach_what_they_may(world, site, reply, name: str)
     site.on("/hop", lambda asked: reply(status=302, headers={"location": asked.path.partition("to=")[2]}))
     site.on("/there", "1")
     page = PAGES[name].format(url=site.url("/there"))
-    await world.ask("browser", site.on("/", f"<html><body>{TEXT}{page}</body></html>"))
-    assert "/there" in site.paths()
+    url = site.on("/", f"<html><body>{TEXT}{page}</body></html>")
+    for _ in range(3):  # on a busy machine a page can be read before it has asked for what it embeds
+        await world.ask("browser", url)
+        if "/there" in site.paths():
+            return
+    pytest.fail("the page was kept from what it may load")
 
 
 async def endless(writer: asyncio.StreamWriter) -> None:

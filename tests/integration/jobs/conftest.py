@@ -82,6 +82,6 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Deliv
 
 
 @pytest.fixture
-async def research_desk(settings: Settings) -> AsyncIterator[ResearchService]:
+async def research_service(settings: Settings) -> AsyncIterator[ResearchService]:
     async with open_app(settings) as app:
         yield app.research

@@ -87,11 +87,11 @@ async def test_what_two_workers_see_due_is_tried_once_and_one_at_a_time_to_a_tar
             DeliveryReconciler(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue) for _ in range(2)
         ]
         for _ in range(3):
-            for one in rounds:
-                await one.enqueue_due()
+            for entry in rounds:
+                await entry.enqueue_due()
         await asyncio.wait_for(done.wait(), 30)
-        for one in rounds:
-            await one.enqueue_due()
+        for reconciler in rounds:
+            await reconciler.enqueue_due()
     assert tried == {delivery.id: 1 for delivery in deliveries}
     assert overlaps == []
 

@@ -104,11 +104,11 @@ NewReaper = Callable[[DurableQueue, dict[str, float]], Reaper]
 
 @pytest.fixture
 def new_reaper(
-    store: Store, settings: Settings, clock: Any, new_dispatch: Any, research_desk: ResearchService
+    store: Store, settings: Settings, clock: Any, new_dispatch: Any, research_service: ResearchService
 ) -> NewReaper:
     def build(queue: DurableQueue, steady: dict[str, float]) -> Reaper:
         rounds = DeliveryReconciler(store=store, clock=clock, dispatch=new_dispatch(settings), queue=queue)
-        researches = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
+        researches = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         return Reaper(
             store=store,
             clock=clock,
@@ -202,4 +202,4 @@ async def test_a_run_that_began_with_the_steps_of_another_version_begins_anew(
             await seen(store, clock, name)
         await new_reaper(queue, {"s": 0.0}).reap()
         assert await queue.get_state(RUN) is None
-    assert [one.id for one in await store.runs.list_unqueued()] == [RUN]
+    assert [entry.id for entry in await store.runs.list_unqueued()] == [RUN]

@@ -103,7 +103,7 @@ async def state_of(queue: DurableQueue, name: str, wanted: set[str | None]) -> s
 
 
 async def test_one_that_the_queue_lost_is_put_there_again(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchService
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService
 ) -> None:
     done = asyncio.Event()
 
@@ -113,9 +113,9 @@ async def test_one_that_the_queue_lost_is_put_there_again(
 
     await on_record(store, clock, enqueued_at=clock.now() - dt.timedelta(hours=1), executor="gone")
     async with opened(settings, research) as queue:
-        rounds = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
+        rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.repair()
-        assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:1"]
+        assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:1"]
         await rounds.enqueue_waiting()
         await rounds.enqueue_waiting()
         assert await store.research.list_unqueued() == []
@@ -125,25 +125,25 @@ async def test_one_that_the_queue_lost_is_put_there_again(
 
 
 async def test_one_that_breaks_off_again_and_again_is_given_up(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchService
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService
 ) -> None:
     async def research(task_id: str) -> str:
         raise RuntimeError("broken")
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
     async with opened(settings, research) as queue:
-        rounds = ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue)
+        rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.enqueue_waiting()
         await state_of(queue, "r-1:1", queue_module.FAILED_STATES)
         await rounds.repair()
-    view = await research_desk.get("r-1")
+    view = await research_service.get("r-1")
     assert view.status is ResearchStatus.FAILED
     assert "monitor research --resume r-1" in (render(view.error, "en") if view.error else "")
     assert (await store.research_events.after("r-1", 0))[-1].data["status"] == "error"
 
 
 async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
-    store: Store, settings: Settings, clock: Any, research_desk: ResearchService, monkeypatch: pytest.MonkeyPatch
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging: list[asyncio.Task[Any]] = []
 
@@ -156,13 +156,13 @@ async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
     async with opened(settings, research) as queue:
-        await ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue).enqueue_waiting()
+        await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).enqueue_waiting()
         await state_of(queue, "r-1:1", {"PENDING"})
         monkeypatch.setattr(queue_module, "FLOWS_VERSION", "another")
         assert await queue.list_outdated(RESEARCH_QUEUE) == ["r-1:1"]
-        await ResearchReconciler(store=store, clock=clock, service=research_desk, queue=queue).repair()
+        await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).repair()
         assert await queue.get_state("r-1:1") is None
         for task in hanging:
             task.cancel()
         await asyncio.gather(*hanging, return_exceptions=True)
-    assert [one.workflow_id for one in await store.research.list_unqueued()] == ["r-1:1"]
+    assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:1"]

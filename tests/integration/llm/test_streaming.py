@@ -112,7 +112,7 @@ async def asked(
             await model_server.close()
 
 
-async def told(model: RunModel) -> tuple[Completion, list[str]]:
+async def read_stream(model: RunModel) -> tuple[Completion, list[str]]:
     pieces: list[str] = []
 
     async def take(piece: str) -> None:
@@ -129,7 +129,7 @@ async def test_the_text_is_told_in_the_pieces_that_came_and_the_tokens_are_the_s
         answer(event("一"), second[:30], second[30:] + event("千瓦", finish="stop"), event(usage=usage), DONE)
     )
     async with asked(server) as (model, rows):
-        completion, pieces = await told(model)
+        completion, pieces = await read_stream(model)
     assert pieces == ["一", "三\u2028千万\n", "千瓦"]
     assert completion == Completion(text="一三\u2028千万\n千瓦", prompt_tokens=11, completion_tokens=4)
     assert (rows[0].outcome, rows[0].prompt_tokens, rows[0].completion_tokens) == ("ok", 11, 4)
@@ -152,7 +152,7 @@ async def test_the_text_is_told_in_the_pieces_that_came_and_the_tokens_are_the_s
 async def test_an_answer_that_breaks_off_is_handed_on_as_far_as_it_came(pieces: list[bytes], breaks: list[int]) -> None:
     server = Server(answer(*pieces), breaks=breaks)
     async with asked(server, timeout_s=0.6) as (model, rows):
-        completion, heard = await told(model)
+        completion, heard = await read_stream(model)
     assert (completion.text, completion.is_cut, heard) == ("半句", True, ["半", "句"])
     assert rows[0].outcome == "cut"
     assert rows[0].completion_tokens > 0
@@ -162,7 +162,7 @@ async def test_an_answer_that_breaks_off_is_handed_on_as_far_as_it_came(pieces: 
 async def test_an_answer_that_breaks_before_it_begins_is_asked_for_again() -> None:
     server = Server(answer(), answer(event("好", finish="stop"), DONE), breaks=[0])
     async with asked(server) as (model, rows):
-        completion, heard = await told(model)
+        completion, heard = await read_stream(model)
     assert (completion.text, completion.is_cut, heard) == ("好", False, ["好"])
     assert [row.outcome for row in rows] == ["ok"]
 
@@ -181,33 +181,33 @@ async def test_an_answer_of_which_nothing_came_failed(script: list[list[bytes]],
     server = Server(*script, breaks=range(2) if outcome == "network" else [])
     async with asked(server, timeout_s=0.8, max_retries=1) as (model, rows):
         with pytest.raises(ModelFailed) as failed:
-            await told(model)
+            await read_stream(model)
     assert failed.value.outcome == outcome
     assert [row.outcome for row in rows] == [outcome]
 
 
 async def test_a_writer_may_take_longer_than_the_timeout_as_long_as_it_writes() -> None:
-    gate = [event("字"), event("字"), event("字"), event("字", finish="stop")]
+    pieces = [event("字"), event("字"), event("字"), event("字", finish="stop")]
 
     class Slow(Server):
         async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(answer()[0])
-            for piece in gate:
+            for piece in pieces:
                 await asyncio.sleep(0.3)
                 writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             writer.write(b"0\r\n\r\n")
 
     async with asked(Slow(), timeout_s=0.6) as (model, _):
-        completion, _ = await told(model)
+        completion, _ = await read_stream(model)
     assert (completion.text, completion.is_cut) == ("字字字字", False)
 
 
 async def test_a_server_that_does_not_stream_is_asked_without_from_then_on() -> None:
     server = Server(refusal("streaming is not spoken here"), whole("一"), whole("二"))
     async with asked(server) as (model, _):
-        assert (await told(model))[1] == ["一"]
-        assert (await told(model))[1] == ["二"]
+        assert (await read_stream(model))[1] == ["一"]
+        assert (await read_stream(model))[1] == ["二"]
     assert ["stream" in request for request in server.requests] == [True, False, False]
 
 
@@ -215,7 +215,7 @@ async def test_what_a_server_refuses_is_left_out_one_by_one() -> None:
     good = answer(event("好", finish="stop"), DONE)
     server = Server(refusal("unknown field stream_options", 422), refusal("'temperature' is not supported"), good)
     async with asked(server) as (model, _):
-        assert (await told(model))[1] == ["好"]
+        assert (await read_stream(model))[1] == ["好"]
     assert [{"stream_options", "temperature"} & request.keys() for request in server.requests] == [
         {"stream_options", "temperature"},
         {"temperature"},
@@ -225,7 +225,7 @@ async def test_what_a_server_refuses_is_left_out_one_by_one() -> None:
 
 async def test_a_server_that_ignores_the_wish_for_a_stream_is_heard_too() -> None:
     async with asked(Server(whole("整段"))) as (model, rows):
-        completion, heard = await told(model)
+        completion, heard = await read_stream(model)
     assert (completion.text, heard, rows[0].outcome) == ("整段", ["整段"], "ok")
 
 
@@ -281,8 +281,8 @@ async def test_a_budget_of_tokens_or_money_ends_the_asking(budget: Budget, says:
     server = Server(answer(event("好", finish="stop"), event(usage=usage), DONE))
     price = {"m": Price(input=0, output=10_000)}
     async with asked(server, budget=budget, cost_used=0.35, prices=price, run_token_budget=1) as (model, rows):
-        await told(model)
+        await read_stream(model)
         with pytest.raises(ModelFailed, match=says) as failed:
-            await told(model)
+            await read_stream(model)
     assert failed.value.outcome == "budget"
     assert [row.outcome for row in rows] == ["ok", "budget"]

@@ -112,10 +112,10 @@ async def test_what_the_service_did_not_take_is_not_sent(
     after_s: float | None,
 ) -> None:
     service.status, service.answer = status, answer
-    with pytest.raises(NotDelivered) as told:
+    with pytest.raises(NotDelivered) as raised:
         await channel.send(letter)
-    assert (told.value.may_retry, told.value.retry_after_s) == (may_retry, after_s)
-    assert KEY not in str(told.value)
+    assert (raised.value.may_retry, raised.value.retry_after_s) == (may_retry, after_s)
+    assert KEY not in str(raised.value)
 
 
 async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_asked(
@@ -129,6 +129,6 @@ async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_ask
 
 async def test_a_url_that_apprise_cannot_read_is_said(letter: Notification) -> None:
     target = TargetSettings(name="team", url="tgram://nonsense")
-    with pytest.raises(NotDelivered, match="cannot read the url") as told:
+    with pytest.raises(NotDelivered, match="cannot read the url") as raised:
         await open_chat(target, NetworkSettings()).send(letter)
-    assert not told.value.may_retry
+    assert not raised.value.may_retry

@@ -76,18 +76,18 @@ async def test_a_password_goes_over_tls_alone(
     await channel(secure, scheme="smtps", user=user, ca_bundle=own).send(letter)
     assert len(secure.envelopes) == 1
     plain = await open_mailbox(signs_in=True, auth_require_tls=False)
-    with pytest.raises(NotDelivered, match="offers no TLS") as told:
+    with pytest.raises(NotDelivered, match="offers no TLS") as raised:
         await channel(plain, user=user).send(letter)
-    assert (plain.sign_ins, told.value.may_retry) == ([], False)
+    assert (plain.sign_ins, raised.value.may_retry) == ([], False)
 
 
 async def test_a_certificate_that_nobody_signed_is_not_spoken_to(
     open_mailbox: OpenMailbox, letter: Notification, certificate: Callable[..., Path]
 ) -> None:
     mailbox = await open_mailbox(tls_context=server_context(certificate()))
-    with pytest.raises(NotDelivered, match="certificate") as told:
+    with pytest.raises(NotDelivered, match="certificate") as raised:
         await channel(mailbox).send(letter)
-    assert told.value.may_retry
+    assert raised.value.may_retry
     assert mailbox.envelopes == []
 
 
@@ -97,10 +97,10 @@ async def test_a_wrong_password_is_told_without_it_and_not_tried_again(
     monkeypatch.setenv("MAIL_PASSWORD", "wrong-and-secret")
     own = certificate()
     mailbox = await open_mailbox(signs_in=True, tls_context=server_context(own), auth_require_tls=True)
-    with pytest.raises(NotDelivered, match="535") as told:
+    with pytest.raises(NotDelivered, match="535") as raised:
         await channel(mailbox, user="monitor:${MAIL_PASSWORD}@", ca_bundle=own).send(letter)
-    assert not told.value.may_retry
-    assert "wrong-and-secret" not in str(told.value)
+    assert not raised.value.may_retry
+    assert "wrong-and-secret" not in str(raised.value)
 
 
 async def test_who_was_refused_for_now_is_asked_again_and_nobody_else(
@@ -108,11 +108,11 @@ async def test_who_was_refused_for_now_is_asked_again_and_nobody_else(
 ) -> None:
     mailbox = await open_mailbox()
     mailbox.refusals = {"clerk@example.org": "451 come back later"}
-    with pytest.raises(NotDelivered, match="clerk@") as told:
+    with pytest.raises(NotDelivered, match="clerk@") as raised:
         await channel(mailbox).send(letter)
-    assert (told.value.may_retry, told.value.accepted) == (True, ["partner@example.org"])
+    assert (raised.value.may_retry, raised.value.accepted) == (True, ["partner@example.org"])
     mailbox.refusals = {}
-    await channel(mailbox).send(letter, accepted=told.value.accepted)
+    await channel(mailbox).send(letter, accepted=raised.value.accepted)
     assert [envelope.rcpt_tos for envelope in mailbox.envelopes] == [["partner@example.org"], ["clerk@example.org"]]
     assert {message["Message-ID"] for message in mailbox.messages()} == {letter.message_id}
 
@@ -123,9 +123,9 @@ async def test_a_refusal_of_the_text_is_final_only_where_the_server_says_so(
 ) -> None:
     mailbox = await open_mailbox()
     mailbox.after_data = answer
-    with pytest.raises(NotDelivered, match=answer[:3]) as told:
+    with pytest.raises(NotDelivered, match=answer[:3]) as raised:
         await channel(mailbox).send(letter)
-    assert told.value.may_retry is may_retry
+    assert raised.value.may_retry is may_retry
 
 
 async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_allowed(
@@ -133,12 +133,12 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
 ) -> None:
     nobody = await open_mailbox()
     nobody.port = free_port
-    with pytest.raises(NotDelivered, match="not reached") as told:
+    with pytest.raises(NotDelivered, match="not reached") as raised:
         await channel(nobody).send(letter)
-    assert told.value.may_retry
+    assert raised.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
     context = ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
-    with pytest.raises(NotDelivered, match="allowed_private_hosts") as told:
+    with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
         await MailChannel(context).send(letter)
-    assert (told.value.may_retry, mailbox.envelopes) == (False, [])
+    assert (raised.value.may_retry, mailbox.envelopes) == (False, [])

@@ -42,8 +42,8 @@ async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"] == letter.key
     signed = first.headers["x-monitor-timestamp"].encode() + b"." + first.body
     assert first.headers["x-monitor-signature"] == "sha256=" + hmac.new(b"s3cret", signed, hashlib.sha256).hexdigest()
-    told = json.loads(first.body)
-    assert {name: told[name] for name in ("id", "key", "kind", "target", "title", "briefing")} == {
+    report = json.loads(first.body)
+    assert {name: report[name] for name in ("id", "key", "kind", "target", "title", "briefing")} == {
         "id": letter.id,
         "key": letter.key,
         "kind": "planned",
@@ -51,7 +51,7 @@ async def test_the_body_is_signed_and_the_key_is_the_same_at_every_try(
         "title": letter.subject,
         "briefing": letter.payload["briefing"],
     }
-    (document,) = told["documents"]
+    (document,) = report["documents"]
     assert (document["name"], base64.b64decode(document["base64"])) == ("简报.docx", b"PK")
 
 
@@ -79,12 +79,12 @@ async def test_an_answer_says_whether_to_come_back_and_when(
 ) -> None:
     site.on(PATH, reply("s3cret t0ken-in-the-path, says the page", status, headers))
     site.on("/elsewhere", "ok")
-    with pytest.raises(NotDelivered, match=str(status)) as told:
+    with pytest.raises(NotDelivered, match=str(status)) as raised:
         await channel.send(letter)
-    assert (told.value.may_retry, told.value.retry_after_s) == (may_retry, after_s)
+    assert (raised.value.may_retry, raised.value.retry_after_s) == (may_retry, after_s)
     assert site.paths() == [PATH]
-    assert "s3cret" not in str(told.value)
-    assert "t0ken" not in str(told.value)
+    assert "s3cret" not in str(raised.value)
+    assert "t0ken" not in str(raised.value)
 
 
 async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, site: Any, letter: Notification) -> None:
@@ -99,17 +99,17 @@ async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, s
 
     for how in (silent, broken):
         site.on(PATH, lambda _asked, how=how: how)
-        with pytest.raises(NotDelivered) as told:
+        with pytest.raises(NotDelivered) as raised:
             await channel.send(letter)
-        assert told.value.may_retry
-        assert "t0ken" not in str(told.value)
+        assert raised.value.may_retry
+        assert "t0ken" not in str(raised.value)
     assert asked.is_set()
 
 
 async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, letter: Notification, clock: Any) -> None:
     target = TargetSettings(name="intranet", url=site.url("/hook"))
-    with pytest.raises(NotDelivered, match="allowed_private_hosts") as told:
+    with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
         await WebhookChannel(ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=clock)).send(
             letter
         )
-    assert (told.value.may_retry, site.asked) == (False, [])
+    assert (raised.value.may_retry, site.asked) == (False, [])

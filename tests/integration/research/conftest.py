@@ -33,13 +33,13 @@ NOON = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
 
 
 @dataclass
-class Sightings:
+class KeptResults:
     """Keeps what a research sees, for as long as a test lasts (`ports.Recorder`)."""
 
     kept: list[FetchResult] = field(default_factory=list)
 
-    async def keep(self, sighting: FetchResult) -> str:
-        self.kept.append(sighting)
+    async def keep(self, result: FetchResult) -> str:
+        self.kept.append(result)
         return str(len(self.kept) - 1)
 
     async def text(self, record: str) -> str | None:
@@ -60,7 +60,7 @@ class Lab:
     results: list[dict[str, Any]] = field(default_factory=list)
     model: ScriptedModel | None = None
     calls: list[ModelCall] = field(default_factory=list)
-    sightings: Sightings = field(default_factory=Sightings)
+    kept_results: KeptResults = field(default_factory=KeptResults)
 
     def page(self, path: str, title: str, *sentences: str, day: str = "2026-11-20") -> str:
         """Serve a page and let the search find it."""
@@ -106,14 +106,14 @@ class Lab:
             "language": "zh",
             "model": await self._model(),
             "search": backends.build_search(["tavily"]),
-            "pages": loader.for_run(self.sightings),
+            "pages": loader.for_run(self.kept_results),
             "notebook": FolderNotebook(self.folder / "notebook"),
             "bundles": BundleFolder(self.folder / "bundles"),
             "scoring": ResultScorer(settings.search.weights, settings.retrieval),
             "clock": self.clock,
             "limits": settings.research,
             "config": SearchConfig(),
-            "kept_text": self.sightings.text,
+            "kept_text": self.kept_results.text,
         }
         return ResearchDependencies(**{**parts, **given})
 
@@ -207,18 +207,18 @@ def planned() -> Callable[..., Any]:
 
 
 @dataclass
-class Telling:
+class ProgressLog:
     """Takes down what an agent tells."""
 
-    told: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
+    reported: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
 
     async def __call__(self, share: float, **payload: Any) -> None:
-        self.told.append((share, payload))
+        self.reported.append((share, payload))
 
     def nodes(self) -> list[str]:
-        return [payload["metadata"]["node"] for _, payload in self.told]
+        return [payload["metadata"]["node"] for _, payload in self.reported]
 
 
 @pytest.fixture
-def telling() -> Telling:
-    return Telling()
+def progress_log() -> ProgressLog:
+    return ProgressLog()

@@ -35,11 +35,11 @@ def found(notes: list[ResearchNote]) -> dict[StepType, Any]:
     "mode", ["good", "fenced", "malformed", "truncated", "hallucinating", "empty", "http_500", "obedient", None]
 )
 async def test_there_is_a_blueprint_that_rests_on_the_notes_whatever_the_model_does(
-    lab: Any, telling: Any, mode: str | None
+    lab: Any, progress_log: Any, mode: str | None
 ) -> None:
     lab.model = ScriptedModel(mode) if mode else None
     parts = await lab.parts()
-    output = await ModelingAgent(parts, telling).run(parts.query, found(NOTES), parts.options)
+    output = await ModelingAgent(parts, progress_log).run(parts.query, found(NOTES), parts.options)
     blueprint = output.content
     quotes = [quote for entry in NOTES for quote in list_quotes(entry)]
     names = [core_driver.name for core_driver in blueprint.core_drivers]
@@ -59,7 +59,7 @@ async def test_there_is_a_blueprint_that_rests_on_the_notes_whatever_the_model_d
         )
     # What is cut off before its first driver is complete is none.
     is_by_rule = mode in ("truncated", "empty", "http_500", None)
-    assert output.metadata.is_fallback == blueprint.metadata.is_fallback == is_by_rule == bool(telling.told)
+    assert output.metadata.is_fallback == blueprint.metadata.is_fallback == is_by_rule == bool(progress_log.reported)
     assert bool(output.metadata.refused) == (mode == "hallucinating")
 
 

@@ -13,7 +13,7 @@ from monitor.research.workflow import PlanAgent
 
 
 @pytest.mark.parametrize("mode", ["good", "fenced", "malformed", "truncated", "hallucinating", "empty", "http_500"])
-async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, mode: str) -> None:
+async def test_there_is_a_plan_whatever_the_model_does(lab: Any, progress_log: Any, mode: str) -> None:
     lab.model = ScriptedModel(mode)
     parts = await lab.parts()
     pieces: list[str] = []
@@ -21,7 +21,7 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
     async def on_token(piece: str) -> None:
         pieces.append(piece)
 
-    output = await PlanAgent(parts, telling).run(parts.query, {}, parts.options, on_token)
+    output = await PlanAgent(parts, progress_log).run(parts.query, {}, parts.options, on_token)
     plan = output.content
     assert 1 <= len(plan.metadata.paragraphs) <= parts.limits.max_paragraphs
     assert "".join(pieces).strip() == plan.content
@@ -31,7 +31,7 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, telling: Any, m
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
     assert "http" not in json.dumps([plan.content, *(paragraph.to_json() for paragraph in plan.metadata.paragraphs)])
     is_by_rule = mode in ("empty", "http_500")
-    assert plan.metadata.is_fallback == is_by_rule == bool(telling.told)
+    assert plan.metadata.is_fallback == is_by_rule == bool(progress_log.reported)
     assert render(plan.metadata.reason or Message.other(""), "en").startswith(
         {"empty": "empty", "http_500": "http_500"}.get(mode, "")
     )

@@ -39,17 +39,17 @@ async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport],
     findings = build_notes(state.paragraphs)
     found = SearchAgentResult(strategy=SearchStrategy(primary_query="储能"), notes=findings.notes)
     pieces: list[str] = []
-    told: list[Any] = []
+    raised: list[Any] = []
 
     async def take(piece: str) -> None:
         pieces.append(piece)
 
-    async def tell(share: float, **payload: Any) -> None:
-        told.append((share, payload))
+    async def report_progress(share: float, **payload: Any) -> None:
+        raised.append((share, payload))
 
-    agent = ReportAgent(parts, tell, findings.bases)
+    agent = ReportAgent(parts, report_progress, findings.bases)
     output = await agent.run(parts.query, {StepType.DEEP_SEARCH: found}, parts.options, take)
-    return output, found, pieces, told
+    return output, found, pieces, raised
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ async def test_whatever_the_model_does_the_report_has_every_paragraph_and_nothin
 
 async def test_the_answer_is_streamed_and_sources_are_named_on_the_way(lab: Any) -> None:
     lab.model = ScriptedModel("good")
-    output, found, pieces, told = await reported(lab)
+    output, found, pieces, report = await reported(lab)
     assert [request.get("stream") for request in lab.model.requests] == [True]
     assert [call.outcome for call in lab.calls] == ["ok"]
     assert output.content.metadata.tokens == lab.calls[0].prompt_tokens + lab.calls[0].completion_tokens
     assert output.content.metadata.streamed is True
     assert len(pieces) > 30
-    sources = [payload["metadata"]["sources"][0] for _, payload in told]
+    sources = [payload["metadata"]["sources"][0] for _, payload in report]
     assert [(source["number"], source["noteIndex"]) for source in sources] == [(1, 0), (2, 1), (3, 2)]
     assert sources[0]["url"] == found.notes[0].source_url
 

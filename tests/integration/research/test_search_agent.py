@@ -29,11 +29,11 @@ TITLE = "新型储能的现状"
 
 
 async def test_a_paragraph_is_searched_for_summed_up_and_searched_for_again(
-    storage: Any, planned: Any, telling: Any
+    storage: Any, planned: Any, progress_log: Any
 ) -> None:
     storage.model = ScriptedModel(tools=["deep_search_news"])
     parts = await storage.parts()
-    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, progress_log).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert paragraph.is_complete
     assert len(research.rounds) == 3
@@ -45,10 +45,10 @@ async def test_a_paragraph_is_searched_for_summed_up_and_searched_for_again(
     )
     assert all(entry.record and entry.content and entry.engine == "tavily" for entry in research.search_history)
     assert storage.pages_asked().count("/gone") == 1
-    shares = [share for share, _ in telling.told]
+    shares = [share for share, _ in progress_log.reported]
     assert shares == sorted(shares)
     assert 0 < shares[-1] <= 1
-    assert {"first_search", "reading", "first_summary", "reflection", "fallback"} <= set(telling.nodes())
+    assert {"first_search", "reading", "first_summary", "reflection", "fallback"} <= set(progress_log.nodes())
     assert research.tokens == sum(call.prompt_tokens + call.completion_tokens for call in storage.calls)
     assert await parts.notebook.load_state() is not None
 
@@ -184,12 +184,12 @@ async def test_a_result_that_was_not_opened_at_first_is_opened_when_it_comes_up_
     parts = await lab.parts(limits={"max_reflections": 1})
     state = await planned(parts, TITLE)
 
-    async def tell(share: float, **payload: Any) -> None:
+    async def report_progress(share: float, **payload: Any) -> None:
         if payload["metadata"]["node"] == "first_summary":
             history = (await parts.notebook.load_state()).paragraphs[0].research.search_history
             assert [entry.snippet[:2] for entry in history if not entry.content] == ["第8", "第9"]
 
-    paragraph = await SearchAgent(parts, tell).run_paragraph(state, 0)
+    paragraph = await SearchAgent(parts, report_progress).run_paragraph(state, 0)
     history = paragraph.research.search_history
     assert all(entry.content and entry.record for entry in history)
     assert [entry.title[-1] for entry in history if entry.query_id == "p1-q2"] == ["8", "9"]
@@ -249,8 +249,8 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
     for note in result.notes:
         assert note.evidence
         assert all(re.sub(r"\s", "", evidence_item.quote) in served for evidence_item in note.evidence)
-    told = json.dumps(result.to_json(), ensure_ascii=False)
-    assert "evil.example" not in told
+    report = json.dumps(result.to_json(), ensure_ascii=False)
+    assert "evil.example" not in report
     assert "9亿千瓦" not in "".join(note.summary for note in result.notes)
     assert result.metadata.is_fallback == (mode in ("empty", "http_500")) or mode in (
         "malformed",
@@ -263,7 +263,7 @@ async def test_whatever_the_model_does_what_stands_rests_on_the_pages(storage: A
 
 
 def all_pages(lab: Any) -> list[str]:
-    return [bytes(kept_item.body).decode() for kept_item in lab.sightings.kept]
+    return [bytes(kept_item.body).decode() for kept_item in lab.kept_results.kept]
 
 
 async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, planned: Any) -> None:
@@ -280,15 +280,15 @@ async def test_without_a_model_a_paragraph_is_made_of_extracts(storage: Any, pla
     assert result.strategy.queries == [search_round.search_query for search_round in paragraph.research.rounds]
 
 
-async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, planned: Any, telling: Any) -> None:
+async def test_a_search_that_fails_is_told_and_stops_nothing(storage: Any, planned: Any, progress_log: Any) -> None:
     storage.model = ScriptedModel()
     storage.site.on("/search", storage.reply("{}", 500))
     parts = await storage.parts()
-    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, TITLE), 0)
+    paragraph = await SearchAgent(parts, progress_log).run_paragraph(await planned(parts, TITLE), 0)
     research = paragraph.research
     assert (research.is_completed, research.latest_summary, len(research.rounds)) == (True, "", 2)
     assert any(fallback.args.get("type") == "BadGateway" for fallback in research.rounds[0].fallbacks)
-    result = SearchAgent(parts, telling).build_result([paragraph], ResearchFindings([], []))
+    result = SearchAgent(parts, progress_log).build_result([paragraph], ResearchFindings([], []))
     assert Message.of("research.nothing_found", title=TITLE) in result.metadata.warnings
     assert not any("<<<RESULTS" in entry for entry in asked_of(storage.model))
 
@@ -298,12 +298,12 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
     stop = asyncio.Event()
     parts = await storage.parts(cancel_event=stop)
 
-    async def tell(share: float, **payload: Any) -> None:
+    async def report_progress(share: float, **payload: Any) -> None:
         if payload["metadata"]["node"] == "first_summary":
             stop.set()
 
     with pytest.raises(RunCancelled):
-        await SearchAgent(parts, tell).run_paragraph(await planned(parts, TITLE), 0)
+        await SearchAgent(parts, report_progress).run_paragraph(await planned(parts, TITLE), 0)
     assert len(storage.model.requests) == 2
     state = await parts.notebook.load_state()
     assert state is not None
@@ -313,13 +313,13 @@ async def test_a_research_that_is_cancelled_stops_between_two_nodes(storage: Any
 
 
 async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(
-    storage: Any, planned: Any, telling: Any
+    storage: Any, planned: Any, progress_log: Any
 ) -> None:
     storage.model = ScriptedModel(latency_s=0.02)
     parts = await storage.parts(limits={"concurrency": 3, "max_reflections": 0})
     titles = ["储能现状", "储能政策", "储能投资", "储能影响"]
     await planned(parts, *titles)
-    output = await SearchAgent(parts, telling).run(parts.query, {}, parts.options)
+    output = await SearchAgent(parts, progress_log).run(parts.query, {}, parts.options)
     assert 1 < storage.model.max_concurrent_calls <= 3
     for prompt in asked_of(storage.model):
         about = re.search(r"<<<PARAGRAPH\\n(\S+?)\\n", prompt)
@@ -327,7 +327,7 @@ async def test_paragraphs_go_on_at_once_each_with_a_context_of_its_own(
         assert not any(title in prompt for title in titles if title != about[1])
     assert {note.topic for note in output.content.notes} <= set(titles)
     assert output.metadata.duration_ms > 0
-    shares = [share for share, _ in telling.told]
+    shares = [share for share, _ in progress_log.reported]
     assert max(shares) <= 1
 
 

@@ -17,7 +17,7 @@ PLAIN = {
     "include_image_descriptions": False,
     "include_raw_content": False,
 }
-ON_THE_WIRE: dict[str, dict[str, Any]] = {
+PAYLOADS: dict[str, dict[str, Any]] = {
     "basic_search_news": {**PLAIN, "max_results": 7},
     "deep_search_news": {**PLAIN, "max_results": 20, "search_depth": "advanced", "include_answer": True},
     "search_news_last_24_hours": {**PLAIN, "max_results": 10, "time_range": "day"},
@@ -28,23 +28,23 @@ ON_THE_WIRE: dict[str, dict[str, Any]] = {
 
 
 def test_every_tool_is_met_here() -> None:
-    assert list(ON_THE_WIRE) == list(TOOLS)
+    assert list(PAYLOADS) == list(TOOLS)
 
 
-@pytest.mark.parametrize("tool", list(ON_THE_WIRE))
+@pytest.mark.parametrize("tool", list(PAYLOADS))
 async def test_the_tool_that_the_model_chooses_is_asked_of_the_service(
-    storage: Any, planned: Any, telling: Any, tool: str
+    storage: Any, planned: Any, progress_log: Any, tool: str
 ) -> None:
     storage.model = ScriptedModel(tools=[tool])
     parts = await storage.parts(limits={"max_reflections": 1})
-    paragraph = await SearchAgent(parts, telling).run_paragraph(await planned(parts, "储能现状"), 0)
+    paragraph = await SearchAgent(parts, progress_log).run_paragraph(await planned(parts, "储能现状"), 0)
     assert [search_round.search_tool for search_round in paragraph.research.rounds] == [tool, tool]
     for asked, searche in zip(storage.searches, paragraph.research.rounds, strict=True):
-        assert asked == {"query": searche.search_query, **ON_THE_WIRE[tool]}
+        assert asked == {"query": searche.search_query, **PAYLOADS[tool]}
     offered = storage.model.requests[0]["messages"][1]["content"]
     assert all(f"- {name}: " in offered for name in TOOLS)
-    told = [payload["metadata"] for _, payload in telling.told]
-    assert {text["tool"] for text in told if text["node"] in ("first_search", "reflection")} == {tool}
+    reported = [payload["metadata"] for _, payload in progress_log.reported]
+    assert {text["tool"] for text in reported if text["node"] in ("first_search", "reflection")} == {tool}
 
 
 async def test_the_wishes_for_the_search_are_seen_on_the_wire(storage: Any, planned: Any) -> None:

@@ -108,12 +108,12 @@ async def searching(empty_database: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def wires() -> dict[str, Any]:
-    return {wire.name: wire for wire in SIMULATED_BACKENDS}
+def services() -> dict[str, Any]:
+    return {service.name: service for service in SIMULATED_BACKENDS}
 
 
-@pytest.fixture(params=SIMULATED_BACKENDS, ids=lambda wire: wire.name)
-def wire(request: pytest.FixtureRequest) -> Any:
+@pytest.fixture(params=SIMULATED_BACKENDS, ids=lambda service: service.name)
+def service(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 

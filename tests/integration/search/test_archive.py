@@ -21,7 +21,7 @@ TITLES = ["光伏发电", "储能与光伏", "电力市场", "碳市场交易", 
 TEXTS = ["光伏" * 3, "电力市场中的储能", "carbon market", "", "政策补贴", "分布式光\n伏"]
 
 
-def weigh(relevance: float, day: dt.date, url: str) -> float:
+def score_item(relevance: float, day: dt.date, url: str) -> float:
     freshness = 0.5 ** ((TODAY - day).days / 30)
     return round(0.6 * relevance + 0.2 * freshness + 0.2 * (1.0 if ".gov/" in url else 0.4), 4)
 
@@ -38,7 +38,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture
 def backend(store: Store, clock: Clock) -> ArchiveBackend:
-    return ArchiveBackend(search=ArchiveSearch(fulltext=store.fulltext, score_item=weigh), clock=clock)
+    return ArchiveBackend(search=ArchiveSearch(fulltext=store.fulltext, score_item=score_item), clock=clock)
 
 
 async def keep(store: Store, title: str, text: str, *, path: str, date: dt.date | None, host: str = "a.gov") -> int:
@@ -69,7 +69,7 @@ async def test_both_databases_give_the_same_results_in_the_same_order(
     async with Store.open(f"sqlite:///{tmp_path / 'twin.db'}") as twin:
         await twin.check()
         await twin.sources.add(Source(name="s", url="https://s.gov/", created_at=FIRST_SEEN))
-        other = ArchiveBackend(search=ArchiveSearch(fulltext=twin.fulltext, score_item=weigh), clock=clock)
+        other = ArchiveBackend(search=ArchiveSearch(fulltext=twin.fulltext, score_item=score_item), clock=clock)
         for number in range(60):
             title, text = TITLES[number * 7 % 6] + str(number), TEXTS[number * 5 % 6] * (number % 3)
             date = TODAY - dt.timedelta(days=number * 13 % 90) if number % 4 else None
@@ -127,7 +127,7 @@ async def test_what_was_withdrawn_is_a_find_for_people_but_no_source(store: Stor
         ItemSnapshot(item_id=number, run_id="r", looked_at=FIRST_SEEN, page={}, standing=ChangeKind.WITHDRAWN)
     )
     assert await found(backend, "光伏") == []
-    archive = ArchiveSearch(fulltext=store.fulltext, score_item=weigh)
+    archive = ArchiveSearch(fulltext=store.fulltext, score_item=score_item)
     assert len(await archive.search("光伏", FullTextScope(items=ItemFilter()), limit=5)) == 1
 
 

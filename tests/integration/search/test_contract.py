@@ -21,21 +21,21 @@ def results(result: Any, count: int) -> list[Any]:
 
 @pytest.fixture(params=BACKENDS)
 async def backend(
-    request: pytest.FixtureRequest, searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any
+    request: pytest.FixtureRequest, searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any
 ) -> str:
     """The name of a backend that has forty results, as many on a page as its service shows."""
     name = str(request.param)
     if name == "archive":
         await searching.gather(results(result, 40))
     elif name != "stub":
-        wire, told = wires[name], results(result, 40)
+        service, report = services[name], results(result, 40)
 
         def page(asked: Any) -> Any:
-            at = (wire.get_page_number(asked) - 1) * wire.per_page
-            page_number = wire.get_page_number(asked)
-            return send(wire.build_response(told[at : at + wire.per_page], page=page_number, has_more=True))
+            at = (service.get_page_number(asked) - 1) * service.per_page
+            page_number = service.get_page_number(asked)
+            return send(service.build_response(report[at : at + service.per_page], page=page_number, has_more=True))
 
-        searching.asked_at(name, site.on(wire.path, page))
+        searching.asked_at(name, site.on(service.path, page))
     return name
 
 
@@ -75,12 +75,12 @@ async def test_the_answer_has_the_one_shape_and_tells_who_gave_it(searching: Any
 
 
 async def test_nothing_found_is_an_empty_answer_without_an_error(
-    searching: Any, wires: dict[str, Any], backend: str, site: Any, send: Any
+    searching: Any, services: dict[str, Any], backend: str, site: Any, send: Any
 ) -> None:
     if backend == "stub":
         return
     if backend != "archive":
-        site.on(wires[backend].path, send(wires[backend].build_response([])))
+        site.on(services[backend].path, send(services[backend].build_response([])))
     found = await searching.found(backend, text="不会有的词语")
     assert (found.items, found.errors) == ([], [])
 

@@ -24,29 +24,29 @@ async def calls(searching: Any) -> list[SearchCall]:
 
 
 @pytest.fixture
-def served(searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any) -> Any:
+def served(searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any) -> Any:
     """A backend whose service has one result."""
 
     def serve(name: str, **settings: Any) -> None:
-        answer = wires[name].build_response([result("A", "https://a.example/", "")])
-        searching.asked_at(name, site.on(wires[name].path, send(answer)), **settings)
+        answer = services[name].build_response([result("A", "https://a.example/", "")])
+        searching.asked_at(name, site.on(services[name].path, send(answer)), **settings)
 
     return serve
 
 
 async def test_every_request_leaves_a_row_whatever_came_of_it(
-    searching: Any, served: Any, wire: Any, site: Any, reply: Any
+    searching: Any, served: Any, service: Any, site: Any, reply: Any
 ) -> None:
-    served(wire.name, price=0.5)
-    await searching.found(wire.name)
-    site.on(wire.path, reply("", 404))
-    await searching.found(wire.name)
+    served(service.name, price=0.5)
+    await searching.found(service.name)
+    site.on(service.path, reply("", 404))
+    await searching.found(service.name)
     good, bad = await calls(searching)
-    assert (good.backend, good.outcome, good.results, good.cost) == (wire.name, "ok", 1, 0.5)
+    assert (good.backend, good.outcome, good.results, good.cost) == (service.name, "ok", 1, 0.5)
     assert (bad.outcome, bad.results, bad.cost) == ("WebProviderError", 0, 0.0)
     assert good.at == searching.clock.now()
     (spent,) = await searching.store.searches.load_daily_usage([Day(DAY[0].date(), *DAY)])
-    assert (spent.backend, spent.requests, spent.failed, spent.cost) == (wire.name, 2, 1, 0.5)
+    assert (spent.backend, spent.requests, spent.failed, spent.cost) == (service.name, 2, 1, 0.5)
 
 
 async def test_a_request_that_was_cut_off_by_its_time_leaves_a_row(searching: Any, site: Any) -> None:
@@ -88,8 +88,8 @@ async def test_after_a_captcha_the_service_is_left_alone_for_ten_minutes(
         assert (error.type, error.detail_code) == ("WebBlocked", "captcha_required")
         assert "Not asked" in render(error.message, "en")
     assert len(site.asked) == 1
-    other_way = searching.open(network={"user_agent": "Another/1", "allowed_private_hosts": [site.host]})
-    assert (await other_way.build_search(["baidu_html"]).search(SearchQuery(text="x"), 3)).items
+    other = searching.open(network={"user_agent": "Another/1", "allowed_private_hosts": [site.host]})
+    assert (await other.build_search(["baidu_html"]).search(SearchQuery(text="x"), 3)).items
     searching.clock.at = DAY[0] + dt.timedelta(hours=16, minutes=10)
     assert (await searching.found("baidu_html")).items
 
@@ -126,15 +126,15 @@ async def test_the_same_query_is_asked_once_within_the_lifetime(searching: Any, 
 
 
 async def test_an_error_or_a_part_of_an_answer_does_not_serve_again(
-    searching: Any, served: Any, wires: dict[str, Any], site: Any, send: Any, reply: Any, result: Any
+    searching: Any, served: Any, services: dict[str, Any], site: Any, send: Any, reply: Any, result: Any
 ) -> None:
     searching.settings["cache_s"] = 60
-    searching.asked_at("brave", site.on(wires["brave"].path, reply("", 500)))
+    searching.asked_at("brave", site.on(services["brave"].path, reply("", 500)))
     assert (await searching.found("brave")).errors
     served("brave")
     assert (await searching.found("brave")).items
     results = [result(f"{n}", f"https://a.example/{n}", "") for n in range(10)]
-    good = send(wires["baidu_html"].build_response(results))
+    good = send(services["baidu_html"].build_response(results))
     answers = [good, reply("", 500), good]
     searching.asked_at("baidu_html", site.on("/s", lambda _: answers.pop(0) if len(answers) > 1 else answers[0]))
     assert (await searching.found("baidu_html", limit=20)).errors

@@ -16,7 +16,7 @@ async def sites(open_site: Any) -> AsyncIterator[list[Any]]:
 
 
 async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
-    searching: Any, wires: dict[str, Any], sites: list[Any], send: Any, result: Any, free_port: int
+    searching: Any, services: dict[str, Any], sites: list[Any], send: Any, result: Any, free_port: int
 ) -> None:
     good, slow, _ = sites
     released = asyncio.Event()
@@ -31,9 +31,10 @@ async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
 
     searching.asked_at(
-        "brave", good.on(wires["brave"].path, send(wires["brave"].build_response([result("A", "https://a/", "")])))
+        "brave",
+        good.on(services["brave"].path, send(services["brave"].build_response([result("A", "https://a/", "")]))),
     )
-    searching.asked_at("tavily", slow.on(wires["tavily"].path, lambda _: wait))
+    searching.asked_at("tavily", slow.on(services["tavily"].path, lambda _: wait))
     searching.asked_at("searxng", f"http://127.0.0.1:{free_port}/")
     found = await searching.found("brave", "tavily", "searxng", budget_ms=1500)
     assert not released.is_set()
@@ -48,7 +49,7 @@ async def test_a_dead_and_a_slow_backend_do_not_keep_the_answer_of_a_good_one(
 
 
 async def test_a_backend_that_is_slower_than_its_own_time_is_left_before_the_budget_ends(
-    searching: Any, wires: dict[str, Any], sites: list[Any], send: Any, result: Any
+    searching: Any, services: dict[str, Any], sites: list[Any], send: Any, result: Any
 ) -> None:
     good, slow, _ = sites
 
@@ -57,9 +58,10 @@ async def test_a_backend_that_is_slower_than_its_own_time_is_left_before_the_bud
         await asyncio.Event().wait()
 
     searching.asked_at(
-        "brave", good.on(wires["brave"].path, send(wires["brave"].build_response([result("A", "https://a/", "")])))
+        "brave",
+        good.on(services["brave"].path, send(services["brave"].build_response([result("A", "https://a/", "")]))),
     )
-    searching.asked_at("tavily", slow.on(wires["tavily"].path, lambda _: never), timeout_ms=300)
+    searching.asked_at("tavily", slow.on(services["tavily"].path, lambda _: never), timeout_ms=300)
     found = await searching.found("brave", "tavily", budget_ms=60_000)
     assert [item.title for item in found.items] == ["A"]
     assert [error.type for error in found.errors] == ["Timeout"]
@@ -67,13 +69,13 @@ async def test_a_backend_that_is_slower_than_its_own_time_is_left_before_the_bud
 
 
 async def test_all_are_asked_at_the_same_time(
-    searching: Any, wires: dict[str, Any], sites: list[Any], send: Any, result: Any
+    searching: Any, services: dict[str, Any], sites: list[Any], send: Any, result: Any
 ) -> None:
     barrier = asyncio.Barrier(3)
     names = ("brave", "tavily", "bocha")
 
     def answering(name: str) -> Any:
-        answer = wires[name].build_response([result(name, f"https://{name}.example/", "")])
+        answer = services[name].build_response([result(name, f"https://{name}.example/", "")])
 
         async def write(writer: asyncio.StreamWriter) -> None:
             await barrier.wait()  # nobody is answered before all three have asked
@@ -84,14 +86,14 @@ async def test_all_are_asked_at_the_same_time(
         return lambda _: write
 
     for name, site in zip(names, sites, strict=True):
-        searching.asked_at(name, site.on(wires[name].path, answering(name)))
+        searching.asked_at(name, site.on(services[name].path, answering(name)))
     found = await searching.found(*names)
     assert {item.provider for item in found.items} == set(names)
     assert found.errors == []
 
 
 async def test_one_document_is_shown_once_by_its_real_address_and_higher_for_it(
-    searching: Any, wires: dict[str, Any], sites: list[Any], send: Any, result: Any
+    searching: Any, services: dict[str, Any], sites: list[Any], send: Any, result: Any
 ) -> None:
     baidu, brave, _ = sites
     shared = result("两家都有", "https://gov.example/policy/1.html", "百度的摘要")
@@ -100,8 +102,8 @@ async def test_one_document_is_shown_once_by_its_real_address_and_higher_for_it(
         result("R0", "https://r.example/0", ""),
         result("", "http://www.gov.example/policy/1.html?utm_source=x", ""),
     ]
-    searching.asked_at("baidu_html", baidu.on("/s", send(wires["baidu_html"].build_response(from_baidu))))
-    searching.asked_at("brave", brave.on(wires["brave"].path, send(wires["brave"].build_response(from_brave))))
+    searching.asked_at("baidu_html", baidu.on("/s", send(services["baidu_html"].build_response(from_baidu))))
+    searching.asked_at("brave", brave.on(services["brave"].path, send(services["brave"].build_response(from_brave))))
     found = await searching.found("baidu_html", "brave")
     assert [item.title for item in found.items] == ["两家都有", "B0", "R0", "B1"]
     first = found.items[0]
@@ -118,10 +120,10 @@ async def test_all_backends_failing_is_an_answer_without_items(searching: Any, f
 
 
 async def test_a_merged_answer_has_no_more_results_than_asked_for(
-    searching: Any, wires: dict[str, Any], sites: list[Any], send: Any, result: Any
+    searching: Any, services: dict[str, Any], sites: list[Any], send: Any, result: Any
 ) -> None:
     for name, site in zip(("brave", "tavily"), sites, strict=False):
         results = [result(f"{name} {n}", f"https://{name}.example/{n}", "") for n in range(10)]
-        searching.asked_at(name, site.on(wires[name].path, send(wires[name].build_response(results))))
+        searching.asked_at(name, site.on(services[name].path, send(services[name].build_response(results))))
     found = await searching.found("brave", "tavily", limit=5)
     assert [item.title for item in found.items] == ["brave 0", "tavily 0", "brave 1", "tavily 1", "brave 2"]

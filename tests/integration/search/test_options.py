@@ -15,12 +15,14 @@ SPAN = DateRange(start=dt.date(2026, 11, 1), end=dt.date(2026, 11, 15))
 
 
 @pytest.fixture
-def asked(searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any) -> Callable[..., Any]:
+def asked(searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any) -> Callable[..., Any]:
     """The question that a service gets, as a mapping, with its headers."""
 
     async def question(name: str, limit: int = 7, **options: Any) -> tuple[dict[str, Any], dict[str, str]]:
-        wire = wires[name]
-        searching.asked_at(name, site.on(wire.path, send(wire.build_response([result("A", "https://a.example/", "")]))))
+        service = services[name]
+        searching.asked_at(
+            name, site.on(service.path, send(service.build_response([result("A", "https://a.example/", "")])))
+        )
         await searching.found(name, text="光伏 装机", limit=limit, **options)
         last = site.asked[-1]
         assert (last.method == "POST") == (name in ("ddg_html", "bocha", "tavily"))
@@ -56,16 +58,16 @@ async def test_duckduckgo(asked: Any) -> None:
 
 
 async def test_duckduckgo_page_by_page(
-    searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any
+    searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any
 ) -> None:
-    wire = wires["ddg_html"]
+    service = services["ddg_html"]
     pages = [[result(f"{n}", f"https://a.example/{n}", "") for n in range(at, at + 10)] for at in (0, 10, 20)]
 
     def page(one: Any) -> Any:
-        number = wire.get_page_number(one)
-        return send(wire.build_response(pages[number - 1], page=number, has_more=True))
+        number = service.get_page_number(one)
+        return send(service.build_response(pages[number - 1], page=number, has_more=True))
 
-    searching.asked_at("ddg_html", site.on(wire.path, page))
+    searching.asked_at("ddg_html", site.on(service.path, page))
     assert len((await searching.found("ddg_html", limit=15, time_range=Recency.DAY)).items) == 15
     assert len(site.asked) == 2
     second = {name: values[0] for name, values in parse_qs(site.asked[1].body.decode(), keep_blank_values=True).items()}
@@ -84,13 +86,13 @@ async def test_duckduckgo_page_by_page(
 
 
 async def test_a_later_page_that_fails_leaves_the_first_and_an_error(
-    searching: Any, wires: dict[str, Any], site: Any, send: Any, reply: Any, result: Any
+    searching: Any, services: dict[str, Any], site: Any, send: Any, reply: Any, result: Any
 ) -> None:
     for name in ("ddg_html", "baidu_html", "searxng"):
-        wire = wires[name]
-        first = wire.build_response([result(f"{n}", f"https://a.example/{n}", "") for n in range(10)], has_more=True)
+        service = services[name]
+        first = service.build_response([result(f"{n}", f"https://a.example/{n}", "") for n in range(10)], has_more=True)
         answers = [send(first), reply("", 403)]
-        searching.asked_at(name, site.on(wire.path, lambda _, answers=answers: answers.pop(0)))
+        searching.asked_at(name, site.on(service.path, lambda _, answers=answers: answers.pop(0)))
         found = await searching.found(name, limit=20)
         assert len(found.items) == 10
         assert len(found.errors) == 1
@@ -119,11 +121,11 @@ async def test_searxng(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_searxng_leaves_out_what_lies_outside_the_days(
-    searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any
+    searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any
 ) -> None:
     days = [None, dt.date(2026, 11, 1), dt.date(2026, 11, 16), dt.date(2026, 10, 31)]
     results = [result(str(day), f"https://a.example/{day}", "", day) for day in days]
-    searching.asked_at("searxng", site.on("/search", send(wires["searxng"].build_response(results))))
+    searching.asked_at("searxng", site.on("/search", send(services["searxng"].build_response(results))))
     found = await searching.found("searxng", time_range=SPAN, limit=3)
     assert [item.title for item in found.items] == ["None", "2026-11-01"]
 
@@ -184,43 +186,45 @@ async def test_what_a_service_has_no_option_for_changes_nothing_in_its_question(
 
 
 async def test_a_base_url_may_hold_the_path_already_and_a_key_another_name(
-    searching: Any, wires: dict[str, Any], site: Any, send: Any, monkeypatch: pytest.MonkeyPatch
+    searching: Any, services: dict[str, Any], site: Any, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "mine")
-    site.on("/v1/web-search", send(wires["bocha"].build_response([])))
+    site.on("/v1/web-search", send(services["bocha"].build_response([])))
     searching.settings["backends"] = {"bocha": {"base_url": site.url("/v1"), "api_key_env": "MY_KEY"}}
     assert (await searching.found("bocha")).errors == []
     assert site.asked[0].path == "/v1/web-search"
     assert site.asked[0].headers["authorization"] == "Bearer mine"
-    site.on("/searx/search", send(wires["searxng"].build_response([])))
+    site.on("/searx/search", send(services["searxng"].build_response([])))
     searching.settings["backends"] = {"searxng": {"base_url": site.url("/searx/")}}
     assert (await searching.found("searxng")).errors == []
 
 
 async def test_the_proxy_and_the_user_agent_of_the_network_are_used(
-    searching: Any, wire: Any, site: Any, send: Any, result: Any
+    searching: Any, service: Any, site: Any, send: Any, result: Any
 ) -> None:
-    site.on(wire.path, send(wire.build_response([result("A", "https://a.example/", "")])))
-    through_proxy = wire.build_response([result("Through the proxy", "https://a.example/", "")])
-    site.on(f"http://8.8.8.8{wire.path}", send(through_proxy))
-    searching.asked_at(wire.name, "http://8.8.8.8/")
+    site.on(service.path, send(service.build_response([result("A", "https://a.example/", "")])))
+    through_proxy = service.build_response([result("Through the proxy", "https://a.example/", "")])
+    site.on(f"http://8.8.8.8{service.path}", send(through_proxy))
+    searching.asked_at(service.name, "http://8.8.8.8/")
     network = {"proxy": f"http://{site.host}", "user_agent": "Tester/1", "allowed_private_hosts": [site.host]}
-    found = await searching.open(network=network).build_search([wire.name]).search(SearchQuery(text="x"), 3)
+    found = await searching.open(network=network).build_search([service.name]).search(SearchQuery(text="x"), 3)
     assert [item.title for item in found.items] == ["Through the proxy"]
     assert site.asked[0].headers["user-agent"] == "Tester/1"
 
 
 async def test_a_later_page_that_is_late_leaves_the_first_and_an_error(
-    searching: Any, wires: dict[str, Any], site: Any, send: Any, result: Any
+    searching: Any, services: dict[str, Any], site: Any, send: Any, result: Any
 ) -> None:
-    wire = wires["baidu_html"]
-    first = send(wire.build_response([result(f"{n}", f"https://a.example/{n}", "") for n in range(10)]))
+    service = services["baidu_html"]
+    first = send(service.build_response([result(f"{n}", f"https://a.example/{n}", "") for n in range(10)]))
 
     async def never(writer: asyncio.StreamWriter) -> None:
         del writer
         await asyncio.Event().wait()
 
-    searching.asked_at("baidu_html", site.on(wire.path, lambda one: first if wire.get_page_number(one) == 1 else never))
+    searching.asked_at(
+        "baidu_html", site.on(service.path, lambda entry: first if service.get_page_number(entry) == 1 else never)
+    )
     found = await searching.found("baidu_html", limit=20, budget_ms=2000)
     assert len(found.items) == 10
     assert [error.type for error in found.errors] == ["Timeout"]

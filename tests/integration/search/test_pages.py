@@ -64,11 +64,11 @@ DDG_LITE = """<html><body><table>
 
 
 @pytest.fixture
-def seen(searching: Any, wires: dict[str, Any], site: Any, reply: Any) -> Callable[..., Any]:
+def seen(searching: Any, services: dict[str, Any], site: Any, reply: Any) -> Callable[..., Any]:
     """What a backend makes of a page."""
 
     async def found(name: str, page: str | bytes, status: int = 200, headers: dict[str, str] | None = None) -> Any:
-        searching.asked_at(name, site.on(wires[name].path, reply(page, status, headers or {})))
+        searching.asked_at(name, site.on(services[name].path, reply(page, status, headers or {})))
         return await searching.found(name)
 
     return found

@@ -55,10 +55,10 @@ async def test_a_search_shows_the_best_first_with_the_place_that_was_found(
         )
         await store.items.save(item)
     found = await archive.search(ItemQuery(text="光伏"))
-    assert [(one.title, one.snippet) for one in found] == [("光伏", "光伏发电"), ("其他", "谈到光伏")]
+    assert [(match.title, match.snippet) for match in found] == [("光伏", "光伏发电"), ("其他", "谈到光伏")]
     assert found[0].score > found[1].score
     assert await archive.search(ItemQuery(text="光伏", until=dt.date(2026, 1, 1))) == []
-    assert [one.title for one in await archive.list_items(ItemQuery(text="光伏"))] == ["光伏", "其他"]
+    assert [entry.title for entry in await archive.list_items(ItemQuery(text="光伏"))] == ["光伏", "其他"]
     for empty in ("", "  ", '"', "。"):
         with pytest.raises(UsageError, match="nothing to search for"):
             await archive.search(ItemQuery(text=empty))

@@ -49,8 +49,8 @@ async def store(sqlite_url: str) -> AsyncIterator[Store]:
 @pytest.fixture
 def write(store: Store, clock: Any) -> Write:
     """Writes the briefing that these fields ask for, by rule."""
-    desk = BriefingService(store=store, clock=clock, settings=Settings())
-    return lambda **fields: desk.compose(BriefingQuery(**fields))
+    service = BriefingService(store=store, clock=clock, settings=Settings())
+    return lambda **fields: service.compose(BriefingQuery(**fields))
 
 
 async def _source(store: Store, name: str, **fields: Any) -> Source:
@@ -152,16 +152,16 @@ async def test_items_are_chosen_by_type_and_by_words_of_title_summary_or_text(st
 
 async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(store: Store) -> None:
     clock = At(NOW)
-    desk = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(minutes=30))
-    first = await desk.compose(BriefingQuery(days=7))
+    first = await service.compose(BriefingQuery(days=7))
     # One was first seen before that briefing was written, but came on record only afterwards.
     await _item(store, source, run_id, "关于开展检查的通知", first_seen=NOW - dt.timedelta(minutes=1))
     await _item(store, source, run_id, "电力市场运行办法", first_seen=NOW + dt.timedelta(hours=9))
     clock.at = NOW + dt.timedelta(days=1)
-    second = await desk.compose(BriefingQuery(days=7, previous=first))
+    second = await service.compose(BriefingQuery(days=7, previous=first))
     assert [item.title for item in first.items] == ["国家能源发展规划"]
     assert {item.title for item in second.items} == {"关于开展检查的通知", "电力市场运行办法"}
     assert second.period.since == TODAY
@@ -169,27 +169,27 @@ async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothin
 
 async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_the_hours_between(store: Store) -> None:
     clock = At(NOW)
-    desk = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(hours=6))
-    late = await desk.compose(BriefingQuery(day=TODAY - dt.timedelta(days=1)))
+    late = await service.compose(BriefingQuery(day=TODAY - dt.timedelta(days=1)))
     assert late.items == []
-    assert [item.title for item in (await desk.compose(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
+    assert [item.title for item in (await service.compose(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
 
 
 async def test_a_change_is_told_once(store: Store) -> None:
     clock = At(NOW + dt.timedelta(minutes=10))
-    desk = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings())
     source = await _source(store, "a")
     item = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法")
-    sight = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=item.url, seen_at=NOW))
+    snapshot = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=item.url, seen_at=NOW))
     revision = Revision(item_id=item.id, run_id="r", seen_at=NOW, kind=ChangeKind.WITHDRAWN)
-    await store.revisions.save(sight, revision=revision)
-    first = await desk.compose(BriefingQuery())
+    await store.revisions.save(snapshot, revision=revision)
+    first = await service.compose(BriefingQuery())
     clock.at += dt.timedelta(hours=3)
     assert len(first.changes) == 1
-    assert (await desk.compose(BriefingQuery(previous=first))).changes == []
+    assert (await service.compose(BriefingQuery(previous=first))).changes == []
 
 
 async def test_one_document_of_two_sources_is_one_entry_with_its_explanation_under_it(
@@ -225,8 +225,8 @@ async def test_changes_seen_in_the_period_are_told_of_the_items_that_are_meant(s
     edits = [{"op": "changed", "part": "article", "article": "第七条", "before": "甲", "after": "乙"}]
     for seen_at in (NOW, NOW - dt.timedelta(days=3)):
         revision = Revision(item_id=old.id, run_id="r", seen_at=seen_at, kind=ChangeKind.CHANGED, edits=edits)
-        sight = ItemSnapshot.from_page(old.id or 0, "r", PageSnapshot(url=old.url, seen_at=seen_at))
-        await store.revisions.save(sight, revision=revision)
+        snapshot = ItemSnapshot.from_page(old.id or 0, "r", PageSnapshot(url=old.url, seen_at=seen_at))
+        await store.revisions.save(snapshot, revision=revision)
     briefing = await write()
     assert briefing.items == []
     assert [(change.title, change.articles) for change in briefing.changes] == [("管理办法", {"changed": ["第七条"]})]
@@ -280,9 +280,9 @@ async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: 
         async def new_model(run_id: str, run_store: Store) -> ChatModel:
             return server.for_run(run_id, record=run_store.usage.add, clock=clock)
 
-        desk = BriefingService(store=store, clock=clock, settings=Settings(), new_model=new_model)
+        service = BriefingService(store=store, clock=clock, settings=Settings(), new_model=new_model)
         try:
-            return await desk.compose(BriefingQuery())
+            return await service.compose(BriefingQuery())
         finally:
             await server.close()
 
@@ -296,7 +296,7 @@ async def test_a_model_ranks_all_sources_together_and_writes_an_overview_whose_s
     assert (briefing.ranked_by, briefing.overview_dropped, briefing.model_faults) == ("model", 0, [])
     ids = {item.id for item in briefing.items}
     assert len(briefing.overview) == 3
-    assert all(one.items and set(one.items) <= ids for one in briefing.overview)
+    assert all(sentence.items and set(sentence.items) <= ids for sentence in briefing.overview)
     assert len(scripted.requests) == 2
 
 
@@ -307,11 +307,11 @@ async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overvie
     briefing = await _written_by(ScriptedModel("hallucinating"), store, clock)
     texts = {item.id: f"{item.title}\n{item.summary}" for item in briefing.items}
     assert len(briefing.overview) == 3
-    for one in briefing.overview:
-        assert not find_ungrounded_numbers(one.text, "\n".join(texts[item] for item in one.items))
-        assert "87.3" not in one.text
-        assert "2031" not in one.text
-        assert "未来的若干意见" not in one.text
+    for sentence in briefing.overview:
+        assert not find_ungrounded_numbers(sentence.text, "\n".join(texts[item] for item in sentence.items))
+        assert "87.3" not in sentence.text
+        assert "2031" not in sentence.text
+        assert "未来的若干意见" not in sentence.text
     assert briefing.overview_dropped == 3 * 6
 
 
@@ -331,7 +331,7 @@ async def test_however_a_model_writes_the_briefing_stands(store: Store, clock: A
     await _gathered(store)
     briefing = await _written_by(ScriptedModel(mode), store, clock)
     assert len(briefing.items) == 3
-    assert all(one.items for one in briefing.overview)
+    assert all(sentence.items for sentence in briefing.overview)
 
 
 async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_held_against_the_budget(
@@ -340,7 +340,7 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
     await _gathered(store)
     await _written_by(ScriptedModel(), store, clock)
     ever = Day(NOW.date(), NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
-    assert {(one.source, one.phase, one.calls) for one in await store.usage.load_daily([ever])} == {
+    assert {(spending.source, spending.phase, spending.calls) for spending in await store.usage.load_daily([ever])} == {
         (None, Phase.RANK, 1),
         (None, Phase.SUMMARISE, 1),
     }
@@ -379,8 +379,8 @@ async def test_hidden_items_are_left_out_with_what_became_of_them(store: Store, 
     await _item(store, source, run_id, "国家能源发展规划", type=ItemType.PLAN)
     await store.marks.hide(HiddenItem(item_id=hidden.id or 0, person="wang", reason="重复", at=NOW))
     revision = Revision(item_id=hidden.id or 0, run_id=run_id, seen_at=NOW, kind=ChangeKind.WITHDRAWN)
-    sight = ItemSnapshot.from_page(hidden.id or 0, run_id, PageSnapshot(url="https://a.example/", seen_at=NOW))
-    await store.revisions.save(sight, revision=revision)
+    snapshot = ItemSnapshot.from_page(hidden.id or 0, run_id, PageSnapshot(url="https://a.example/", seen_at=NOW))
+    await store.revisions.save(snapshot, revision=revision)
     briefing = await write()
     assert [item.title for item in briefing.items] == ["国家能源发展规划"]
     assert briefing.changes == []

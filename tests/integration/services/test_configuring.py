@@ -69,11 +69,13 @@ async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple
         {"work.concurrency": 3, "timezone": "Europe/Berlin"}, by=Actor("admin", Role.ADMIN)
     )
     assert (apps[0].settings.work.concurrency, apps[0].settings.timezone) == (16, "Asia/Shanghai")
-    waiting = {one.path: one.value for one in apps[0].settings_service.list_settings() if one.waits_for_restart}
+    waiting = {
+        setting.path: setting.value for setting in apps[0].settings_service.list_settings() if setting.waits_for_restart
+    }
     assert waiting == {"work.concurrency": 3, "timezone": "Europe/Berlin"}
     async with open_app(settings) as anew:
         assert (anew.settings.work.concurrency, anew.settings.timezone) == (3, "Europe/Berlin")
-        assert not [one for one in anew.settings_service.list_settings() if one.waits_for_restart]
+        assert not [entry for entry in anew.settings_service.list_settings() if entry.waits_for_restart]
 
 
 @pytest.mark.parametrize(
@@ -129,11 +131,11 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
         assert SECRET in (app.settings.network.proxy or "")
         assert app.target_editing.get("hook").url.endswith(SECRET)
-    told = [*changes, *here.list_settings(), *here.list_secrets()]
-    told += await here.reset(["network.proxy", "llm.api_key"], by=COMMAND_LINE)
+    reported = [*changes, *here.list_settings(), *here.list_secrets()]
+    reported += await here.reset(["network.proxy", "llm.api_key"], by=COMMAND_LINE)
     assert (
         SECRET
-        not in "".join(one.model_dump_json() for one in told) + render(here.describe_stored(), "en") + caplog.text
+        not in "".join(base.model_dump_json() for base in reported) + render(here.describe_stored(), "en") + caplog.text
     )
     backup = settings.data_dir / "backup.db"
     await back_up_database(settings, backup)
@@ -190,13 +192,13 @@ async def test_the_doctor_examines_what_holds(
         await app.settings_service.update(
             {"search.backend": "archive", "llm.api_key": SECRET, "llm.enabled": False}, by=Actor("a", Role.ADMIN)
         )
-    found = {one.check: one for one in await build_doctor(config).run_checks()}
+    found = {finding.check: finding for finding in await build_doctor(config).run_checks()}
     assert found["settings"].level == "ok"
     assert "llm.enabled, search.backend, the secret OPENAI_API_KEY" in render(found["settings"].message, "en")
     assert render(found["search"].message, "en") == "archive"
     assert render(found["model"].message, "en").startswith("off")
     monkeypatch.setenv(KEY_VARIABLE, "another")
-    assert {one.check: one.level for one in await build_doctor(config).run_checks()}["settings"] == "fail"
+    assert {entry.check: entry.level for entry in await build_doctor(config).run_checks()}["settings"] == "fail"
 
 
 async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_that_holds(
@@ -220,10 +222,10 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
         report = await app.sweeps.sweep(
             await app.sources.add({"name": "after", **first}, by=COMMAND_LINE), by=COMMAND_LINE
         )
-        assert {one["model"] for one in model.requests} == {"set"}
+        assert {entry["model"] for entry in model.requests} == {"set"}
         asked = [request["messages"][1]["content"] for request in model.requests]
-        assert len([one for one in asked if one.startswith("只用一句话概括。")]) >= len(report.items) > 0
-        assert not [one for one in asked if "为下面的文章写摘要" in one]
+        assert len([entry for entry in asked if entry.startswith("只用一句话概括。")]) >= len(report.items) > 0
+        assert not [entry for entry in asked if "为下面的文章写摘要" in entry]
         replay = await app.replays.replay(report.run_id)
         await app.prompts.reset("summary.user.zh", by=COMMAND_LINE)
         assert replay.is_identical

@@ -18,7 +18,7 @@ from monitor.sweep.progress import Progress
 from monitor.vocabulary import EventKind, Phase, RunStatus
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 RunsLive = EventStreamService[RunEvent, RunStatus]
 
 
@@ -64,16 +64,16 @@ def page(number: int) -> Progress:
 async def read(live: RunsLive, run_id: str, *, after: int = 0, until: int | None = None) -> list[int]:
     """The numbers of the pages that a watcher is told of, to the end or until there are so many."""
     seen: list[int] = []
-    async with asyncio.timeout(PATIENCE_S), live.subscribe(run_id, after=after, heartbeat_s=5) as news:
-        async for told in news:
-            seen += [int(event.data["url"].rpartition("/")[2]) for event in told.events]
+    async with asyncio.timeout(TIMEOUT_S), live.subscribe(run_id, after=after, heartbeat_s=5) as news:
+        async for reported in news:
+            seen += [int(event.data["url"].rpartition("/")[2]) for event in reported.events]
             if until is not None and len(seen) >= until:
                 break
     return seen
 
 
 async def first(live: RunsLive, run_id: str) -> EventBatch[RunEvent, RunStatus]:
-    async with asyncio.timeout(PATIENCE_S), live.subscribe(run_id, after=0, heartbeat_s=5) as news:
+    async with asyncio.timeout(TIMEOUT_S), live.subscribe(run_id, after=0, heartbeat_s=5) as news:
         return await anext(news)
 
 
@@ -85,7 +85,7 @@ async def test_what_several_runs_tell_is_written_in_one_transaction(store: Store
         tellers[number % 2](page(number))
     await log.close()
     assert len(commits) == 1
-    assert [one.data["url"][-2:] for one in await store.run_events.after("a", 0)][:3] == ["/0", "/2", "/4"]
+    assert [event.data["url"][-2:] for event in await store.run_events.after("a", 0)][:3] == ["/0", "/2", "/4"]
     assert await store.run_events.count("b") == 50
 
 
@@ -95,9 +95,11 @@ async def test_a_watcher_is_told_without_anybody_closing_the_log(log: RunEventLo
 
 
 async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(store: Store, log: RunEventLog) -> None:
-    tell = log.get_progress_callback("a")
-    tell(Progress(phase=Phase.CRAWL, place="通知"))
-    tell(Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason=Message.other("x" * 2000)))
+    report_progress = log.get_progress_callback("a")
+    report_progress(Progress(phase=Phase.CRAWL, place="通知"))
+    report_progress(
+        Progress(phase=Phase.RANK, kind=EventKind.FALLBACK, place="部\x00门", reason=Message.other("x" * 2000))
+    )
     await log.close()
     (kept,) = await store.run_events.after("a", 0)
     assert (kept.kind, kept.data["phase"], kept.data["place"]) == ("fallback", "rank", "部门")
@@ -108,13 +110,13 @@ async def test_only_what_concerns_an_event_is_kept_and_signs_of_life_are_not(sto
 async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: RunEventLog) -> None:
     async with store.sessions.begin_write() as session:
         await session.execute(text("ALTER TABLE run_event RENAME TO elsewhere"))
-    tell = log.get_progress_callback("a")
+    report_progress = log.get_progress_callback("a")
     for number in range(MAX_PENDING_EVENTS + 10):
-        tell(page(number))
+        report_progress(page(number))
     await log.close()
     async with store.sessions.begin_write() as session:
         await session.execute(text("ALTER TABLE elsewhere RENAME TO run_event"))
-    tell(page(1))
+    report_progress(page(1))
     await log.close()
     assert await store.run_events.count("a") == 1
 
@@ -122,11 +124,11 @@ async def test_a_log_that_cannot_be_written_harms_no_run(store: Store, log: RunE
 async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
     store: Store, log: RunEventLog, live: RunsLive
 ) -> None:
-    tell = log.get_progress_callback("a")
+    report_progress = log.get_progress_callback("a")
 
     async def run() -> None:
         for number in range(60):
-            tell(page(number))
+            report_progress(page(number))
             await asyncio.sleep(0.02)
         await log.close()
         await store.runs.end("a", None, status=RunStatus.SUCCEEDED, at=NOON)
@@ -151,9 +153,9 @@ async def test_readers_who_come_at_any_time_and_come_back_get_every_event_once(
 
 
 async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store, log: RunEventLog) -> None:
-    tell = log.get_progress_callback("a")
+    report_progress = log.get_progress_callback("a")
     for number in range(1200):
-        tell(page(number))
+        report_progress(page(number))
     await log.close()
     await store.runs.end("a", None, status=RunStatus.FAILED, at=NOON - dt.timedelta(hours=1))
     live = watching_runs(store)
@@ -163,15 +165,15 @@ async def test_a_run_that_ended_long_ago_is_told_whole_and_at_once(store: Store,
 
 async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: RunsLive) -> None:
     await store.runs.requeue("a")
-    told: list[tuple[RunStatus, bool]] = []
-    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
-        async for one in news:
-            told.append((one.status, one.is_last))
-            if one.status is RunStatus.QUEUED:
+    reported: list[tuple[RunStatus, bool]] = []
+    async with asyncio.timeout(TIMEOUT_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
+        async for batch in news:
+            reported.append((batch.status, batch.is_last))
+            if batch.status is RunStatus.QUEUED:
                 await store.runs.claim("a", executor="x", at=NOON)
-            elif one.status is RunStatus.RUNNING:
+            elif batch.status is RunStatus.RUNNING:
                 await store.runs.end("a", None, status=RunStatus.DEGRADED, at=NOON)
-    assert told == [
+    assert reported == [
         (RunStatus.QUEUED, False),
         (RunStatus.RUNNING, False),
         (RunStatus.DEGRADED, False),
@@ -180,17 +182,17 @@ async def test_the_status_is_told_first_and_when_it_changes(store: Store, live: 
 
 
 async def test_where_nothing_happens_a_sign_of_life_comes(live: RunsLive) -> None:
-    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=0.01) as news:
+    async with asyncio.timeout(TIMEOUT_S), live.subscribe("a", after=0, heartbeat_s=0.01) as news:
         await anext(news)
         assert await anext(news) == EventBatch((), RunStatus.RUNNING)
 
 
 async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(live: RunsLive) -> None:
     before = asyncio.all_tasks()
-    async with asyncio.timeout(PATIENCE_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
+    async with asyncio.timeout(TIMEOUT_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
         assert await anext(news) == EventBatch([], RunStatus.RUNNING)
         asyncio.get_running_loop().call_soon(live.close)
-        assert [one async for one in news] == []
+        assert [batch async for batch in news] == []
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
     assert await read(live, "a") == [], "nor does anybody watch from then on"

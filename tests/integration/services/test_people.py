@@ -32,7 +32,7 @@ async def somebody(people: PeopleService, name: str, role: Role = Role.READER) -
 
 async def test_the_first_start_makes_one_administrator_with_a_password_for_once(people: PeopleService) -> None:
     made = await asyncio.gather(people.create_first_admin(), people.create_first_admin())
-    (password,) = [one for one in made if one is not None]
+    (password,) = [text for text in made if text is not None]
     assert await people.create_first_admin() is None
     assert not await people.has_secured_admin()
     person = (await signed_in(people, "admin", password)).person
@@ -56,7 +56,7 @@ async def test_a_session_is_known_by_its_cookie_alone_and_the_database_does_not_
     assert (person.name, session.id, session.browser) == ("李雷", first.session_id, "Firefox")
     for wrong in ("", first.session_id, first.cookie[:-1], "\ud800"):
         assert await people.authenticate(wrong) is None
-    kept = [one.model_dump_json() for one in await people.list_sessions()]
+    kept = [entry.model_dump_json() for entry in await people.list_sessions()]
     assert not any(first.cookie in row for row in kept)
     assert (
         people.compute_csrf_token(first.cookie)
@@ -99,12 +99,12 @@ async def test_wrong_names_and_wrong_passwords_are_refused_in_one_way(
     compared: list[str] = []
     real = passwords._is_same
     monkeypatch.setattr(passwords, "_is_same", lambda kept, given: compared.append(kept) or real(kept, given))
-    told = set()
+    reported = set()
     for name, password in (("here", "wrong"), ("nobody", GOOD), ("out", GOOD), ("here\x00", GOOD), ("", "")):
         with pytest.raises(SignInError) as refused:
             await signed_in(people, name, password)
-        told.add(str(refused.value))
-    assert told == {"The name or the password is wrong."}
+        reported.add(str(refused.value))
+    assert reported == {"The name or the password is wrong."}
     assert len(compared) == 5, "not every refusal did the same work"
 
 
@@ -142,9 +142,9 @@ async def test_after_twenty_failures_an_address_waits_whatever_the_names(
 async def test_tries_at_the_same_moment_do_not_slip_past_the_limit(people: PeopleService) -> None:
     await somebody(people, "a")
     tries = [signed_in(people, "a", "wrong", address=f"192.0.2.{number}") for number in range(12)]
-    told = [str(answer) for answer in await asyncio.gather(*tries, return_exceptions=True)]
-    assert sum("wrong" in one for one in told) == 5
-    assert sum("wait" in one for one in told) == 7
+    reported = [str(answer) for answer in await asyncio.gather(*tries, return_exceptions=True)]
+    assert sum("wrong" in text for text in reported) == 5
+    assert sum("wait" in entry for entry in reported) == 7
 
 
 async def test_who_signs_in_has_no_failures_behind_them(people: PeopleService) -> None:
@@ -248,10 +248,10 @@ async def test_no_password_and_no_cookie_stands_in_the_database(
     tmp_path: Any, sqlite_url: str, turned_clock: Any
 ) -> None:
     async with Store.open(sqlite_url) as store:
-        desk = PeopleService(store=store, clock=turned_clock)
-        password = await desk.create_first_admin()
+        service = PeopleService(store=store, clock=turned_clock)
+        password = await service.create_first_admin()
         assert password is not None
-        cookie = (await signed_in(desk, "admin", password)).cookie
+        cookie = (await signed_in(service, "admin", password)).cookie
     with sqlite3.connect(tmp_path / "monitor.db") as connection:
         dump = "\n".join(connection.iterdump())
     assert "admin" in dump

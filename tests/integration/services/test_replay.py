@@ -68,7 +68,7 @@ class Recorded:
     @property
     def overview(self) -> list[dict[str, Any]]:
         """The sentences of the overviews, as the briefings' JSON has them."""
-        return [one.model_dump(mode="json") for briefing in self.briefings for one in briefing.overview]
+        return [sentence.model_dump(mode="json") for briefing in self.briefings for sentence in briefing.overview]
 
     async def judged(self, items: list[dict[str, Any]], overview: Any = ()) -> dict[str, Any]:
         """What the checker says, which reads nothing but the files."""
@@ -79,8 +79,8 @@ class Recorded:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
-        told = json.dumps({"items": items, "overview": list(overview)})
-        out, _ = await process.communicate(told.encode())
+        report = json.dumps({"items": items, "overview": list(overview)})
+        out, _ = await process.communicate(report.encode())
         assert process.returncode == 0
         answer: dict[str, Any] = json.loads(out)
         return answer
@@ -99,7 +99,7 @@ async def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         )
         found = Recorded(settings, folder)
         async with open_app(settings) as app:
-            values = {"name": "ministry", "url": base_url, "focus_areas": [one["name"] for one in site.focus_areas]}
+            values = {"name": "ministry", "url": base_url, "focus_areas": [entry["name"] for entry in site.focus_areas]}
             source = await app.sources.add(values, by=COMMAND_LINE)
             found.first = (await app.sweeps.sweep(source, by=COMMAND_LINE)).run_id
             found.files_after_first = found.files()
@@ -131,8 +131,8 @@ class TestProof:
         written = [briefing for briefing in recorded.briefings if briefing.overview]
         assert len(written) > 3
         for briefing in written:
-            assert briefing.overview_dropped >= 5 * len({one.items[0] for one in briefing.overview})
-        kept = " ".join(one["text"] for one in recorded.overview)
+            assert briefing.overview_dropped >= 5 * len({sentence.items[0] for sentence in briefing.overview})
+        kept = " ".join(entry["text"] for entry in recorded.overview)
         assert not any(invented in kept for invented in ("98765", "87.3%", "2031", "关于未来的若干意见"))
         rows = recorded.rows("SELECT reason FROM fallback WHERE phase = 'summarise'")
         reasons = [render(Message.from_json(json.loads(reason)), "en") for (reason,) in rows]
@@ -142,14 +142,14 @@ class TestProof:
 
     async def test_what_could_not_be_seen_is_said_in_the_language_of_the_briefing(self, recorded: Recorded) -> None:
         whole = recorded.briefings[0]
-        told = render_briefing(whole, "md").decode().partition("未能看到的内容")[2]
+        text = render_briefing(whole, "md").decode().partition("未能看到的内容")[2]
         assert {"degraded", "unseen", "blocked"} <= {gap.kind for gap in whole.gaps}
-        assert "网站只让浏览器访问（412）" in told
-        assert "模型的摘要未被采用，改为摘录" in told
-        assert "（原文）" not in told
+        assert "网站只让浏览器访问（412）" in text
+        assert "模型的摘要未被采用，改为摘录" in text
+        assert "（原文）" not in text
 
     async def test_the_checker_notices_an_altered_overview(self, recorded: Recorded) -> None:
-        with_figures = [one for one in recorded.overview if re.search(r"\d", one["text"])]
+        with_figures = [entry for entry in recorded.overview if re.search(r"\d", entry["text"])]
         assert len(with_figures) > 5
         for sentence in with_figures:
             altered = sentence | {"text": re.sub(r"\d+", lambda found: f"{found[0]}9", sentence["text"], count=1)}
@@ -168,7 +168,9 @@ class TestProof:
 
     async def test_the_checker_notices_what_was_altered(self, recorded: Recorded) -> None:
         def altered(**changes: Any) -> list[dict[str, Any]]:
-            item = next(one for one in recorded.items if one["date"] and "figure" in {c["kind"] for c in one["claims"]})
+            item = next(
+                entry for entry in recorded.items if entry["date"] and "figure" in {c["kind"] for c in entry["claims"]}
+            )
             return [item | changes]
 
         for changes in (
@@ -247,7 +249,7 @@ class TestReplay:
             items = [await store.items.list_for_run(recorded.first) for store in (app.store, again)]
         assert briefings[0].items
         assert briefings[0].model_dump_json().encode() == briefings[1].model_dump_json().encode()
-        assert [item.model_dump_json() for item in items[0]] == [one.model_dump_json() for one in items[1]]
+        assert [item.model_dump_json() for item in items[0]] == [entry.model_dump_json() for entry in items[1]]
 
     async def test_a_run_that_found_everything_known_is_replayed_too(self, recorded: Recorded) -> None:
         async with open_app(recorded.settings) as app:

@@ -80,7 +80,7 @@ async def carried_out(app: App, task_id: str) -> ResearchStatus:
     return await app.research.execute(task_id, executor="one", steps=InProcessSteps())
 
 
-async def told(app: App, task_id: str) -> list[dict[str, Any]]:
+async def list_events(app: App, task_id: str) -> list[dict[str, Any]]:
     return [event.data for event in await app.store.research_events.after(task_id, 0)]
 
 
@@ -95,10 +95,10 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
     assert view.score is not None
     assert view.score.quote_fidelity == 1.0
     assert len(view.notes) == len(view.bases) > 0
-    assert events == await told(app, task_id)
-    wire = view.to_json()
-    assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= wire.keys()
-    assert (wire["usage"]["calls"], wire["usage"]["byPhase"], wire["status"]) == (0, {}, "succeeded")
+    assert events == await list_events(app, task_id)
+    service = view.to_json()
+    assert {"taskId", "status", "plan", "notes", "blueprint", "report", "score", "usage"} <= service.keys()
+    assert (service["usage"]["calls"], service["usage"]["byPhase"], service["status"]) == (0, {}, "succeeded")
     (row,) = await app.research.list()
     assert (row.task_id, row.progress, row.score) == (task_id, 1.0, view.score)
     assert await app.research.list(text="没有的字") == []
@@ -150,7 +150,7 @@ async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWo
         QUESTION, config=config, options=ResearchOptions(), by=Actor("anna", Role.ADMIN)
     )
     view = await app.research.get(task_id)
-    assert any("'bing'" in warning for warning in view.warnings)
+    assert any("'bing'" in render(warning, "en") for warning in view.warnings)
     assert world.search_requests
     assert {note.engine for note in view.notes} == {"tavily"}
 
@@ -160,7 +160,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
     waiting = await app.research.get(task_id)
     assert waiting.status is ResearchStatus.AWAITING_PLAN
     assert waiting.plan is not None
-    assert (await told(app, task_id))[-1]["payload"]["metadata"]["awaitsApproval"] is True
+    assert (await list_events(app, task_id))[-1]["payload"]["metadata"]["awaitsApproval"] is True
     assert await carried_out(app, task_id) is ResearchStatus.AWAITING_PLAN, "nobody has looked at it yet"
 
     for bad in ([], [PlanParagraph(title=" ", content="x")], [PlanParagraph(title="一", content="")] * 3):
@@ -170,7 +170,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
     await app.research.approve(task_id, "储能", changed, by=Actor("ben", Role.EDITOR))
     with pytest.raises(Conflict):
         await app.research.approve(task_id, "储能", changed, by=Actor("ben", Role.EDITOR))
-    assert (await told(app, task_id))[-1]["payload"]["result"]["metadata"]["paragraphs"] == [
+    assert (await list_events(app, task_id))[-1]["payload"]["result"]["metadata"]["paragraphs"] == [
         {"title": "新型储能装机规模", "content": "装机规模和增长"}
     ]
     assert await carried_out(app, task_id) is ResearchStatus.SUCCEEDED
@@ -178,7 +178,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
     assert done.plan is not None
     assert [paragraph.title for paragraph in done.plan.metadata.paragraphs] == ["新型储能装机规模"]
     assert {note.topic for note in done.notes} == {"新型储能装机规模"}
-    progress = [one["progress"] for one in await told(app, task_id)]
+    progress = [entry["progress"] for entry in await list_events(app, task_id)]
     assert progress == sorted(progress)
 
 
@@ -186,7 +186,7 @@ async def test_a_plan_waits_for_a_person_and_goes_on_as_it_was_changed(app: App)
 async def test_one_that_nobody_carries_out_is_cancelled_at_once(app: App, review: bool) -> None:
     task_id = await asked(app, review=review, carry_out=review)
     assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.CANCELLED
-    last = (await told(app, task_id))[-1]
+    last = (await list_events(app, task_id))[-1]
     assert (last["status"], last["payload"]["error"]["code"], last["payload"]["result"]) == ("error", "cancelled", None)
     with pytest.raises(Conflict):
         await app.research.cancel(task_id, by=COMMAND_LINE)
@@ -205,7 +205,7 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     await app.research.add_remark(task_id, "多看地方政策", by=Actor("ben", Role.EDITOR))
     assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.RUNNING
     assert await work is ResearchStatus.CANCELLED
-    last = (await told(app, task_id))[-1]
+    last = (await list_events(app, task_id))[-1]
     assert last["payload"] == {
         "error": {"code": "cancelled", "message": last["payload"]["error"]["message"]},
         "result": None,
@@ -229,7 +229,7 @@ async def test_one_whose_process_died_is_failed_and_names_the_way_to_go_on(app: 
     view = await app.research.get("r-lost")
     assert view.status is ResearchStatus.FAILED
     assert "monitor research --resume r-lost" in (render(view.error, "en") if view.error else "")
-    assert (await told(app, "r-lost"))[-1]["status"] == "error"
+    assert (await list_events(app, "r-lost"))[-1]["status"] == "error"
 
 
 async def test_what_ends_in_an_unexpected_error_does_not_stay_running(app: App, tmp_path: Path) -> None:

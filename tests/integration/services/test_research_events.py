@@ -34,35 +34,35 @@ def event(status: Any, progress: float, *, step: StepType = StepType.REPORTING, 
     return StepEvent(step_id="report", step_type=step, status=status, progress=progress, label="写", payload=payload)
 
 
-async def told(store: Store) -> list[dict[str, Any]]:
-    return [one.data for one in await store.research_events.after(TASK, 0)]
+async def list_events(store: Store) -> list[dict[str, Any]]:
+    return [entry.data for entry in await store.research_events.after(TASK, 0)]
 
 
 async def test_chunks_that_wait_together_are_one_message_and_nothing_else_is_joined(
     store: Store, turned_clock: Any
 ) -> None:
     log = await log_of(store, turned_clock)
-    for one in (
+    for entry in (
         event("start", 0.75),
         event("progress", 0.8, chunk="一"),
         event("progress", 0.81, chunk="二"),
         event("progress", 0.82, metadata={"sources": []}),
         event("progress", 0.83, chunk="三"),
     ):
-        await log.publish(one)
-    assert await told(store) == [], "nobody waited yet"
+        await log.publish(entry)
+    assert await list_events(store) == [], "nobody waited yet"
     await log.flush()
     await log.publish(event("progress", 0.84, chunk="四"))
     await log.flush()
-    kept = await told(store)
-    assert [one["payload"] for one in kept] == [
+    kept = await list_events(store)
+    assert [entry["payload"] for entry in kept] == [
         {},
         {"chunk": "一二"},
         {"metadata": {"sources": []}},
         {"chunk": "三"},
         {"chunk": "四"},
     ]
-    assert [one["progress"] for one in kept] == [0.75, 0.81, 0.82, 0.83, 0.84]
+    assert [entry["progress"] for entry in kept] == [0.75, 0.81, 0.82, 0.83, 0.84]
 
 
 async def test_what_is_told_is_kept_soon_though_nobody_waits(store: Store, turned_clock: Any) -> None:
@@ -73,7 +73,7 @@ async def test_what_is_told_is_kept_soon_though_nobody_waits(store: Store, turne
     async with asyncio.timeout(30):
         while not seen:
             seen = await store.research_events.after(TASK, 0)
-    assert [one.data["status"] for one in seen] == ["start", "error"]
+    assert [entry.data["status"] for entry in seen] == ["start", "error"]
 
 
 async def test_progress_never_falls_over_restarts_either(store: Store, turned_clock: Any) -> None:
@@ -84,7 +84,7 @@ async def test_progress_never_falls_over_restarts_either(store: Store, turned_cl
     again = await log_of(store, turned_clock)
     await again.publish(event("start", 0.75))
     await again.flush()
-    assert [one["progress"] for one in await told(store)] == [0.75, 0.9, 0.9]
+    assert [entry["progress"] for entry in await list_events(store)] == [0.75, 0.9, 0.9]
 
 
 async def test_the_end_of_a_step_is_remembered_until_it_begins_anew(store: Store, turned_clock: Any) -> None:
@@ -108,7 +108,7 @@ async def test_one_that_another_process_goes_on_with_is_let_go(store: Store, tur
         await log.flush()
     with pytest.raises(RunCancelled):
         await log.publish(event("progress", 0.8))
-    assert await told(store) == []
+    assert await list_events(store) == []
 
 
 async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store, turned_clock: Any) -> None:
@@ -123,7 +123,7 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
         TASK, status=ResearchStatus.CANCELLED, reason=Message.other("x"), at=NOON, executor="a", event=word
     )
     assert await follow_events(TASK, store=store, on_event=seen.append) is ResearchStatus.CANCELLED
-    assert [one.data["payload"]["metadata"]["n"] for one in seen[:-1]] == list(range(700))
+    assert [entry.data["payload"]["metadata"]["n"] for entry in seen[:-1]] == list(range(700))
     assert seen[-1].data == {
         "stepId": "report",
         "stepType": "reporting",
@@ -132,6 +132,6 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
         "label": "撰写报告",
         "payload": {"error": {"code": "cancelled", "message": "x"}, "result": None},
     }
-    assert len({one.id for one in seen}) == 701
+    assert len({event.id for event in seen}) == 701
     with pytest.raises(NotFound):
         await follow_events("nobody", store=store, on_event=seen.append)

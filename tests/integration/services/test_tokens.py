@@ -66,8 +66,8 @@ async def test_a_token_goes_down_with_the_role_of_its_maker_and_out_with_them(
     token = await tokens.create("t", "admin", by=Actor("deputy", Role.ADMIN))
     child = await tokens.create("child", "admin", by=Actor("t", Role.ADMIN))
     await people.set_role("deputy", "reader", by=COMMAND_LINE)
-    for one in (token, child):
-        found = await tokens.authenticate(one)
+    for text in (token, child):
+        found = await tokens.authenticate(text)
         assert found is not None
         assert found.role is Role.READER
     await people.block_sign_in("deputy", by=COMMAND_LINE)
@@ -115,5 +115,5 @@ async def test_a_token_that_cannot_be_is_refused(tokens: TokenService, asked: di
 async def test_two_who_ask_for_one_name_at_once_get_one_token(tokens: TokenService) -> None:
     by = Actor("anna", Role.READER)
     made = await asyncio.gather(*(tokens.create("a", "reader", by=by) for _ in range(4)), return_exceptions=True)
-    assert sum(isinstance(one, str) for one in made) == 1
-    assert sum(isinstance(one, Conflict) for one in made) == 3
+    assert sum(isinstance(text, str) for text in made) == 1
+    assert sum(isinstance(entry, Conflict) for entry in made) == 3

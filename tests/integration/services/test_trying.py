@@ -52,63 +52,64 @@ def release(site: Any, reply: Any) -> asyncio.Event:
     return event
 
 
-def desk_of(app: App, clock: Any = None, **limits: float) -> TrialService:
+def open_trials(app: App, clock: Any = None, **limits: float) -> TrialService:
     return TrialService(sources=app.sources, sweeps=app.sweeps, clock=clock or app.clock, **limits)
 
 
-async def state(desk: TrialService, trial_id: str, wanted: str) -> None:
+async def state(service: TrialService, trial_id: str, wanted: str) -> None:
     async with asyncio.timeout(20):
-        while desk.get(trial_id).state != wanted:  # noqa: ASYNC110 -- a trial tells nobody of its state
+        while service.get(trial_id).state != wanted:  # noqa: ASYNC110 -- a trial tells nobody of its state
             await asyncio.sleep(0.01)
 
 
 async def test_the_third_waits_for_its_turn_and_closing_ends_them_all(
     app: App, site: Any, release: asyncio.Event
 ) -> None:
-    desk = desk_of(app)
+    service = open_trials(app)
     trials = [
-        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR)) for n in range(3)
+        await service.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
+        for n in range(3)
     ]
-    await state(desk, trials[0].id, "running")
-    await state(desk, trials[1].id, "running")
-    assert desk.get(trials[2].id).state == "waiting"
-    await desk.cancel(trials[0].id)
-    await state(desk, trials[2].id, "running")
-    await desk.close()
-    assert {desk.get(trial.id).state for trial in trials} == {"cancelled"}
+    await state(service, trials[0].id, "running")
+    await state(service, trials[1].id, "running")
+    assert service.get(trials[2].id).state == "waiting"
+    await service.cancel(trials[0].id)
+    await state(service, trials[2].id, "running")
+    await service.close()
+    assert {service.get(trial.id).state for trial in trials} == {"cancelled"}
     assert await app.sources.list_sources() == []
 
 
 async def test_one_that_takes_too_long_is_told_so(app: App, site: Any, release: asyncio.Event) -> None:
-    desk = desk_of(app, max_trial_s=0.2)
-    trial = await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
-    await state(desk, trial.id, "failed")
-    assert desk.get(trial.id).error == Message.of("cause.trial_timeout", minutes="0")
+    service = open_trials(app, max_trial_s=0.2)
+    trial = await service.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
+    await state(service, trial.id, "failed")
+    assert service.get(trial.id).error == Message.of("cause.trial_timeout", minutes="0")
 
 
 async def test_what_ended_is_forgotten_after_half_an_hour(app: App, site: Any, release: asyncio.Event) -> None:
     clock = Travelled()
-    desk = desk_of(app, clock)
+    service = open_trials(app, clock)
     release.set()
-    trial = await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
-    await state(desk, trial.id, "done")
+    trial = await service.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
+    await state(service, trial.id, "done")
     clock.at += TRIAL_RETENTION
-    assert desk.get(trial.id).result is not None
+    assert service.get(trial.id).result is not None
     clock.at += dt.timedelta(seconds=1)
     with pytest.raises(NotFound):
-        desk.get(trial.id)
+        service.get(trial.id)
 
 
 async def test_what_is_no_source_is_refused_at_once_and_so_is_a_crowd(
     app: App, site: Any, release: asyncio.Event
 ) -> None:
-    desk = desk_of(app)
+    service = open_trials(app)
     with pytest.raises(UsageError, match="no web address"):
-        await desk.start({"name": "t", "url": "nowhere"}, by=Actor("anna", Role.EDITOR))
+        await service.start({"name": "t", "url": "nowhere"}, by=Actor("anna", Role.EDITOR))
     with pytest.raises(NotFound):
-        await desk.start({}, by=Actor("anna", Role.EDITOR), source_id=9)
+        await service.start({}, by=Actor("anna", Role.EDITOR), source_id=9)
     for n in range(MAX_UNFINISHED_TRIALS):
-        await desk.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
+        await service.start({"name": f"t{n}", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
     with pytest.raises(Conflict):
-        await desk.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
-    await desk.close()
+        await service.start({"name": "t", "url": site.url("/slow")}, by=Actor("anna", Role.EDITOR))
+    await service.close()

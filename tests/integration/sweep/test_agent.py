@@ -37,7 +37,7 @@ async def test_what_the_agent_saves_is_the_pages_title_and_date_and_its_own_choi
     invented = item(bureau, rows[0], title="另一个题目", date="2026-11-01", type="政策")
     model.calls(("save_results_batch", {"items": [invented, item(bureau, rows[1], type="不是类型")]}))
     run = await bureau.sweep()
-    first, second = sorted(run.items, key=lambda one: one.url)
+    first, second = sorted(run.items, key=lambda entry: entry.url)
     assert (first.title, first.date, first.type, first.by) == (
         rows[0].text,
         rows[0].day,
@@ -70,7 +70,7 @@ async def test_a_save_that_does_not_rest_on_the_page_is_refused_in_the_answer(
     reported = json.loads(model_answer(model, "refused"))
     assert (reported["saved"], reported["refused"][0]["reason"]) == (0, reason)
     assert run.sections[0].refused_saves == 1
-    assert {one.by for one in run.items} == {SavedBy.RULE}
+    assert {entry.by for entry in run.items} == {SavedBy.RULE}
     assert len(run.items) == 2
 
 
@@ -86,7 +86,7 @@ async def test_a_date_outside_the_range_is_refused(bureau: Any, model: Any) -> N
     model.calls(("save_result", item(bureau, rows[1], date=str(bureau.clock.today))))
     run = await bureau.sweep()
     assert "date_outside_range" in model_answer(model, "refused")
-    assert [one.title for one in run.items] == [rows[0].text]
+    assert [entry.title for entry in run.items] == [rows[0].text]
 
 
 async def test_the_agent_may_leave_a_candidate_only_with_a_reason_for_that_very_url(bureau: Any, model: Any) -> None:
@@ -130,7 +130,7 @@ async def test_a_summary_offered_with_a_save_passes_the_same_checks_or_is_droppe
     offered = [item(bureau, rows[0], summary=good), item(bureau, rows[1], summary=good + "共投资98765亿元。")]
     model.calls(("save_results_batch", {"items": offered}))
     run = await bureau.sweep()
-    by = {one.url.rpartition("/")[2]: (one.summary_by, one.summary) for one in run.items}
+    by = {entry.url.rpartition("/")[2]: (entry.summary_by, entry.summary) for entry in run.items}
     assert by["100.html"] == (SummaryBy.MODEL, good)
     assert by["101.html"][0] is SummaryBy.EXTRACT
     assert "98765" not in by["101.html"][1]
@@ -205,9 +205,9 @@ async def test_a_cancelled_run_stops_between_two_turns_and_keeps_what_it_saved(b
 
     run = await bureau.sweep(cancel_event=cancel, on_progress=on_progress)
     assert run.status is RunStatus.CANCELLED
-    assert [one.title for one in run.items] == [rows[0].text]
+    assert [entry.title for entry in run.items] == [rows[0].text]
     again = await bureau.sweep()
-    assert [one.title for one in again.items] == [rows[1].text]
+    assert [entry.title for entry in again.items] == [rows[1].text]
 
 
 async def test_a_refused_key_is_one_call_and_the_run_goes_by_rule(bureau: Any, model: Any, reply: Any) -> None:
@@ -219,7 +219,7 @@ async def test_a_refused_key_is_one_call_and_the_run_goes_by_rule(bureau: Any, m
         pytest.fail(str(error))
     assert bureau.site.paths().count("/v1/chat/completions") == 1
     assert (run.status, len(run.items)) == (RunStatus.DEGRADED, 2)
-    assert {one.summary_by for one in run.items} == {SummaryBy.EXTRACT}
+    assert {entry.summary_by for entry in run.items} == {SummaryBy.EXTRACT}
 
 
 async def test_the_general_agent_has_all_six_tools_and_really_reads_documents(

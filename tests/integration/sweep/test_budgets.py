@@ -97,9 +97,9 @@ async def test_tokens_and_money_are_told_by_day_source_and_phase(
     assert (ledger.until, ledger.since) == (bureau.clock.today, bureau.clock.today - dt.timedelta(days=1))
     today, *yesterday = ledger.costs
     assert (today.day, today.source, today.cost, today.unpriced_calls) == (bureau.clock.today, None, None, 1)
-    assert {(one.source, one.phase) for one in yesterday} == {
+    assert {(spending.source, spending.phase) for spending in yesterday} == {
         ("bureau", phase) for phase in (Phase.CRAWL, Phase.SUMMARISE, Phase.RANK)
     }
     assert (ledger.cost, ledger.calls) == (run.usage.cost, run.usage.calls + 1)
-    assert sum(one.cost or 0 for one in yesterday) == run.usage.cost
+    assert sum(entry.cost or 0 for entry in yesterday) == run.usage.cost
     assert [cost.day for cost in (await costs.get_ledger(1)).costs] == [bureau.clock.today]

@@ -142,7 +142,7 @@ class TestOnASmallDisk:
     async def test_a_run_that_found_no_room_for_too_long_has_lost_nothing(self, bureau: Any, disk: Path) -> None:
         rows = bureau.rows(*[0] * 12, *OLD)
         bureau.show(rows)
-        bureau.store.sessions.patience_s = 0.2
+        bureau.store.sessions.max_retry_s = 0.2
         when_asked(bureau, rows[1].path, lambda: fill(disk) and None)
         with pytest.raises(Exception, match="disk is full"):
             await bureau.sweep()
@@ -237,7 +237,7 @@ class TestInTheBrowser:
 def _kill_browsers() -> list[int]:
     """Kill, at once, every Chromium that this process has started; answers their numbers."""
     ours, found = {os.getpid()}, []
-    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda one: int(one.name)):
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         try:
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             name = (folder / "comm").read_text()

@@ -147,7 +147,7 @@ async def test_what_comes_packed_is_unpacked(bureau: Any, reply: Any, coding: st
     bureau.site.on("/news/", reply(PACKED[coding](body), headers={"content-encoding": coding}))
     run = await bureau.sweep()
     assert (run.status, len(run.items)) == (RunStatus.SUCCEEDED, 2)
-    asked = next(one for one in bureau.site.asked if one.path == "/news/")
+    asked = next(entry for entry in bureau.site.asked if entry.path == "/news/")
     assert coding in asked.headers["accept-encoding"]
 
 

@@ -202,7 +202,7 @@ async def test_a_fixed_range_is_taken_as_it_is_given(bureau: Any) -> None:
     bureau.show(bureau.rows(1, 2, 3, 20, 30, *OLD))
     today = bureau.clock.today
     run = await bureau.sweep(since=today - dt.timedelta(30), until=today - dt.timedelta(3))
-    assert {row for row, one in (await bureau.ledger(run)).items() if one.disposition == "saved"} == {102, 103, 104}
+    assert {row for row, entry in (await bureau.ledger(run)).items() if entry.disposition == "saved"} == {102, 103, 104}
 
 
 async def test_health_follows_the_runs(bureau: Any, reply: Any) -> None:

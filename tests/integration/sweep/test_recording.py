@@ -107,7 +107,7 @@ async def test_a_page_that_failed_fails_again(bureau: Any, tmp_path: Path, reply
     replay = await replayed(bureau, tmp_path, run.run_id)
     assert replay.is_identical
     assert {render(fallback.reason, "en") for fallback in replay.replayed.fallbacks} == {
-        render(one.reason, "en") for one in run.fallbacks
+        render(entry.reason, "en") for entry in run.fallbacks
     }
     assert len(run.fallbacks) == 2
 

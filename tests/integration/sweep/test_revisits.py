@@ -33,7 +33,7 @@ def page(*paragraphs: str, views: int = 10, annex: bool = False) -> str:
 
 
 def changed(article: str, was: str, now: str) -> list[str]:
-    return [one.replace(was, now) if one.startswith(article) else one for one in LAW]
+    return [text.replace(was, now) if text.startswith(article) else text for text in LAW]
 
 
 class Watched:
@@ -115,7 +115,7 @@ async def test_a_page_that_is_gone_is_said_to_be_once_two_runs_have_seen_it(watc
     assert len(await watched.after(2, gone)) == 1, "it is said once"
     assert await watched.bureau.store.items.get_text((await watched.item()).id), "what it said is kept"
     back = await watched.after(3, page(*LAW))
-    assert [one.kind for one in back] == [ChangeKind.RESTORED, ChangeKind.WITHDRAWN]
+    assert [entry.kind for entry in back] == [ChangeKind.RESTORED, ChangeKind.WITHDRAWN]
 
 
 async def test_a_page_that_fails_for_a_while_is_neither_changed_nor_gone(watched: Watched) -> None:
@@ -230,6 +230,6 @@ async def test_at_most_ten_pages_are_looked_at_in_a_run(bureau: Any) -> None:
     bureau.show(rows)
     await bureau.sweep()
     bureau.clock.today += dt.timedelta(days=1)
-    before = len([one for one in bureau.site.asked if "detail" in one.path])
+    before = len([entry for entry in bureau.site.asked if "detail" in entry.path])
     await bureau.sweep()
-    assert len([one for one in bureau.site.asked if "detail" in one.path]) - before == 10
+    assert len([entry for entry in bureau.site.asked if "detail" in entry.path]) - before == 10

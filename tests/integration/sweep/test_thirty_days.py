@@ -78,12 +78,12 @@ class World:
     def _show(self, section: str, day: int) -> None:
         mine = sorted(
             (document for document in self.documents if document.section == section),
-            key=lambda one: one.date,
+            key=lambda document: document.date,
             reverse=True,
         )
         how = self.layout(section, day)
         pages = {f"/{section}/": EMPTY if how == "none" else _list(mine[:12], is_dated=how == "plain")}
-        pages |= {one.path: _article(one) for one in mine}
+        pages |= {entry.path: _article(entry) for entry in mine}
         for path, page in pages.items():
             self.bureau.site.on(path, self.reply("out of order", 503) if day in OUTAGE else page)
 
@@ -105,13 +105,15 @@ async def test_thirty_days(bureau: Any, model: Any, reply: Any) -> None:
     # Every document was saved on the day on which it could first be seen, and the late one says so.
     saved = {item.url: item for item in await bureau.store.items.list(ItemFilter(), limit=None)}
     posted = [document for document in world.documents if document.posted]
-    days = {one.number: (saved[bureau.site.url(one.path)].first_seen.date() - world.first_day).days for one in posted}
-    assert days == {one.number: world.seen_on(one) for one in posted}
+    days = {
+        entry.number: (saved[bureau.site.url(entry.path)].first_seen.date() - world.first_day).days for entry in posted
+    }
+    assert days == {document.number: world.seen_on(document) for document in posted}
     assert [url.rpartition("/")[2] for url, item in saved.items() if item.late] == [f"{LATE}.html"]
-    assert all(saved[bureau.site.url(one.path)].date == one.date for one in posted)
+    assert all(saved[bureau.site.url(document.path)].date == document.date for document in posted)
 
     # A model is asked about a section on the days with something new, and on no other.
-    news = {0, *(world.seen_on(one) for one in posted)}
+    news = {0, *(world.seen_on(document) for document in posted)}
     assert {day for day, number in calls.items() if number} == news
     assert [day for day, status in statuses.items() if status is RunStatus.FAILED] == list(OUTAGE)
 

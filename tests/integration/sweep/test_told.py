@@ -10,7 +10,7 @@ OLD = (400, 410, 420, 430, 440, 450)
 
 
 def of_kind(reported: list[Progress], kind: EventKind) -> list[Progress]:
-    return [one for one in reported if one.kind is kind]
+    return [progress for progress in reported if progress.kind is kind]
 
 
 async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: Any, model: Any) -> None:
@@ -22,7 +22,7 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     reported: list[Progress] = []
     run = await bureau.sweep(on_progress=reported.append)
 
-    phases = [(str(one.phase), one.done, one.total) for one in of_kind(reported, EventKind.PHASE)]
+    phases = [(str(progress.phase), progress.done, progress.total) for progress in of_kind(reported, EventKind.PHASE)]
     assert phases == [
         ("navigate", 0, None),
         ("navigate", 1, 1),
@@ -38,14 +38,16 @@ async def test_a_run_tells_of_its_phases_sections_pages_items_and_calls(bureau: 
     assert (ended.ended, ended.pages, ended.candidates, ended.saved) == (run.sections[0].ended, 1, len(rows), 2)
     (read,) = of_kind(reported, EventKind.PAGE)
     assert (read.url, read.candidates, read.reason) == (page, len(rows), None)
-    assert {one.title for one in of_kind(reported, EventKind.SAVED)} == {item.title for item in run.items}
-    assert {one.item_id for one in of_kind(reported, EventKind.SAVED)} == {item.id for item in run.items}
+    assert {progress.title for progress in of_kind(reported, EventKind.SAVED)} == {item.title for item in run.items}
+    assert {progress.item_id for progress in of_kind(reported, EventKind.SAVED)} == {item.id for item in run.items}
 
     asked, answered = of_kind(reported, EventKind.ASKED), of_kind(reported, EventKind.ANSWERED)
     assert len(asked) == len(answered) == len(model.requests) == run.usage.calls
-    assert sum(one.tokens or 0 for one in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
-    assert {one.outcome for one in answered} == {"ok"}
-    fell = [(str(one.phase), one.place, render(one.reason, "en")) for one in of_kind(reported, EventKind.FALLBACK)]
+    assert sum(value.tokens or 0 for value in answered) == run.usage.prompt_tokens + run.usage.completion_tokens
+    assert {progress.outcome for progress in answered} == {"ok"}
+    fell = [
+        (str(entry.phase), entry.place, render(entry.reason, "en")) for entry in of_kind(reported, EventKind.FALLBACK)
+    ]
     assert sorted(fell) == sorted(
         (str(fallback.phase), fallback.where, render(fallback.reason, "en")) for fallback in run.fallbacks
     )

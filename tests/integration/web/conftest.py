@@ -55,7 +55,7 @@ class Desk:
         self.web = web
         self._stack = stack
 
-    async def visitor(self, **more: Any) -> httpx.AsyncClient:
+    async def client(self, **more: Any) -> httpx.AsyncClient:
         """Somebody who has not signed in."""
         transport = httpx.ASGITransport(app=self.web, raise_app_exceptions=False)
         client = httpx.AsyncClient(transport=transport, base_url="http://monitor.test", **more)
@@ -65,7 +65,7 @@ class Desk:
         """Somebody of that role who has signed in; the role is the name too."""
         person = Person(name=role, password_hash=kept_password(), role=Role(role), created_at=self.app.clock.now())
         await self.app.store.people.add(person)  # who is there already stays
-        client = await self.visitor(headers={"Accept-Language": language})
+        client = await self.client(headers={"Accept-Language": language})
         answer = await client.post("/sign-in", data={"name": role, "password": PASSWORD})
         assert answer.status_code == 303, answer.text
         return Browser(client, self.app.people.compute_csrf_token(client.cookies[SESSION_COOKIE]))
@@ -73,7 +73,7 @@ class Desk:
     async def program(self, role: str, *, scopes: list[str] | None = None) -> httpx.AsyncClient:
         """A program with a token of that role."""
         token = await self.app.tokens.create(f"{role}-program", role, scopes=scopes or [], by=COMMAND_LINE)
-        return await self.visitor(headers={"Authorization": f"Bearer {token}"})
+        return await self.client(headers={"Authorization": f"Bearer {token}"})
 
 
 @pytest.fixture

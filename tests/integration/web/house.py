@@ -188,7 +188,7 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
     for name, item_id in items.items():
         text = PAYLOADS[name]
         await app.store.marks.add_note(ItemNote(item_id=item_id, person="admin", text=text, at=at))
-        sight = ItemSnapshot.from_page(
+        snapshot = ItemSnapshot.from_page(
             item_id, "run-evil", PageSnapshot(url="https://evil.example/", seen_at=at, title=text)
         )
         edit = PageEdit(op=EditOperation.CHANGED, part=PagePart.ARTICLE, article=text, before=text, after=text[::-1])
@@ -200,7 +200,7 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
             reason=Message.other(text),
             edits=[edit.model_dump(mode="json")],
         )
-        await app.store.revisions.save(sight, revision=revision)
+        await app.store.revisions.save(snapshot, revision=revision)
     for name in list(items)[:3]:
         hidden = HiddenItem(item_id=items[name], person="admin", reason=sanitize_text(PAYLOADS[name]), at=at)
         await app.store.marks.hide(hidden)

@@ -41,7 +41,7 @@ def outputs_of(
         {"name": f"{topic}"[:40], "description": f"{quote}。", "evidenceRefs": [2 * place, 2 * place + 1]}
         for place, topic in enumerate(topics[:3])
     ]
-    told = {"tokens": 1200, "durationMs": 2400, "isFallback": False}
+    report = {"tokens": 1200, "durationMs": 2400, "isFallback": False}
     plan = {
         "content": f"围绕“{query}”分段检索。",
         "metadata": {
@@ -50,14 +50,14 @@ def outputs_of(
         },
     }
     return {
-        "plan": {"result": plan, "told": told},
+        "plan": {"result": plan, "told": report},
         "deep_search": {
             "result": {"strategy": {"primaryQuery": query}, "notes": notes},
-            "told": told,
+            "told": report,
             "bases": [basis] * len(notes),
         },
         "modeling": {
-            "told": {**told, "isFallback": True, "reason": "the model gave no answer"},
+            "told": {**report, "isFallback": True, "reason": "the model gave no answer"},
             "result": {
                 "coreDrivers": drivers,
                 "relationships": [
@@ -69,7 +69,7 @@ def outputs_of(
             },
         },
         "reporting": {
-            "told": told,
+            "told": report,
             "result": {"markdown": f"# {query}\n\n{sections}\n\n## 来源\n\n1. [x]({url})", "sources": sources},
             "score": {
                 "quotes": len(notes),

@@ -188,13 +188,13 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
         "items": [{"id": third, "standing": "top", "note": "要点"}, {"id": second, "standing": "out"}],
     }
     answer = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
-    told = answer.json()
-    assert ([item["id"] for item in told["briefing"]["items"]], told["left_out"], told["version"]) == (
+    body = answer.json()
+    assert ([item["id"] for item in body["briefing"]["items"]], body["left_out"], body["version"]) == (
         [third, first],
         [second],
         2,
     )
-    assert told["briefing"]["items"][0]["note"] == {"text": "要点", "by": "editor"}
+    assert body["briefing"]["items"][0]["note"] == {"text": "要点", "by": "editor"}
     late = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
     assert late.status_code == 409
     assert late.json()["code"] == "briefing.edited_since"
@@ -294,10 +294,10 @@ async def test_a_target_shows_no_secret_of_its_address(desk: Any) -> None:
         TargetSettings(name="hook", url="https://u:secret@hook.example/in/token-0123456789abcdef")
     ]
     admin = await desk.sign_in("admin")
-    told = (await admin.get("/api/targets")).text
-    assert "https://hook.example" in told
-    assert "secret" not in told
-    assert "token-0123456789abcdef" not in told
+    text = (await admin.get("/api/targets")).text
+    assert "https://hook.example" in text
+    assert "secret" not in text
+    assert "token-0123456789abcdef" not in text
 
 
 async def test_a_reader_may_look_and_export_but_neither_keep_nor_edit_nor_send(desk: Any, fill: Fill) -> None:

@@ -18,7 +18,7 @@ from monitor.vocabulary import EventKind, Phase, RunStatus
 from monitor.web.server import serve_web
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def parsed(stream: str) -> list[dict[str, str]]:
 async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left(
     desk: Any, client: httpx.AsyncClient
 ) -> None:
-    told = [
+    reported = [
         RunEvent(run_id="told", at=NOON, kind=EventKind.PAGE, data={"url": f"https://o.gov/{n}\nx"}) for n in range(30)
     ]
-    await desk.app.store.run_events.add(told)
+    await desk.app.store.run_events.add(reported)
     answer = await client.get("/api/runs/told/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     first, *pages, last = parsed(answer.text)
@@ -92,7 +92,7 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
 async def lines_of(client: httpx.AsyncClient, path: str, *, until: str) -> list[str]:
     """The lines of a stream up to the one that holds this, after which the client hangs up."""
     lines: list[str] = []
-    async with asyncio.timeout(PATIENCE_S), client.stream("GET", path, timeout=PATIENCE_S) as stream:
+    async with asyncio.timeout(TIMEOUT_S), client.stream("GET", path, timeout=TIMEOUT_S) as stream:
         async for line in stream.aiter_lines():
             lines.append(line)
             if until in line:
@@ -104,11 +104,11 @@ async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_whe
     desk: Any, client: httpx.AsyncClient
 ) -> None:
     log = RunEventLog(store=desk.app.store, clock=desk.app.clock)
-    tell = log.get_progress_callback("goes")
+    report_progress = log.get_progress_callback("goes")
 
     async def run() -> None:
         for number in range(20):
-            tell(Progress(phase=Phase.CRAWL, kind=EventKind.PAGE, url=f"https://o.gov/{number}/"))
+            report_progress(Progress(phase=Phase.CRAWL, kind=EventKind.PAGE, url=f"https://o.gov/{number}/"))
             await asyncio.sleep(0.02)
 
     running = asyncio.create_task(run())
@@ -118,7 +118,7 @@ async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_whe
     for lines in both:
         urls = [line.partition("o.gov/")[2].partition("/")[0] for line in lines if line.startswith("data:")]
         assert [int(url) for url in urls if url] == list(range(20))
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while desk.app.run_events._channels:  # noqa: ASYNC110 -- the server notices by itself that they have gone
             await asyncio.sleep(0.01)
 
@@ -127,7 +127,7 @@ async def test_a_service_that_stops_ends_the_streams_at_once(desk: Any) -> None:
     await desk.app.store.runs.create(Run(id="goes", source="示例部", planned_at=NOON, status=RunStatus.RUNNING))
     token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     loop, lines = asyncio.get_running_loop(), []
-    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S) as client:
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=TIMEOUT_S) as client:
         async with serve_web(desk.app) as address:
             request = client.build_request("GET", f"{address}api/runs/goes/events")
             answer = await client.send(request, stream=True)

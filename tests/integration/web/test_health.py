@@ -14,11 +14,21 @@ from monitor.config.model import Settings
 from monitor.db.tables.collection import ModelCall, Run, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.research import SearchCall
+from monitor.i18n.message import Message
+from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
 DAY = 24 * HOUR
+REFUSED = PageError(
+    code=PageErrorCode.WEB_BLOCKED, detail_code="http_403", message=Message.of("page.refused", status=403)
+).reason
+CAPTCHA = PageError(
+    code=PageErrorCode.WEB_BLOCKED, detail_code="captcha_required", message=Message("page.captcha")
+).reason
+LATE = PageError(code=PageErrorCode.TIMEOUT, message=Message.of("page.no_answer_in_full", seconds="30")).reason
+GAP = Message.of("alarm.gap", pages=2, ended="end")
 PAGES = ("/health", "/health/alarms", "/health/blocks", "/health/costs")
 
 
@@ -51,7 +61,7 @@ async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
     return source
 
 
-async def alarm(desk: Any, source: Source, kind: AlarmKind, message: str, at: dt.datetime = NOON) -> None:
+async def alarm(desk: Any, source: Source, kind: AlarmKind, message: Message, at: dt.datetime = NOON) -> None:
     finding = AlarmFinding(kind=kind, message=message, section=f"the {kind}", section_key=str(kind))
     await desk.app.store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=at)
 
@@ -87,10 +97,8 @@ async def test_with_nothing_on_record_every_page_says_so_in_both_languages(desk:
 async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_when_it_is_over(
     desk: Any, source: Source
 ) -> None:
-    await alarm(
-        desk, source, AlarmKind.GAP, "possible gap: nothing of what was newest last time stood on the first pages"
-    )
-    await alarm(desk, source, AlarmKind.BLOCKED, "the site keeps us from a page: WebBlocked/http_403: refused (403)")
+    await alarm(desk, source, AlarmKind.GAP, GAP)
+    await alarm(desk, source, AlarmKind.BLOCKED, Message.of("alarm.blocked_page", reason=REFUSED))
     reader = await desk.sign_in("reader")
     page = (await reader.get("/health")).text
     assert "有一个网页不让读取：网站拒绝显示此页（403）" in page
@@ -113,7 +121,7 @@ async def test_an_alarm_is_told_in_words_with_what_to_do_and_stays_on_record_whe
 
 async def test_alarms_are_listed_page_by_page(desk: Any, source: Source) -> None:
     for kind in (AlarmKind.GAP, AlarmKind.SILENCE, AlarmKind.STRUCTURE):
-        await alarm(desk, source, kind, f"of {kind}")
+        await alarm(desk, source, kind, Message.other(f"of {kind}"))
     reader = await desk.sign_in("reader")
     first = (await reader.get("/api/alarms?limit=2")).json()
     second = (await reader.get(f"/api/alarms?limit=2&cursor={first['next']}")).json()
@@ -128,7 +136,7 @@ async def test_the_number_of_open_alarms_is_counted_anew_after_a_while_only(
     desk: Any, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await desk.app.alarms.count_open_alarms() == 0
-    await alarm(desk, source, AlarmKind.GAP, "a gap")
+    await alarm(desk, source, AlarmKind.GAP, GAP)
     assert await desk.app.alarms.count_open_alarms() == 0
     monkeypatch.setattr(type(desk.app.clock), "now", lambda _: NOON + dt.timedelta(seconds=15))
     assert await desk.app.alarms.count_open_alarms() == 1
@@ -180,15 +188,15 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
 async def test_blocks_are_drawn_by_day_and_told_by_host_and_kind(desk: Any, source: Source) -> None:
     runs = desk.app.store.runs
     for place, reason in (
-        ("https://cdn.example/1", "WebBlocked/http_403: refused"),
-        ("the list", "WebBlocked/http_403: refused"),
-        ("https://m.gov/2", "WebBlocked/captcha_required: a captcha"),
-        ("https://m.gov/3", "Timeout: late"),
+        ("https://cdn.example/1", REFUSED),
+        ("the list", REFUSED),
+        ("https://m.gov/2", CAPTCHA),
+        ("https://m.gov/3", LATE),
     ):
         await runs.add_fallback("run-1", Phase.CRAWL, place, reason, NOON)
     reader = await desk.sign_in("reader", language="en")
-    told = (await reader.get("/api/blocks?days=2")).json()["blocks"]
-    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in told] == [
+    body = (await reader.get("/api/blocks?days=2")).json()["blocks"]
+    assert [(entry["day"], entry["host"], entry["detail_code"], entry["pages"]) for entry in body] == [
         ("2026-02-03", "cdn.example", "http_403", 1),
         ("2026-02-03", "m.gov", "captcha_required", 1),
         ("2026-02-03", "m.gov", "http_403", 1),
@@ -225,9 +233,9 @@ async def test_costs_are_drawn_by_day_and_told_by_model_and_source(desk: Any, so
     assert "4,000 / 4,000" in page.text, "today's tokens, of the budget"
     assert "daily budget" in [picture.text for picture in pictures(page, "chart")[0].iter()]
     assert "1 call was to a model without a price" in page.text
-    told = (await reader.get("/api/costs?days=2")).json()
-    assert (told["calls"], told["tokens"], told["cost"], told["since"]) == (3, 6000, 0.75, "2026-02-02")
-    assert [(cost["day"], cost["phase"]) for cost in told["costs"]] == [
+    body = (await reader.get("/api/costs?days=2")).json()
+    assert (body["calls"], body["tokens"], body["cost"], body["since"]) == (3, 6000, 0.75, "2026-02-02")
+    assert [(cost["day"], cost["phase"]) for cost in body["costs"]] == [
         ("2026-02-03", "crawl"),
         ("2026-02-03", "rank"),
         ("2026-02-02", "crawl"),
@@ -242,11 +250,11 @@ async def test_what_cannot_be_meant_is_refused(desk: Any, path: str) -> None:
 async def test_programs_see_what_the_work_stands_on(desk: Any, source: Source) -> None:
     program = await desk.program("reader")
     async with desk.app.presence.register("worker") as name:
-        told = (await program.get("/api/health")).json()
-    assert told["machine"]["processes"] == [{"name": name, "kind": "worker"}]
-    assert told["machine"]["free_bytes"] > 0
-    assert told["machine"]["database_bytes"] > 0
-    (source_row,) = told["sources"]
+        body = (await program.get("/api/health")).json()
+    assert body["machine"]["processes"] == [{"name": name, "kind": "worker"}]
+    assert body["machine"]["free_bytes"] > 0
+    assert body["machine"]["database_bytes"] > 0
+    (source_row,) = body["sources"]
     assert (source_row["source"], source_row["next_run_at"], len(source_row["sections"])) == (
         source.name,
         "2026-02-04T07:00:00Z",

@@ -80,7 +80,7 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
     app = shelf.desk.app
     records = EvidenceArchive(store=app.store, storage=FileStorage(str(app.settings.data_dir)))
     recorder = records.create_recorder("run-示例部", attempt=1)
-    sighting = FetchResult(
+    result = FetchResult(
         url="https://示例部.example/tz/1.html",
         mode=FetchMode.HTTP,
         at=NOW,
@@ -89,15 +89,15 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
         headers={"content-type": "text/html; charset=utf-8"},
         body=body or PAGE.encode(),
     )
-    record = await recorder.keep(sighting)
+    record = await recorder.keep(result)
     await app.store.items.update(shelf.first, evidence=[record])
     rows = [
         Claim(item_id=shelf.first, kind=kind, claim=claim, passage=passage, record_id=record)
         for kind, claim, passage in claims
     ]
     run = "run-示例部"
-    sight = ItemSnapshot.from_page(shelf.first, run, PageSnapshot(url="https://x.example", seen_at=NOW))
-    await app.store.revisions.save(sight, claims=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
+    snapshot = ItemSnapshot.from_page(shelf.first, run, PageSnapshot(url="https://x.example", seen_at=NOW))
+    await app.store.revisions.save(snapshot, claims=ClaimUpdate({shelf.first: rows}, replaced_kinds=frozenset()))
     return record
 
 
@@ -254,9 +254,11 @@ async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> 
     assert record in saved.text
     assert "<script>alert" not in saved.text
     assert "&lt;img src=x onerror=alert(2)&gt;" in saved.text
-    wire = (await reader.get(f"/api/items/{shelf.first}/saved?claim=2")).json()
-    assert wire["text"][wire["start"] : wire["end"]] == "2026-11-20"
-    assert wire["text"][: wire["start"]].endswith("发布日期：")  # the one beside the title, not the first on the page
+    answer = (await reader.get(f"/api/items/{shelf.first}/saved?claim=2")).json()
+    assert answer["text"][answer["start"] : answer["end"]] == "2026-11-20"
+    assert answer["text"][: answer["start"]].endswith(
+        "发布日期："
+    )  # the one beside the title, not the first on the page
     whole = (await reader.get(f"/api/items/{shelf.first}/saved?claim=3")).json()
     assert (whole["start"], whole["text"].count("2026-11-20")) == (None, 3)
     source = (await reader.get(f"/api/items/{shelf.first}/saved?claim=4")).json()
@@ -274,9 +276,9 @@ async def test_a_record_that_was_altered_proves_nothing_and_that_is_said(shelf: 
     await keep(shelf, [(ClaimKind.FIGURE, "3.5万千瓦", "总装机容量3.5万千瓦")])
     (file,) = shelf.desk.app.settings.data_dir.rglob("*.warc.gz")
     file.write_bytes(b"something else")
-    wire = (await reader.get(f"/api/items/{shelf.first}/saved?claim=1")).json()
-    assert (wire["text"], wire["start"]) == ("", None)
-    assert "altered or damaged" in wire["problem"]
+    answer = (await reader.get(f"/api/items/{shelf.first}/saved?claim=1")).json()
+    assert (answer["text"], answer["start"]) == ("", None)
+    assert "altered or damaged" in answer["problem"]
     for path in (f"/items/{shelf.first}", f"/items/{shelf.first}/saved?claim=1"):
         page = await reader.get(path)
         assert page.status_code == 200
@@ -296,8 +298,8 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
     revision = Revision(
         item_id=shelf.first, run_id="run-示例部", seen_at=NOW, kind=ChangeKind.CHANGED, edits=[edit], more_edits=2
     )
-    sight = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
-    await store.revisions.save(sight, revision=revision)
+    snapshot = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
+    await store.revisions.save(snapshot, revision=revision)
     page = (await reader.get(f"/items/{shelf.first}")).text
     assert '<del><span class="unseen">removed: </span>3</del>' in page
     assert '<ins><span class="unseen">added: </span>5</ins>' in page
@@ -330,7 +332,7 @@ async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) ->
 
 async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf) -> None:
     token = await shelf.desk.app.tokens.create("reader-program", "reader", scopes=["read"], by=COMMAND_LINE)
-    nobody = await shelf.desk.visitor()
+    nobody = await shelf.desk.client()
     assert (await nobody.get("/feeds/items.atom")).status_code == 401
     assert (await nobody.get("/feeds/items.atom", auth=("any", token))).status_code == 200
     assert (await nobody.get("/feeds/items.atom", auth=("any", "wrong"))).status_code == 401

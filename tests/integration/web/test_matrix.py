@@ -71,10 +71,10 @@ async def test_every_route_has_an_entry_and_every_entry_a_route(desk: Desk) -> N
 
 
 async def test_nobody_passes_the_gate_who_has_not_signed_in(desk: Desk) -> None:
-    visitor = await desk.visitor()
+    client = await desk.client()
     wrong = []
     for route, entry in MATRIX.items():
-        answer = await ask(visitor, route)
+        answer = await ask(client, route)
         is_right = answer.status_code == entry.status if entry.role is None else refusal(answer, is_nobody=True)
         if not is_right:
             wrong.append((route, answer.status_code))
@@ -83,9 +83,9 @@ async def test_nobody_passes_the_gate_who_has_not_signed_in(desk: Desk) -> None:
 
 @pytest.mark.parametrize("route", ["GET /", "GET /api/me", "POST /api/people", "GET /feeds/items.atom"])
 async def test_what_was_made_up_opens_nothing(desk: Desk, route: str) -> None:
-    cookie = await desk.visitor(cookies={SESSION_COOKIE: "made-up"})
-    bearer = await desk.visitor(headers={"Authorization": "Bearer made-up"})
-    basic = await desk.visitor(auth=("anybody", "made-up"))
+    cookie = await desk.client(cookies={SESSION_COOKIE: "made-up"})
+    bearer = await desk.client(headers={"Authorization": "Bearer made-up"})
+    basic = await desk.client(auth=("anybody", "made-up"))
     for client in (cookie, bearer, basic):
         assert refusal(await ask(client, route), is_nobody=True)
 
@@ -128,7 +128,7 @@ async def test_a_program_needs_every_scope_of_a_route_and_no_other(desk: Desk) -
             token = await desk.app.tokens.create(
                 "+".join(("only", *sorted(scopes))), "admin", scopes=sorted(scopes), by=COMMAND_LINE
             )
-            programs[scopes] = await desk.visitor(headers={"Authorization": f"Bearer {token}"})
+            programs[scopes] = await desk.client(headers={"Authorization": f"Bearer {token}"})
         return programs[scopes]
 
     wrong = []

@@ -24,7 +24,7 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
     made = await admin.post("/settings/people", {"name": "李雷", "role": "editor"})
     password = secret_in(made)
     assert password not in (await admin.get("/settings/people")).text
-    theirs = await desk.visitor()
+    theirs = await desk.client()
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": password})).status_code == 303
     assert "李雷" in (await admin.get("/settings/people/李雷")).text
     await admin.post("/settings/people/李雷/role", {"role": "reader"})
@@ -98,7 +98,7 @@ async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> N
     assert token not in (await reader.get("/account")).text
     greater = await reader.post("/account/tokens", {"name": "more", "role": "admin", "days": ""})
     assert greater.status_code == 400
-    program = await desk.visitor(headers={"Authorization": f"Bearer {token}"})
+    program = await desk.client(headers={"Authorization": f"Bearer {token}"})
     assert (await program.get("/api/me")).json() == {"name": "laptop", "role": "reader"}
     assert (await program.post("/api/me/tokens", json={"name": "child"})).status_code == 403
     assert (await program.get("/account")).status_code == 403
@@ -106,7 +106,7 @@ async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> N
     await admin.post("/settings/tokens/laptop/revoke")
     assert (await program.get("/api/me")).status_code == 401
     made = secret_in(await admin.post("/settings/tokens", {"name": "metrics", "role": "reader", "days": ""}))
-    assert (await (await desk.visitor(headers={"Authorization": f"bearer {made}"})).get("/metrics")).status_code == 200
+    assert (await (await desk.client(headers={"Authorization": f"bearer {made}"})).get("/metrics")).status_code == 200
     assert (await reader.post("/account/tokens/metrics/revoke")).status_code == 404
 
 

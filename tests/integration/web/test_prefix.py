@@ -65,7 +65,7 @@ async def admin(desk: Any) -> Any:
     await put(desk.app, "research-1", at=NOON)
     await desk.app.people.add("admin", "admin", by=COMMAND_LINE)
     await desk.app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
-    client = await desk.visitor()
+    client = await desk.client()
     client.base_url = "https://desk.example"
     answer = await client.post(f"{PREFIX}/sign-in", data={"name": "admin", "password": PASSWORD})
     assert answer.headers["location"] == f"{PREFIX}/"

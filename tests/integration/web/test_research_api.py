@@ -176,10 +176,10 @@ async def test_a_research_is_cancelled_at_once_or_soon(
     view = (await editor.get(path)).json()
     assert (answer.status_code, answer.json()) == (code, {"taskId": "r", "status": after})
     assert (view["status"], view["isCancelRequested"]) == (after, True)
-    told = await desk.app.store.research_events.latest("r")
+    reported = await desk.app.store.research_events.latest("r")
     if after == "cancelled":
-        assert (told.data["status"], told.data["payload"]["result"]) == ("error", None)
-        assert told.data["payload"]["error"]["code"] == "cancelled"
+        assert (reported.data["status"], reported.data["payload"]["result"]) == ("error", None)
+        assert reported.data["payload"]["error"]["code"] == "cancelled"
         problem(await editor.delete(path), 409)
 
 
@@ -191,8 +191,12 @@ async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor
     assert view["status"] == "failed"
     assert "--resume r" in view["error"]
     *_, last = [line for line in (await editor.get(f"{path}/events")).text.splitlines() if line.startswith("data: ")]
-    told = json.loads(last.removeprefix("data: "))
-    assert (told["status"], told["payload"]["error"]["code"], told["payload"]["result"]) == ("error", "failed", None)
+    reported = json.loads(last.removeprefix("data: "))
+    assert (reported["status"], reported["payload"]["error"]["code"], reported["payload"]["result"]) == (
+        "error",
+        "failed",
+        None,
+    )
 
 
 @pytest.mark.parametrize(

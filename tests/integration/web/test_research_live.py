@@ -22,7 +22,7 @@ from monitor.web.server import serve_web
 from tests.integration.web.test_research_stream import conforms, read, report_in
 
 QUERY = "2026年新型储能的发展现状与政策走向如何？"
-PATIENCE_S = 100.0
+TIMEOUT_S = 100.0
 
 
 @dataclass
@@ -45,7 +45,7 @@ class House:
                 on_event=lambda event: None if begun.done() else begun.set_result(event.task_id),
             )
         )
-        return await asyncio.wait_for(begun, PATIENCE_S), running
+        return await asyncio.wait_for(begun, TIMEOUT_S), running
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ async def house(
         address = await stack.enter_async_context(serve_web(app))
         headers = {"Authorization": f"Bearer {token}"}
         client = await stack.enter_async_context(
-            httpx.AsyncClient(base_url=address, headers=headers, timeout=PATIENCE_S, trust_env=False)
+            httpx.AsyncClient(base_url=address, headers=headers, timeout=TIMEOUT_S, trust_env=False)
         )
         yield House(app, client, model)
 
@@ -91,7 +91,7 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
             messages += await read(house.client, task_id, last=messages[-1].id if messages else "", at_most=9)
         return messages
 
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         whole, in_parts = await asyncio.gather(read(house.client, task_id), comes_back())
         await running
     assert whole == in_parts
@@ -126,7 +126,7 @@ async def test_a_research_under_way_is_cancelled_and_its_stream_ends_with_that(h
     watching = asyncio.create_task(read(house.client, task_id))
     answer = await house.client.delete(f"/api/research/{task_id}")
     assert (answer.status_code, answer.json()) == (202, {"taskId": task_id, "status": "running"})
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         documents = conforms(await watching)
         await running
     last = documents[-1]

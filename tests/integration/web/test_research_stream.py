@@ -35,7 +35,7 @@ from monitor.web.server import serve_web
 from tests.integration.web.sse import Message, Reader
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 EXECUTOR = "here"
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/research-event.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -48,7 +48,7 @@ RESULTS: dict[StepType, CamelCaseSchema] = {
 }
 
 
-def told(step: StepType, status: StepStatus, share: float, **payload: Any) -> StepEvent:
+def make_event(step: StepType, status: StepStatus, share: float, **payload: Any) -> StepEvent:
     return StepEvent(
         step_id=STEP_IDS[step],
         step_type=step,
@@ -62,22 +62,22 @@ def told(step: StepType, status: StepStatus, share: float, **payload: Any) -> St
 def whole() -> Iterator[StepEvent]:
     """What a research tells whose last step was begun twice, for it was killed in the middle."""
     for step in StepType:
-        yield told(step, "start", 0)
+        yield make_event(step, "start", 0)
         if step is StepType.REPORTING:
-            yield told(step, "progress", 0.5, chunk="was lost")
-            yield told(step, "start", 0.5)
+            yield make_event(step, "progress", 0.5, chunk="was lost")
+            yield make_event(step, "start", 0.5)
             for place, piece in enumerate(PIECES, start=1):
-                yield told(step, "progress", 0.5 + 0.4 * place / len(PIECES), chunk=piece)
+                yield make_event(step, "progress", 0.5 + 0.4 * place / len(PIECES), chunk=piece)
         metadata = {"tokens": 1024, "durationMs": 12650}
-        yield told(step, "progress", 0.95, metadata=metadata)
-        yield told(step, "complete", 1, result=RESULTS[step].to_json(), metadata=metadata)
+        yield make_event(step, "progress", 0.95, metadata=metadata)
+        yield make_event(step, "complete", 1, result=RESULTS[step].to_json(), metadata=metadata)
 
 
 def cut(code: str) -> Iterator[StepEvent]:
     """What a research tells that ends in the middle."""
-    yield told(StepType.PLAN, "start", 0)
+    yield make_event(StepType.PLAN, "start", 0)
     error = {"code": code, "message": "到此为止。"}
-    yield told(StepType.PLAN, "error", 0.5, error=error, result=None)
+    yield make_event(StepType.PLAN, "error", 0.5, error=error, result=None)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
         httpx.AsyncClient(
             base_url=address,
             headers={"Authorization": f"Bearer {token}"},
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             limits=httpx.Limits(max_connections=None),
         ) as client,
     ):
@@ -112,7 +112,7 @@ async def begin(app: Any, task_id: str) -> None:
     assert await app.store.research.create(research)
 
 
-async def tell(app: Any, task_id: str, events: list[StepEvent]) -> None:
+async def report_progress(app: Any, task_id: str, events: list[StepEvent]) -> None:
     rows = [ResearchEvent(task_id=task_id, at=NOON, data=event.to_json()) for event in events]
     assert await app.store.research_events.add(rows, executor=EXECUTOR)
 
@@ -156,9 +156,9 @@ def conforms(messages: list[Message]) -> list[dict[str, Any]]:
 
 def report_in(documents: list[dict[str, Any]]) -> str:
     """The report, put together from the pieces since its last beginning."""
-    told = [document for document in documents if document["stepType"] == "reporting"]
-    begun = max(place for place, entry in enumerate(told) if entry["status"] == "start")
-    return "".join(entry["payload"].get("chunk", "") for entry in told[begun:])
+    reported = [document for document in documents if document["stepType"] == "reporting"]
+    begun = max(place for place, entry in enumerate(reported) if entry["status"] == "start")
+    return "".join(entry["payload"].get("chunk", "") for entry in reported[begun:])
 
 
 async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
@@ -166,7 +166,7 @@ async def test_a_research_is_told_by_the_schema_from_its_start_to_its_report(
 ) -> None:
     await begin(desk.app, "r")
     events = list(whole())
-    await tell(desk.app, "r", events)
+    await report_progress(desk.app, "r", events)
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     messages = await read(client, "r")
     documents = conforms(messages)
@@ -180,7 +180,7 @@ async def test_who_comes_back_gets_what_is_missing_and_who_has_all_is_told_to_st
     desk: Any, client: httpx.AsyncClient
 ) -> None:
     await begin(desk.app, "r")
-    await tell(desk.app, "r", list(whole()))
+    await report_progress(desk.app, "r", list(whole()))
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     messages = await read(client, "r")
     back = await client.get("/api/research/r/events?after=0", headers={"Last-Event-ID": messages[9].id})
@@ -201,23 +201,23 @@ async def test_a_research_that_ends_early_says_so_with_its_last_message(
 ) -> None:
     await begin(desk.app, "r")
     watching = asyncio.create_task(read(client, "r"))
-    await tell(desk.app, "r", list(cut(code)))
+    await report_progress(desk.app, "r", list(cut(code)))
     await end(desk.app, "r", status)
-    last = conforms(await asyncio.wait_for(watching, PATIENCE_S))[-1]
+    last = conforms(await asyncio.wait_for(watching, TIMEOUT_S))[-1]
     assert (last["status"], last["payload"]["error"]["code"], last["payload"]["result"]) == ("error", code, None)
 
 
 async def test_a_research_that_waits_for_its_plan_keeps_its_stream_open(desk: Any, client: httpx.AsyncClient) -> None:
     await begin(desk.app, "r")
-    await tell(desk.app, "r", list(whole())[:3])
+    await report_progress(desk.app, "r", list(whole())[:3])
     await desk.app.store.research.mark_awaiting_plan("r", executor=EXECUTOR)
     watching = asyncio.create_task(read(client, "r"))
     assert len(await read(client, "r", at_most=3)) == 3
-    refused = told(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
+    refused = make_event(StepType.PLAN, "error", 1, error={"code": "cancelled", "message": "x"}, result=None)
     event = ResearchEvent(task_id="r", at=NOON, data=refused.to_json())
     assert not watching.done()
     await desk.app.store.research.request_cancel("r", at=desk.app.clock.now(), event=event)
-    documents = conforms(await asyncio.wait_for(watching, PATIENCE_S))
+    documents = conforms(await asyncio.wait_for(watching, TIMEOUT_S))
     assert [document["status"] for document in documents] == ["start", "progress", "complete", "error"]
 
 
@@ -227,9 +227,9 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
     monkeypatch.setattr(streaming, "_HEARTBEAT_S", 0.02)
     await begin(desk.app, "r")
     events = list(whole())
-    await tell(desk.app, "r", events[:5])
+    await report_progress(desk.app, "r", events[:5])
     reader, messages = Reader(), []
-    async with asyncio.timeout(PATIENCE_S), client.stream("GET", "/api/research/r/events") as stream:
+    async with asyncio.timeout(TIMEOUT_S), client.stream("GET", "/api/research/r/events") as stream:
         async for piece in stream.aiter_bytes():
             messages += reader.feed(piece)
             if len(reader.comments) >= 3:
@@ -238,7 +238,7 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
     monkeypatch.setattr(streaming, "_MAX_STREAM_S", 0.0)
     messages += await read(client, "r", last=messages[-1].id)
     assert len(messages) == 5, "the stream was ended by the server, with nothing told"
-    await tell(desk.app, "r", events[5:])
+    await report_progress(desk.app, "r", events[5:])
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     while more := await read(client, "r", last=messages[-1].id):
         messages += more
@@ -256,7 +256,7 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
 
     async def run() -> None:
         for first in range(0, len(events), 3):
-            await tell(desk.app, "r", events[first : first + 3])
+            await report_progress(desk.app, "r", events[first : first + 3])
             await asyncio.sleep(0.05)  # a research takes a while
         await end(desk.app, "r", ResearchStatus.DEGRADED)
 
@@ -271,17 +271,17 @@ async def test_fifty_readers_at_once_get_every_message_once_and_in_order(desk: A
     loop = asyncio.get_running_loop()
     begun = loop.time()
     sql_event.listen(desk.app.store._engine.sync_engine, "before_cursor_execute", count)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         stay = [asyncio.create_task(read(client, "r")) for _ in range(30)]
         back = [asyncio.create_task(comes_back(7 + place)) for place in range(15)]
         await running
         late = [asyncio.create_task(read(client, "r")) for _ in range(5)]
-        told = await asyncio.gather(*stay, *back, *late)
-    assert len(told) == 50
-    numbers = [entry.id for entry in told[0]]
+        reported = await asyncio.gather(*stay, *back, *late)
+    assert len(reported) == 50
+    numbers = [entry.id for entry in reported[0]]
     assert len(numbers) == len(events)
-    assert all([message.id for message in messages] == numbers for messages in told)
-    conforms(told[0])
+    assert all([message.id for message in messages] == numbers for messages in reported)
+    conforms(reported[0])
     # One question for all each quarter of a second; a reader who comes asks for what was there before him.
     visits = len(stay) + len(late) + sum(-(-len(events) // (7 + place)) for place in range(15))
     assert asked["events"] <= 4 * (loop.time() - begun + 1) + 3 * visits
@@ -295,9 +295,9 @@ def _is_last(message: Message) -> bool:
 
 async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any, client: httpx.AsyncClient) -> None:
     await begin(desk.app, "r")
-    await tell(desk.app, "r", list(whole())[:2])
+    await report_progress(desk.app, "r", list(whole())[:2])
     readers = [asyncio.create_task(read(client, "r")) for _ in range(50)]
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not (channels := desk.app.research_events._channels) or channels["r"].readers < 50:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     asked = 0
@@ -310,5 +310,5 @@ async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any
     await asyncio.sleep(1.0)
     assert asked <= 2 * 4 + 2, "how it stands and what is new, four times a second"
     await end(desk.app, "r", ResearchStatus.FAILED)
-    told = await asyncio.wait_for(asyncio.gather(*readers), PATIENCE_S)
-    assert {len(messages) for messages in told} == {2}
+    reported = await asyncio.wait_for(asyncio.gather(*readers), TIMEOUT_S)
+    assert {len(messages) for messages in reported} == {2}

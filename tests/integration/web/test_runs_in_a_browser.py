@@ -22,7 +22,7 @@ from monitor.web.server import serve_web
 from monitor.web.ui.runs import ROWS_PER_PAGE
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 SECTIONS = ("政策法规", "人事任免")
 
 
@@ -37,7 +37,7 @@ async def page() -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
         page = await (await browser.new_context(locale="zh-CN")).new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         yield page
@@ -55,7 +55,7 @@ async def service(
         url = await stack.enter_async_context(site.serve())
         settings = build_sample_settings(Settings(), url, folder=tmp_path)
         settings.database_url, settings.web.port, settings.pages.render = sqlite_url, free_port, "never"
-        settings.pages.timeout_s = 2 * PATIENCE_MS / 1000
+        settings.pages.timeout_s = 2 * TIMEOUT_MS / 1000
         app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
         await app.people.add("anna", "editor", by=COMMAND_LINE)
         await app.people.set_password("anna", PASSWORD, by=COMMAND_LINE)
@@ -95,7 +95,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     assert await page.evaluate("window.isTheSame"), "nobody had to load the page again"
     await expect(page.get_by_role("link", name="阅读简报")).to_be_in_viewport()
     await expect(page.locator(".phase.done")).to_have_count(5)
-    await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=PATIENCE_MS)
+    await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=TIMEOUT_MS)
     await history.close()
     rows = await app.store.history.load_ledger(run_id)
     assert len({row.section for row in rows}) == len(SECTIONS)

@@ -86,8 +86,8 @@ async def test_a_form_stores_only_what_was_changed(desk: Any) -> None:
     assert stored == {"sweep.max_items": 5, "sweep.revisit_days": [1, 3, 10]}
     await admin.post("/settings/forget", {"path": "sweep.max_items", "page": "limits"})
     assert desk.app.settings.sweep.max_items == 20
-    told = [(action, subject, detail) for action, subject, detail in await audit_of(desk) if "settings" in action]
-    assert told == [
+    reported = [(action, subject, detail) for action, subject, detail in await audit_of(desk) if "settings" in action]
+    assert reported == [
         ("settings.forget", "sweep.max_items", {"before": 5, "after": 20}),
         ("settings.change", "sweep.revisit_days", {"before": [1, 3, 7, 30, 90], "after": [1, 3, 10]}),
         ("settings.change", "sweep.max_items", {"before": 20, "after": 5}),
@@ -165,8 +165,8 @@ class TestPrompts:
         assert (await desk.app.prompts.load_active()).overrides == {"ranking.user.en": theirs}
         await admin.post("/settings/prompts/ranking.user.en/back")
         assert (await desk.app.prompts.load_active()).overrides == {}
-        told = [(action, detail["after"]) for action, _, detail in await audit_of(desk) if "prompt" in action]
-        assert told == [("prompt.back", ours), ("prompt.change", theirs)]
+        reported = [(action, detail["after"]) for action, _, detail in await audit_of(desk) if "prompt" in action]
+        assert reported == [("prompt.back", ours), ("prompt.change", theirs)]
 
     async def test_one_that_lacks_a_placeholder_is_refused_and_nothing_typed_is_lost(self, desk: Any) -> None:
         admin = await desk.sign_in("admin", language="en")
@@ -182,8 +182,8 @@ class TestPrompts:
 
 async def test_storage_is_told_and_pruned(desk: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
-    told = (await admin.send("GET", "/api/storage")).json()
-    assert told["database_bytes"] > 0
+    body = (await admin.send("GET", "/api/storage")).json()
+    assert body["database_bytes"] > 0
     assert "Forgotten: 0 runs" in (await admin.post("/settings/storage/prune")).text
     assert (await admin.send("POST", "/api/storage/prune", json={"days": 0})).status_code == 422
 

@@ -28,36 +28,36 @@ def cookie_of(answer: httpx.Response, name: str = SESSION_COOKIE) -> "Morsel[str
 
 async def test_the_first_administrator_chooses_a_password_before_anything_else(desk: Any) -> None:
     password = await desk.app.people.create_first_admin()
-    visitor = await desk.visitor()
-    page = await visitor.get("/sign-in")
+    client = await desk.client()
+    page = await client.get("/sign-in")
     assert "一次性密码" in page.text
-    answer = await visitor.post("/sign-in", data={"name": "admin", "password": password, "next": "/audit"})
+    answer = await client.post("/sign-in", data={"name": "admin", "password": password, "next": "/audit"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")
-    assert (await visitor.get("/audit")).headers["location"] == "/account"
-    assert (await visitor.get("/api/me")).status_code == 403
-    page = await visitor.get("/account")
+    assert (await client.get("/audit")).headers["location"] == "/account"
+    assert (await client.get("/api/me")).status_code == 403
+    page = await client.get("/account")
     assert "设置密码" in page.text
     csrf = page.text.split('name="csrf-token" content="')[1].split('"')[0]
-    for new, again, told in (("short", "short", "至少 12 个字符"), (PASSWORD, PASSWORD[1:], "不一致")):
-        refused = await visitor.post("/account/password", data={"csrf": csrf, "new": new, "again": again})
+    for new, again, report in (("short", "short", "至少 12 个字符"), (PASSWORD, PASSWORD[1:], "不一致")):
+        refused = await client.post("/account/password", data={"csrf": csrf, "new": new, "again": again})
         assert refused.status_code == 400
-        assert told in refused.text
-    answer = await visitor.post("/account/password", data={"csrf": csrf, "new": PASSWORD, "again": PASSWORD})
+        assert report in refused.text
+    answer = await client.post("/account/password", data={"csrf": csrf, "new": PASSWORD, "again": PASSWORD})
     assert answer.headers["location"] == "/"
-    assert (await visitor.get("/audit")).status_code == 200
-    assert "一次性密码" not in (await (await desk.visitor()).get("/sign-in")).text
+    assert (await client.get("/audit")).status_code == 200
+    assert "一次性密码" not in (await (await desk.client()).get("/sign-in")).text
 
 
 async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before(desk: Any) -> None:
     await desk.sign_in("reader")
-    visitor = await desk.visitor(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
+    client = await desk.client(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
     asked = {"name": "reader", "password": PASSWORD}
-    first = cookie_of(await visitor.post("/sign-in", data=asked)).value
-    second = cookie_of(await visitor.post("/sign-in", data=asked)).value
+    first = cookie_of(await client.post("/sign-in", data=asked)).value
+    second = cookie_of(await client.post("/sign-in", data=asked)).value
     assert len({first, second, "planted-by-somebody-else"}) == 3
     assert await desk.app.people.authenticate(first) is None
     assert await desk.app.people.authenticate(second) is not None
-    stranger = await desk.visitor(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
+    stranger = await desk.client(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
     assert (await stranger.get("/api/me")).status_code == 401
 
 
@@ -69,8 +69,8 @@ async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before
 async def test_the_cookie_is_kept_from_scripts_and_other_paths(desk: Any, path: str, is_secure: bool) -> None:
     await desk.app.people.add("reader", "reader", by=COMMAND_LINE)
     await desk.app.people.set_password("reader", PASSWORD, by=COMMAND_LINE)
-    visitor = await desk.visitor()
-    cookie = cookie_of(await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD}))
+    client = await desk.client()
+    cookie = cookie_of(await client.post("/sign-in", data={"name": "reader", "password": PASSWORD}))
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", path)
     assert bool(cookie["secure"]) is is_secure
 
@@ -89,39 +89,39 @@ async def test_the_cookie_is_kept_from_scripts_and_other_paths(desk: Any, path: 
 )
 async def test_nobody_is_sent_away_from_here(desk: Any, wanted: str, place: str) -> None:
     await desk.sign_in("reader")
-    visitor = await desk.visitor()
-    answer = await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD, "next": wanted})
+    client = await desk.client()
+    answer = await client.post("/sign-in", data={"name": "reader", "password": PASSWORD, "next": wanted})
     assert (answer.status_code, answer.headers["location"]) == (303, place)
-    assert (await visitor.get("/sign-in", params={"next": wanted})).headers["location"] == place
+    assert (await client.get("/sign-in", params={"next": wanted})).headers["location"] == place
 
 
 async def test_a_page_is_come_back_to_after_signing_in(desk: Any) -> None:
     await desk.sign_in("reader")
-    visitor = await desk.visitor()
-    answer = await visitor.get("/account?tab=a&b=1")
+    client = await desk.client()
+    answer = await client.get("/account?tab=a&b=1")
     assert answer.status_code == 303
-    page = await visitor.get(answer.headers["location"])
+    page = await client.get(answer.headers["location"])
     assert 'name="next" value="/account?tab=a&amp;b=1"' in page.text
 
 
 async def test_a_refusal_does_not_tell_names_apart_and_too_many_are_waited_for(desk: Any) -> None:
     await desk.sign_in("reader")
-    visitor = await desk.visitor(headers={"Accept-Language": "en"})
-    pages = [await visitor.post("/sign-in", data={"name": name, "password": "wrong"}) for name in ("reader", "nobody")]
+    client = await desk.client(headers={"Accept-Language": "en"})
+    pages = [await client.post("/sign-in", data={"name": name, "password": "wrong"}) for name in ("reader", "nobody")]
     assert [page.status_code for page in pages] == [403, 403]
     assert pages[0].text.replace("reader", "nobody") == pages[1].text
     assert "monitor_session" not in str(pages[0].headers)
     for _ in range(4):
-        await visitor.post("/sign-in", data={"name": "reader", "password": "wrong"})
-    held = await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD})
+        await client.post("/sign-in", data={"name": "reader", "password": "wrong"})
+    held = await client.post("/sign-in", data={"name": "reader", "password": PASSWORD})
     assert (held.status_code, held.headers["retry-after"]) == (429, "900")
     assert "15 minutes" in held.text
 
 
 async def test_a_form_of_another_site_signs_nobody_in(desk: Any) -> None:
     await desk.sign_in("reader")
-    visitor = await desk.visitor(headers={"Sec-Fetch-Site": "cross-site"})
-    answer = await visitor.post("/sign-in", data={"name": "reader", "password": PASSWORD})
+    client = await desk.client(headers={"Sec-Fetch-Site": "cross-site"})
+    answer = await client.post("/sign-in", data={"name": "reader", "password": PASSWORD})
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
 
@@ -150,10 +150,10 @@ async def test_signing_out_ends_the_session_and_takes_the_cookie(desk: Any) -> N
 
 
 async def test_the_language_is_chosen_before_signing_in_and_kept(desk: Any) -> None:
-    visitor = await desk.visitor()
-    assert 'lang="zh-CN"' in (await visitor.get("/sign-in")).text
-    answer = await visitor.get("/sign-in", params={"language": "en", "next": "/audit"})
+    client = await desk.client()
+    assert 'lang="zh-CN"' in (await client.get("/sign-in")).text
+    answer = await client.get("/sign-in", params={"language": "en", "next": "/audit"})
     assert answer.headers["location"] == "/sign-in?next=%2Faudit"
-    page = await visitor.get(answer.headers["location"])
+    page = await client.get(answer.headers["location"])
     assert '<html lang="en">' in page.text
     assert 'value="/audit"' in page.text

@@ -124,19 +124,19 @@ async def test_wrong_values_come_back_with_a_sentence_beside_each_field(desk: An
     sent = {"name": "新", "url": "nowhere", "kind": "site", "schedule": "7 7", "window_days": "x", "rules": "<b>"}
     answer = await editor.post("/sources", sent)
     assert answer.status_code == 400
-    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
-    assert set(told) == {"window_days"}, "fields are checked first, then what they say together"
+    text = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert set(text) == {"window_days"}, "fields are checked first, then what they say together"
     assert "&lt;b&gt;</textarea>" in answer.text
     answer = await editor.post("/sources", {**sent, "window_days": "3"})
-    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
-    assert set(told) == {"url"}
+    text = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert set(text) == {"url"}
     answer = await editor.post("/sources", {**sent, "window_days": "3", "url": "https://a.example/"})
-    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
-    assert "0 7 * * 1-5" in told["schedule"]
+    text = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert "0 7 * * 1-5" in text["schedule"]
     answer = await editor.post("/sources", {"name": VALUES["name"], "url": "https://a.example/", "kind": "site"})
-    told = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
-    assert VALUES["name"] in told["name"]
-    assert ("换一个名称" in told["name"]) is (language == "zh")
+    text = dict(re.findall(r'<p class="error" id="f-(\w+)-error">([^<]+)</p>', answer.text))
+    assert VALUES["name"] in text["name"]
+    assert ("换一个名称" in text["name"]) is (language == "zh")
 
 
 async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any) -> None:

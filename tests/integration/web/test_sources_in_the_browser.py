@@ -19,7 +19,7 @@ from monitor.services.audit import COMMAND_LINE
 from monitor.web.server import serve_web
 
 PASSWORD = "a long and quiet word"  # noqa: S105 -- of a person who lives for one test
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 WORDS = {
     "zh-CN": {"add": "添加来源", "try": "试采", "save": "保存"},
     "en-US": {"add": "Add a source", "try": "Try it", "save": "Save"},
@@ -46,7 +46,7 @@ async def signed_in(app: App, browser: Browser, locale: str) -> AsyncIterator[Pa
     async with serve_web(app) as address:
         context = await browser.new_context(locale=locale, base_url=address)
         page = await context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         await page.goto("/sign-in")
@@ -68,7 +68,7 @@ async def test_a_source_is_added_by_its_address(
     locale: str, browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
 ) -> None:
     words, site = WORDS[locale], SampleSite(today=dt.datetime.now(dt.UTC).date())
-    told = site.holds["/rsrm/"] = asyncio.Event()
+    report = site.holds["/rsrm/"] = asyncio.Event()
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
         settings = settings_in(
@@ -76,7 +76,7 @@ async def test_a_source_is_added_by_its_address(
             sqlite_url,
             free_port,
             network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
-            pages={"delay_s": 0, "render": "never", "timeout_s": 2 * PATIENCE_MS / 1000},
+            pages={"delay_s": 0, "render": "never", "timeout_s": 2 * TIMEOUT_MS / 1000},
         )
         app = await stack.enter_async_context(open_app(settings))
         page = await stack.enter_async_context(signed_in(app, browser, locale))
@@ -86,7 +86,7 @@ async def test_a_source_is_added_by_its_address(
         await page.keyboard.type(f"{base_url}/")
         await page.get_by_role("button", name=words["try"], exact=True).click()
         await page.wait_for_selector("[data-trial] li")  # told while it goes: a section still waits to be read
-        told.set()
+        report.set()
         pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
         assert await app.sources.list_sources() == []

@@ -13,9 +13,13 @@ from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryStatus
 from monitor.db.tables.people import HiddenItem
+from monitor.i18n.message import Message
+from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
 
 HOUR = dt.timedelta(hours=1)
+LATE = PageError(code=PageErrorCode.TIMEOUT, message=Message.of("page.no_answer_in_full", seconds="30")).reason
+GONE = PageError(code=PageErrorCode.NOT_FOUND, message=Message.of("page.not_found", status=404)).reason
 
 
 @pytest.fixture
@@ -133,12 +137,12 @@ async def test_what_is_new_is_ranked_under_its_principle_and_the_hidden_is_left_
     page = await reader.get("/")
     titles = re.findall(r'<h4><a href="/items/(\d+)">(.*?)</a>', page.text)
     assert titles == [(str(law), "A &lt;law&gt;"), (titles[1][0], "A visit")]
-    told = words(page)
-    assert "3 new items" in told, "of two with the same title both are counted"
-    assert "ministry and bureau" in told
-    assert told.index("National policy and law") < told.index("A &lt;law&gt;") < told.index("Daily business")
-    assert "Of yesterday" not in told
-    assert "Hidden" not in told
+    text = words(page)
+    assert "3 new items" in text, "of two with the same title both are counted"
+    assert "ministry and bureau" in text
+    assert text.index("National policy and law") < text.index("A &lt;law&gt;") < text.index("Daily business")
+    assert "Of yesterday" not in text
+    assert "Hidden" not in text
 
 
 async def test_a_first_run_is_said_to_be_a_baseline(desk: Any, life: Life) -> None:
@@ -185,15 +189,15 @@ async def test_what_came_after_the_last_look_of_the_same_day_is_marked(desk: Any
 
 
 async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: Life) -> None:
-    down = await life.source("down", RunStatus.FAILED, consecutive_failures=2, last_error="Timeout: late (30 s)")
+    down = await life.source("down", RunStatus.FAILED, consecutive_failures=2, last_error=LATE)
     silent = await life.source("silent", schedule="0 7 * * *")
     await life.source("partly", RunStatus.DEGRADED)
-    places = [UnseenPlace(section="news", url=f"https://partly.gov/{n}", reason="NotFound: gone") for n in (1, 2, 3)]
+    places = [UnseenPlace(section="news", url=f"https://partly.gov/{n}", reason=GONE) for n in (1, 2, 3)]
     await life.store.runs.add_unseen("run-partly", places)
     await life.store.runs.add_unseen("run-down", places[:1])
     finding = AlarmFinding(
         kind=AlarmKind.SILENCE,
-        message="nothing new since 2026-01-02; something new usually comes every 3 days",
+        message=Message.of("alarm.silent", since="2026-01-02", days=3),
         section="<i>notices</i>",
         section_key="k",
     )
@@ -208,7 +212,7 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
             planned_at=life.noon,
             key="k",
             message_id="m",
-            last_error="550 no such user",
+            last_error=Message.other("550 no such user"),
         )
     )
     call = ModelCall(run_id="r", phase=Phase.RANK, model="m", prompt_tokens=900, completion_tokens=0, at=life.noon)
@@ -226,15 +230,15 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     assert not seen.is_well
     reader = await desk.sign_in("reader")
     page = await reader.get("/")
-    told = words(page)
-    assert "没有工作进程在运行" in told
-    assert "今日词元额度已用 90%" in told
-    assert "自 2026-01-02 起没有新内容" in told
-    assert "&lt;i&gt;notices&lt;/i&gt;" in told
-    assert "最近 2 次采集失败" in told
-    assert "网站未按时应答（30 s）" in told
-    assert "550 no such user" in told
-    assert "另有 2 处" in told
+    text = words(page)
+    assert "没有工作进程在运行" in text
+    assert "今日词元额度已用 90%" in text
+    assert "自 2026-01-02 起没有新内容" in text
+    assert "&lt;i&gt;notices&lt;/i&gt;" in text
+    assert "最近 2 次采集失败" in text
+    assert "网站未按时应答（30 s）" in text
+    assert "550 no such user" in text
+    assert "另有 2 处" in text
     assert f'href="/health/sources/{down.id}"' in page.text
     assert 'href="/runs/run-partly"' in page.text
     api = (await reader.get("/api/today")).json()
@@ -272,8 +276,6 @@ async def test_the_day_takes_no_more_queries_for_many_sources(desk: Any, life: L
     for number in range(20):
         source = await life.source(f"s{number}", RunStatus.FAILED if number % 3 else RunStatus.DEGRADED)
         await life.item(source, f"Title {number}", tier=1)
-        await life.store.runs.add_unseen(
-            f"run-s{number}", [UnseenPlace(section="news", url=source.url, reason="Timeout: late")]
-        )
+        await life.store.runs.add_unseen(f"run-s{number}", [UnseenPlace(section="news", url=source.url, reason=LATE)])
     many = await asked()
     assert few <= many <= 12

@@ -11,12 +11,17 @@ from monitor.config.model import BrowserSettings, Settings
 from monitor.db.tables.collection import Item, ModelCall, Run, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.fetch.browser.launch import find_browser
+from monitor.i18n.message import Message
+from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import Phase, RunStatus
 from monitor.web.server import serve_web
 from tests.integration.web.conftest import PASSWORD, Desk
 
 LONG = "关于印发《" + "数据要素市场化配置综合改革试点" * 8 + "》的通知" + "A" * 120
 WINDOWS = [(360, "light"), (1280, "dark"), (1920, "light"), (360, "dark"), (1280, "light"), (1920, "dark")]
+REFUSED = PageError(
+    code=PageErrorCode.WEB_BLOCKED, detail_code="http_403", message=Message.of("page.refused", status=403)
+).reason
 PAGES = {"/": 6, "/health": 3, "/health/alarms": 3, "/health/blocks": 3, "/health/costs": 3, "/health/sources/1": 3}
 """The pages, each with in how many of the windows it is looked at."""
 
@@ -48,7 +53,7 @@ async def filled(desk: Desk) -> None:
     )
     run = Run(id="run-1", source_id=source.id, source=source.name, planned_at=now, status=RunStatus.DEGRADED)
     await store.runs.create(run)
-    await store.runs.add_fallback("run-1", Phase.CRAWL, "https://m.gov/1", "WebBlocked/http_403: refused (403)", now)
+    await store.runs.add_fallback("run-1", Phase.CRAWL, "https://m.gov/1", REFUSED, now)
     arrivals = [(now - n * dt.timedelta(days=1)).date().isoformat() for n in reversed(range(60))]
     async with store.sessions.begin_write() as session:
         session.add(
@@ -74,7 +79,7 @@ async def filled(desk: Desk) -> None:
         for n in range(6)
     ]
     await store.items.save_all(items)
-    finding = AlarmFinding(kind=AlarmKind.GAP, message=LONG, section=LONG, section_key="n")
+    finding = AlarmFinding(kind=AlarmKind.GAP, message=Message.other(LONG), section=LONG, section_key="n")
     await store.alarms.reconcile(source.id or 0, run_id="run-1", findings=[finding], judged_kinds={}, at=now)
 
 

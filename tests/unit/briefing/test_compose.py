@@ -24,7 +24,7 @@ from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
-WIRE_FIELDS = [
+SCHEMA_FIELDS = [
     *(
         "id",
         "source",
@@ -69,7 +69,7 @@ def briefing(items: Sequence[Item | DocumentCluster], states: list[SourceRunSumm
         "top": None,
         "generated_at": NOW,
     }
-    documents = [one if isinstance(one, DocumentCluster) else DocumentCluster(one) for one in items]
+    documents = [entry if isinstance(entry, DocumentCluster) else DocumentCluster(entry) for entry in items]
     ranking = Ranking(order=list(range(len(documents))), by="rule")
     return compose_briefing(documents, states, ranking=ranking, **(values | more))
 
@@ -80,24 +80,24 @@ def html_of(value: Briefing) -> str:
 
 def test_where_list_and_article_disagree_about_the_date_both_are_shown() -> None:
     doubtful = item(3, page_date=dt.date(2026, 2, 5))
-    wire = build_item_schema(doubtful)
-    assert (wire.date, wire.date_conflict) == (dt.date(2026, 2, 3), dt.date(2026, 2, 5))
+    schema = build_item_schema(doubtful)
+    assert (schema.date, schema.date_conflict) == (dt.date(2026, 2, 3), dt.date(2026, 2, 5))
     assert build_item_schema(item(3, page_date=dt.date(2026, 2, 3))).date_conflict is None
     assert build_item_schema(item(3, date=None, page_date=dt.date(2026, 2, 3))).date_conflict is None
     assert "列表 2026-02-03 / 正文 2026-02-05" in html_of(briefing([doubtful], []))
 
 
 def test_an_item_goes_out_in_the_fields_of_the_contract() -> None:
-    wire = build_item_schema(
+    schema = build_item_schema(
         item(3, attachments=[{"title": "附件", "url": "https://gov.example/a.pdf", "type": "pdf"}])
     )
-    assert list(wire.model_dump()) == WIRE_FIELDS
-    assert json.loads(wire.model_dump_json())["date"] == "2026-02-03"
+    assert list(schema.model_dump()) == SCHEMA_FIELDS
+    assert json.loads(schema.model_dump_json())["date"] == "2026-02-03"
 
 
 def test_those_beyond_the_top_are_named_and_the_shown_ones_bear_their_place_in_the_briefing() -> None:
     value = briefing([item(3), item(1), item(2)], [], top=2)
-    assert [(one.id, one.rank) for one in value.items] == [(3, 1), (1, 2)]
+    assert [(entry.id, entry.rank) for entry in value.items] == [(3, 1), (1, 2)]
     assert [(more.id, more.title, more.date) for more in value.more] == [(2, "第2号文件", dt.date(2026, 2, 2))]
 
 
@@ -157,8 +157,8 @@ def test_items_stand_under_their_theme_where_the_most_important_of_it_would() ->
     value = briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], [])
     page = html_of(value)
     headings = ["行业政策、监管与标准", "第1号文件", "第3号文件", "全局性政策与法律法规", "第2号文件"]
-    assert [page.index(f">{heading}<") for heading in headings] == sorted(page.index(f">{one}<") for one in headings)
-    assert [one.id for one in value.items] == [1, 2, 3]
+    assert [page.index(f">{heading}<") for heading in headings] == sorted(page.index(f">{text}<") for text in headings)
+    assert [entry.id for entry in value.items] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("group", "headings"), [("source", ["甲", "乙"]), ("none", ["条目"])])
@@ -324,5 +324,5 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
     )
     text = render_briefing(value, "json").decode()
     assert "第1号文件" in text
-    assert list(json.loads(text)["items"][0]) == [*WIRE_FIELDS, "places", "interpretations", "note", "moved"]
+    assert list(json.loads(text)["items"][0]) == [*SCHEMA_FIELDS, "places", "interpretations", "note", "moved"]
     assert Briefing.model_validate_json(text) == value

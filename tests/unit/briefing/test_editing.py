@@ -71,7 +71,7 @@ FOUR = composed(item(1, tier=1), item(2, tier=2), item(3, tier=1), item(4, tier=
 
 
 def ids(edit: BriefingEdit, standing: ItemPlacement = "top") -> list[int]:
-    return [one.id for one in edit.items if one.standing == standing]
+    return [entry.id for entry in edit.items if entry.standing == standing]
 
 
 def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full() -> None:
@@ -79,7 +79,7 @@ def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full()
         exclude={"items"}
     )
     shown = apply_edit(FOUR, create_initial_edit(FOUR, 3), by=None)
-    assert ([one.id for one in shown.items], [one.id for one in shown.more]) == ([1, 3, 2], [4])
+    assert ([entry.id for entry in shown.items], [item.id for item in shown.more]) == ([1, 3, 2], [4])
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_whatever_is_moved_every_item_stands_once_and_the_words_are_those_that_w
     edit = create_initial_edit(FOUR, 2)
     for item_id, move in moves:
         edit = move_item(FOUR, edit, item_id, move)
-    assert sorted(one.id for one in edit.items) == [1, 2, 3, 4]
+    assert sorted(found_edit.id for found_edit in edit.items) == [1, 2, 3, 4]
     shown = apply_edit(FOUR, edit, by="王")
     assert len(shown.items) + len(shown.more) + shown.left_out == 4
-    assert [one.id for part in group_items_by_heading(shown).values() for one in part] == ids(edit)
+    assert [item.id for part in group_items_by_heading(shown).values() for item in part] == ids(edit)
     fields = {"rank", "note"}
-    by_id = {one.id: one.model_dump(exclude=fields) for one in FOUR.items}
-    assert all(one.model_dump(exclude=fields) == by_id[one.id] for one in shown.items)
+    by_id = {entry.id: entry.model_dump(exclude=fields) for entry in FOUR.items}
+    assert all(item.model_dump(exclude=fields) == by_id[item.id] for item in shown.items)
 
 
 def test_a_note_bears_the_name_of_who_wrote_it_until_somebody_changes_it() -> None:
@@ -172,15 +172,15 @@ def test_a_sentence_of_the_overview_goes_with_an_item_that_is_left_out() -> None
     overview = [{"text": "甲。", "items": [1]}, {"text": "乙。", "items": [1, 2]}, {"text": "丙。", "items": [3]}]
     value = composed(item(1), item(2), item(3), overview=overview)
 
-    def told(*moves: tuple[int, ItemMove]) -> list[str]:
+    def edited_sentences(*moves: tuple[int, ItemMove]) -> list[str]:
         edit = create_initial_edit(value, None)
         for item_id, move in moves:
             edit = move_item(value, edit, item_id, move)
-        return [one.text for one in apply_edit(value, edit, by="王").overview]
+        return [sentence.text for sentence in apply_edit(value, edit, by="王").overview]
 
-    assert told() == ["甲。", "乙。", "丙。"]
-    assert told((2, "out")) == ["甲。", "丙。"]
-    assert told((2, "more"), (3, "more")) == ["甲。", "乙。"]
+    assert edited_sentences() == ["甲。", "乙。", "丙。"]
+    assert edited_sentences((2, "out")) == ["甲。", "丙。"]
+    assert edited_sentences((2, "more"), (3, "more")) == ["甲。", "乙。"]
     off = update_edit(value, create_initial_edit(value, None), BriefingEditPatch(has_overview=False), by="王")
     assert apply_edit(value, off, by="王").overview == []
 

@@ -72,7 +72,7 @@ def shape(groups: list[DocumentCluster]) -> set[frozenset[int | None]]:
 
 
 def test_no_pair_of_the_labelled_set_is_merged_wrongly_and_nearly_every_copy_is_found() -> None:
-    outcomes = [(label, relation_of(one, other).value, why) for label, why, one, other in PAIRS]
+    outcomes = [(label, relation_of(entry, other).value, why) for label, why, entry, other in PAIRS]
     counts = Counter(label for label, _, _ in outcomes)
     assert counts["same"] >= 150, counts
     assert counts["different"] >= 250, counts
@@ -84,22 +84,25 @@ def test_no_pair_of_the_labelled_set_is_merged_wrongly_and_nearly_every_copy_is_
 
 
 def test_which_of_two_items_comes_first_does_not_matter() -> None:
-    for _, _, one, other in PAIRS:
-        a, b = build_identity(item_of(one, 1), one.get("text")), build_identity(item_of(other, 2), other.get("text"))
+    for _, _, entry, other in PAIRS:
+        a, b = (
+            build_identity(item_of(entry, 1), entry.get("text")),
+            build_identity(item_of(other, 2), other.get("text")),
+        )
         assert classify_relation(a, b) is classify_relation(b, a)
 
 
 def test_the_labelled_set_as_one_list_joins_no_items_that_differ() -> None:
-    known = [each for _, _, one, other in PAIRS for each in (one, other)]
+    known = [each for _, _, entry, other in PAIRS for each in (entry, other)]
     for each in groups_of(known):
-        for one, other in combinations(each.items, 2):
-            assert one.id is not None
+        for item, other in combinations(each.items, 2):
+            assert item.id is not None
             assert other.id is not None
-            assert relation_of(known[one.id - 1], known[other.id - 1]) is DocumentRelation.SAME
+            assert relation_of(known[item.id - 1], known[other.id - 1]) is DocumentRelation.SAME
 
 
 def test_every_item_stands_in_exactly_one_place() -> None:
-    known = [each for _, _, one, other in PAIRS for each in (one, other)]
+    known = [each for _, _, entry, other in PAIRS for each in (entry, other)]
     found = [item.id for each in groups_of(known) for part in (each, *each.interpretations) for item in part.items]
     assert sorted(number for number in found if number) == list(range(1, len(known) + 1))
 
@@ -233,9 +236,10 @@ def test_two_files_of_one_list_under_one_title_are_two() -> None:
 
 
 def test_the_first_lines_of_a_long_text_are_found_in_it_behind_a_sites_own_line() -> None:
-    told = "".join("etaoinshrdlu"[(place * place + place // 7 + place // 11) % 12] for place in range(3000))
+    report = "".join("etaoinshrdlu"[(place * place + place // 7 + place // 11) % 12] for place in range(3000))
     compared = compare_texts(
-        normalize_for_comparison(told), normalize_for_comparison("By our own writer | Share this page. " + told[:300])
+        normalize_for_comparison(report),
+        normalize_for_comparison("By our own writer | Share this page. " + report[:300]),
     )
     assert compared.verdict is TextMatch.AGREE
     assert not compared.has_small_differences
@@ -271,7 +275,7 @@ def test_any_two_items_can_be_compared_in_either_order(one: Known, other: Known)
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(PAIRS), max_size=4), st.randoms(use_true_random=False))
 def test_what_makes_a_document_does_not_depend_on_the_order_of_the_items(pairs: list[Any], random: Any) -> None:
-    copies = [each for _, _, one, other in pairs for each in (one, other)]
+    copies = [each for _, _, entry, other in pairs for each in (entry, other)]
     known = [each | {"url": f"{each['url']}?n={number}"} for number, each in enumerate(copies)]
     order = list(range(len(known)))
     random.shuffle(order)

@@ -100,7 +100,7 @@ def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, expected: l
 )
 def test_a_sentence_that_does_not_is_dropped_and_counted(sentence: str) -> None:
     overview = parse_overview(f"办法自2027年1月1日起施行[2]。{sentence}", ITEMS, TEXTS)
-    assert [one.items for one in overview.sentences] == [[20]]
+    assert [entry.items for entry in overview.sentences] == [[20]]
     assert overview.dropped == 1
 
 

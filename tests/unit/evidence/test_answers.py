@@ -51,12 +51,12 @@ async def recorded(
 
     inner = Said(*said)
     model = RecordingModel(inner, run_id="r", attempt=attempt, save_answer=keep, clock=inner)
-    for one in said:
-        if isinstance(one, ModelFailed):
-            with pytest.raises(type(one), match=str(one)):
+    for completion in said:
+        if isinstance(completion, ModelFailed):
+            with pytest.raises(type(completion), match=str(completion)):
                 await model.complete(ASKED, phase=Phase.SUMMARISE, place="p")
         else:
-            assert await model.complete(ASKED, phase=Phase.SUMMARISE, place="p") == one
+            assert await model.complete(ASKED, phase=Phase.SUMMARISE, place="p") == completion
     return kept
 
 
@@ -103,10 +103,10 @@ async def test_after_an_interruption_the_last_attempt_speaks_and_what_it_did_not
 
 
 async def test_an_answer_is_told_as_it_is_said_again() -> None:
-    told: list[str] = []
+    reported: list[str] = []
 
-    async def tell(text: str) -> None:
-        told.append(text)
+    async def report_progress(text: str) -> None:
+        reported.append(text)
 
-    await ReplayModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=tell)
-    assert told == ["一"]
+    await ReplayModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=report_progress)
+    assert reported == ["一"]

@@ -20,18 +20,18 @@ CASES = sorted(
 
 
 def page_of(case: Path, look: str, about: dict[str, Any]) -> Page:
-    told = about[look]
+    report = about[look]
     file = next(case.glob(f"{look}.*"), None)
     page = parse_page(
         file.read_bytes() if file else b"",
         url=about["url"],
-        final_url=told.get("final_url", about["url"]),
-        status=told.get("status", 200),
+        final_url=report.get("final_url", about["url"]),
+        status=report.get("status", 200),
         content_type="text/plain" if file and file.suffix == ".txt" else "text/html",
-        fetched_at=dt.datetime.fromisoformat(told["fetched_at"]),
+        fetched_at=dt.datetime.fromisoformat(report["fetched_at"]),
     )
-    if "error" in told:
-        page.error = PageError(code=PageErrorCode(told["error"]), message=Message.other("it answered so"))
+    if "error" in report:
+        page.error = PageError(code=PageErrorCode(report["error"]), message=Message.other("it answered so"))
     return page
 
 
@@ -79,8 +79,8 @@ def test_a_case_is_judged_as_it_says(case: Path) -> None:
     assert by_op(change, PagePart.ATTACHMENT) == expected.get("attachments", {})
     fields = [str(part) for part in (PagePart.TITLE, PagePart.DATE) if change.list_edits(part)]
     assert fields == expected.get("fields", [])
-    told = "\n".join(f"{edit.before}\n{edit.after}" for edit in change.edits)
-    assert [words for words in expected.get("says", []) if words not in told] == []
+    report = "\n".join(f"{edit.before}\n{edit.after}" for edit in change.edits)
+    assert [words for words in expected.get("says", []) if words not in report] == []
 
 
 def test_no_case_is_a_false_revision_and_none_is_missed() -> None:

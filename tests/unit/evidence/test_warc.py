@@ -23,8 +23,8 @@ def written(body: bytes, **changes: Any) -> bytes:
         "final_url": "http://a.example/文/?a=1",
         "status": 200,
     }
-    sighting = FetchResult(body=body, **(values | changes))
-    return build_warc(sighting, sha256=hashlib.sha256(body).hexdigest())
+    result = FetchResult(body=body, **(values | changes))
+    return build_warc(result, sha256=hashlib.sha256(body).hexdigest())
 
 
 def records(content: bytes) -> list[tuple[str, Any, bytes]]:

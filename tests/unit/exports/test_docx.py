@@ -43,7 +43,7 @@ def template(*paragraphs: str, heading_color: str = "112233") -> bytes:
     file = WordDocument()
     for text in paragraphs:
         file.add_paragraph(text)
-    (style,) = (one for one in file.styles.element if one.get(f"{W}styleId") == "Heading1")
+    (style,) = (entry for entry in file.styles.element if entry.get(f"{W}styleId") == "Heading1")
     style.find(f"{W}rPr").find(f"{W}color").set(f"{W}val", heading_color)
     made = io.BytesIO()
     file.save(made)
@@ -72,10 +72,12 @@ def test_the_contents_are_filled_and_each_line_leads_to_its_heading() -> None:
     anchors = [anchor for anchor in values(file, "hyperlink", "anchor") if anchor]
     assert anchors == values(file, "bookmarkStart", "name")
     assert len(set(anchors)) == 3
-    assert [one.text for one in file.element.body.iter(f"{W}instrText")] == [' TOC \\o "1-3" \\h \\n ']
+    assert [entry.text for entry in file.element.body.iter(f"{W}instrText")] == [' TOC \\o "1-3" \\h \\n ']
     assert values(file, "fldChar", "fldCharType") == ["begin", "separate", "end"]
     headings = [
-        (one.style.name, one.text) for one in file.paragraphs if one.style and one.style.name.startswith("Head")
+        (entry.style.name, entry.text)
+        for entry in file.paragraphs
+        if entry.style and entry.style.name.startswith("Head")
     ]
     assert headings == [("Heading 1", "政策法规"), ("Heading 3", "1\t关于储能的通知"), ("Heading 1", "来源情况")]
 
@@ -92,7 +94,7 @@ def test_each_style_is_there_and_names_a_chinese_font() -> None:
 
 def test_pages_are_numbered() -> None:
     (section,) = opened(render_docx(briefing())).sections
-    fields = [one.get(f"{W}instr").strip() for one in section.footer._element.iter(f"{W}fldSimple")]
+    fields = [entry.get(f"{W}instr").strip() for entry in section.footer._element.iter(f"{W}fldSimple")]
     assert fields == ["PAGE", "NUMPAGES"]
 
 

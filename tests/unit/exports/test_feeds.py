@@ -25,9 +25,10 @@ def written(*entries: FeedEntry) -> Any:
     )
     root = etree.fromstring(render_atom(feed))
     GRAMMAR.assertValid(root)
-    for one in root.xpath("//a:entry", namespaces=ATOM):
+    for entry in root.xpath("//a:entry", namespaces=ATOM):
         assert (
-            len(one.xpath("a:link[@rel='alternate']", namespaces=ATOM)) + len(one.xpath("a:content", namespaces=ATOM))
+            len(entry.xpath("a:link[@rel='alternate']", namespaces=ATOM))
+            + len(entry.xpath("a:content", namespaces=ATOM))
             == 1
         )
     return root

@@ -41,7 +41,8 @@ def drawn(count: int, pairs: list[tuple[int, int]], label: str = "influence") ->
 
 def rects(picture: Any) -> list[tuple[float, ...]]:
     return [
-        tuple(float(one.get(key) or 0) for key in ("x", "y", "width", "height")) for one in picture.iter(f"{SVG}rect")
+        tuple(float(entry.get(key) or 0) for key in ("x", "y", "width", "height"))
+        for entry in picture.iter(f"{SVG}rect")
     ]
 
 
@@ -62,11 +63,11 @@ def test_no_box_lies_on_another_and_all_are_in_the_picture(count: int) -> None:
 
 def test_words_lie_neither_on_boxes_nor_on_each_other() -> None:
     picture = drawn(6, [(0, 1), (1, 0), (1, 2), (2, 5), (3, 1), (4, 1), (5, 4), (0, 3)])
-    words = [one for one in picture.iter(f"{SVG}text") if one.text == "influence"]
+    words = [entry for entry in picture.iter(f"{SVG}text") if entry.text == "influence"]
     assert len(words) >= 6
     around = [(float(word.get("x") or 0) - 30, float(word.get("y") or 0) - 10, 60.0, 12.0) for word in words]
-    assert not any(overlap(one, box) for one in around for box in rects(picture))
-    assert not any(overlap(one, other) for place, one in enumerate(around) for other in around[place + 1 :])
+    assert not any(overlap(pair, box) for pair in around for box in rects(picture))
+    assert not any(overlap(pair, other) for place, pair in enumerate(around) for other in around[place + 1 :])
 
 
 def test_the_same_graph_is_drawn_the_same() -> None:
@@ -109,9 +110,9 @@ def test_edges_of_boxes_that_are_not_there_are_left_out() -> None:
 @settings(max_examples=60)
 def test_hostile_names_make_no_markup(names: list[str], label: str) -> None:
     hostile = [*names, "<script>alert(1)</script>", '"><image href="x" onload="y"/>']
-    edges = [GraphEdge(one, other, label) for one, other in pairwise(hostile)]
+    edges = [GraphEdge(entry, other, label) for entry, other in pairwise(hostile)]
     text = render_graph([GraphNode(name, name) for name in hostile], edges, title=label)
-    tags = {one.tag.removeprefix(SVG) for one in parsed(text).iter()}
+    tags = {entry.tag.removeprefix(SVG) for entry in parsed(text).iter()}
     assert tags <= {"svg", "title", "desc", "g", "rect", "text", "tspan", "path", "polygon"}
     assert not re.search(r"\s(?:style|id|href|on\w+)=\"", re.sub(r">[^<]*<", "><", text))
 
@@ -120,6 +121,6 @@ def test_hostile_names_make_no_markup(names: list[str], label: str) -> None:
 @settings(max_examples=60)
 def test_no_line_of_a_name_is_wider_than_its_box(names: list[str]) -> None:
     lines = [wrap_label(name) for name in names]
-    for told, box in zip(lines, layout_boxes(lines), strict=True):
-        assert 1 <= len(told) <= 3
-        assert all(measure_text_width(line) * 7.4 <= box.width for line in told)
+    for report, box in zip(lines, layout_boxes(lines), strict=True):
+        assert 1 <= len(report) <= 3
+        assert all(measure_text_width(line) * 7.4 <= box.width for line in report)

@@ -13,7 +13,7 @@ from monitor.urls import get_registrable_domain
 
 ROOT = Path(__file__).resolve().parents[3]
 CORPUS = ROOT.parent / "shared" / "corpus"
-SHORTEST_TITLE = 10
+MIN_TITLE_CHARS = 10
 
 
 def names_of_the_corpus() -> dict[str, str]:
@@ -33,7 +33,7 @@ def names_of_the_corpus() -> dict[str, str]:
                     names[get_registrable_domain(url)] = "site"
             for entry in entries:
                 title = str(entry.get("title") or "")
-                if len(title) >= SHORTEST_TITLE:
+                if len(title) >= MIN_TITLE_CHARS:
                     names[title] = "title"
     return {name.lower(): kind for name, kind in names.items()}
 

@@ -38,22 +38,24 @@ def days_of(cron: str, timezone: str, *, first: dt.date, days: int = 30) -> list
 @pytest.mark.parametrize("timezone", ["Europe/Berlin", SHANGHAI])
 def test_thirty_days_across_a_change_of_the_clock_start_at_eight_on_the_wall(timezone: str, first: dt.date) -> None:
     started = days_of("0 8 * * *", timezone, first=first)
-    assert [one.time() for one in started] == [dt.time(8)] * 30
-    assert [one.date() for one in started] == [first + dt.timedelta(days=n) for n in range(30)]
+    assert [moment.time() for moment in started] == [dt.time(8)] * 30
+    assert [entry.date() for entry in started] == [first + dt.timedelta(days=n) for n in range(30)]
 
 
 @pytest.mark.parametrize("timezone", ["Europe/Berlin", SHANGHAI])
 def test_weekday_one_is_monday_for_thirty_days(timezone: str) -> None:
     started = days_of("0 8 * * 1", timezone, first=dt.date(2026, 3, 14))
-    assert [one.date() for one in started] == [dt.date(2026, 3, day) for day in (16, 23, 30)] + [dt.date(2026, 4, 6)]
-    assert {one.strftime("%a") for one in started} == {"Mon"}
+    assert [moment.date() for moment in started] == [dt.date(2026, 3, day) for day in (16, 23, 30)] + [
+        dt.date(2026, 4, 6)
+    ]
+    assert {entry.strftime("%a") for entry in started} == {"Mon"}
 
 
 def test_an_hour_that_the_clock_skips_or_repeats_runs_once_a_day() -> None:
     spring = days_of("30 2 * * *", "Europe/Berlin", first=dt.date(2026, 3, 28), days=3)
     autumn = days_of("30 2 * * *", "Europe/Berlin", first=dt.date(2026, 10, 24), days=3)
-    assert [(one.day, one.hour) for one in spring] == [(28, 2), (29, 3), (30, 2)]
-    assert [(one.day, one.hour) for one in autumn] == [(24, 2), (25, 2), (26, 2)]
+    assert [(moment.day, moment.hour) for moment in spring] == [(28, 2), (29, 3), (30, 2)]
+    assert [(entry.day, entry.hour) for entry in autumn] == [(24, 2), (25, 2), (26, 2)]
 
 
 @pytest.mark.parametrize(("first", "hours"), [(dt.date(2026, 3, 29), 23), (dt.date(2026, 10, 25), 25)])
@@ -107,7 +109,7 @@ def test_nothing_is_due_before_its_time() -> None:
 def test_runs_that_are_planned_in_hours_of_blackout_start_at_their_end(text: str, planned: str, start: str) -> None:
     zone = ZoneInfo(SHANGHAI)
     blackout = Blackout.parse(text, SHANGHAI)
-    instants = [dt.datetime.fromisoformat(one).replace(tzinfo=zone) for one in (planned, start)]
+    instants = [dt.datetime.fromisoformat(entry).replace(tzinfo=zone) for entry in (planned, start)]
     assert blackout.defer(instants[0]) == instants[1]
 
 

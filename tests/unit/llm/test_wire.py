@@ -75,18 +75,18 @@ def test_past_tool_arguments_go_out_as_json() -> None:
         ToolCall(id="2", name="finish", arguments="nonsense"),
         ToolCall(id="3", name="finish", arguments='{"reason": "好"}'),
     ]
-    (wire,) = build_messages([ChatMessage(role="assistant", tool_calls=calls)])
-    sent = [call["function"]["arguments"] for call in json.loads(json.dumps(wire))["tool_calls"]]
+    (message,) = build_messages([ChatMessage(role="assistant", tool_calls=calls)])
+    sent = [call["function"]["arguments"] for call in json.loads(json.dumps(message))["tool_calls"]]
     assert sent == ['{"url":"http://a/"}', "{}", '{"reason": "好"}']
 
 
 def test_half_characters_of_a_page_do_not_stop_the_call() -> None:
-    (wire,) = build_messages([ChatMessage(role="user", content="a\ud800b")])
-    assert json.dumps(wire, ensure_ascii=False).encode()
+    (message,) = build_messages([ChatMessage(role="user", content="a\ud800b")])
+    assert json.dumps(message, ensure_ascii=False).encode()
 
 
 def test_a_tool_answer_names_its_call_and_tools_have_their_schema() -> None:
-    (wire,) = build_messages([ChatMessage(role="tool", content="ok", tool_call_id="7")])
-    assert json.loads(json.dumps(wire)) == {"role": "tool", "content": "ok", "tool_call_id": "7"}
+    (message,) = build_messages([ChatMessage(role="tool", content="ok", tool_call_id="7")])
+    assert json.loads(json.dumps(message)) == {"role": "tool", "content": "ok", "tool_call_id": "7"}
     (tool,) = build_tools([Tool(name="finish", description="end", parameters={"type": "object"})])
     assert tool["function"]["name"] == "finish"

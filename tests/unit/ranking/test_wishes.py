@@ -80,11 +80,11 @@ def test_no_item_passes_what_is_further_than_a_tier_away_and_twice_is_as_once(
     assert sorted(after.order) == sorted(order)
     assert apply_feedback(after.order, tiers=tiers, lifts=lifts).order == after.order
     assert [n for n in after.order if not lifts[n]] == [n for n in order if not lifts[n]]
-    before, now = ({n: place for place, n in enumerate(one)} for one in (order, after.order))
+    before, now = ({n: place for place, n in enumerate(group)} for group in (order, after.order))
     for n in (n for n in order if lifts[n]):
         for other in (other for other in order if not lifts[other]):
             has_passed = (before[n] < before[other]) != (now[n] < now[other])
             reach = tiers[n] - (lifts[n] == 2) + (lifts[n] == -2)
             is_near = tiers[other] >= reach if lifts[n] > 0 else tiers[other] <= reach
-            is_right_way = (now[n] < now[other]) == (lifts[n] > 0)
-            assert not has_passed or (is_near and is_right_way)
+            is_right_direction = (now[n] < now[other]) == (lifts[n] > 0)
+            assert not has_passed or (is_near and is_right_direction)

@@ -45,8 +45,8 @@ def read(**answer: Any) -> tuple[ModelBlueprint, dict[str, int]]:
 
 
 def test_references_are_indexes_of_notes_or_they_are_dropped_and_counted() -> None:
-    told = [driver("规模", 0, "1", 2.0, 0, 4, -1, "x", True), driver("无据"), driver("虚构", 99)]
-    blueprint, refused = read(coreDrivers=told)
+    reported = [driver("规模", 0, "1", 2.0, 0, 4, -1, "x", True), driver("无据"), driver("虚构", 99)]
+    blueprint, refused = read(coreDrivers=reported)
     assert [(core_driver.name, core_driver.evidence_refs) for core_driver in blueprint.core_drivers] == [
         ("规模", [0, 1, 2])
     ]
@@ -54,7 +54,7 @@ def test_references_are_indexes_of_notes_or_they_are_dropped_and_counted() -> No
 
 
 def test_names_of_drivers_are_there_and_unique() -> None:
-    told = [
+    reported = [
         driver("规模", 0),
         driver("规模", 1),
         driver(" ", 1),
@@ -62,7 +62,7 @@ def test_names_of_drivers_are_there_and_unique() -> None:
         driver("Cost", 2),
         driver("cost", 3),
     ]
-    blueprint, _ = read(coreDrivers=told)
+    blueprint, _ = read(coreDrivers=reported)
     assert [core_driver.name for core_driver in blueprint.core_drivers] == ["规模", "Cost"]
 
 
@@ -78,13 +78,13 @@ def test_names_of_drivers_are_there_and_unique() -> None:
     ],
     ids=["partly", "figure", "address", "order", "question", "nothing"],
 )
-def test_a_description_says_what_the_notes_say(name: str, description: Any, told: str) -> None:
+def test_a_description_says_what_the_notes_say(name: str, description: Any, report: str) -> None:
     blueprint, _ = read(coreDrivers=[driver(name, 0, description=description)])
-    assert blueprint.core_drivers[0].description == told
+    assert blueprint.core_drivers[0].description == report
 
 
 def test_relationships_lead_from_one_driver_to_another_as_sure_as_the_less_sure_end() -> None:
-    told = [
+    reported = [
         {"from": "机制", "to": "规模", "type": "enable", "confidence": 0.99},
         {"from": "机制", "to": "规模"},
         {"from": "规模", "to": "规模"},
@@ -92,7 +92,7 @@ def test_relationships_lead_from_one_driver_to_another_as_sure_as_the_less_sure_
         {"from": "规模", "to": "机制", "type": "<b>very long & strange</b>"},
         "机制",
     ]
-    blueprint, refused = read(relationships=told)
+    blueprint, refused = read(relationships=reported)
     assert [
         (relationship.from_, relationship.to, relationship.type, relationship.confidence)
         for relationship in blueprint.relationships
@@ -101,7 +101,7 @@ def test_relationships_lead_from_one_driver_to_another_as_sure_as_the_less_sure_
 
 
 def test_scenarios_have_no_figure_that_the_notes_do_not_have() -> None:
-    told = [
+    reported = [
         {
             "name": "乐观",
             "assumptions": ["市场放开"],
@@ -111,7 +111,7 @@ def test_scenarios_have_no_figure_that_the_notes_do_not_have() -> None:
         {"name": "悲观", "assumptions": [], "outcomes": ["投资下降90%"]},
         {"name": "增长200%", "assumptions": ["市场放开"]},
     ]
-    blueprint, refused = read(scenarios=told)
+    blueprint, refused = read(scenarios=reported)
     [one] = blueprint.scenarios
     assert (one.name, one.assumptions, one.outcomes) == ("乐观", ["市场放开"], ["装机达到1.8亿千瓦"])
     assert one.confidence == 0.35  # half the mean of 0.9, 0.5 and 0.7

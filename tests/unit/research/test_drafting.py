@@ -113,6 +113,4 @@ def test_a_report_in_a_wrong_form_is_understood(answer: str) -> None:
     expected = [DraftHeading(2, "现状"), DraftSentence(CitedSentence("产量增长两成。", (1,)), 2), DraftBlockEnd()]
     for pieces in ([answer], list(answer)):
         found = drafted(*pieces)
-        assert [
-            replace(found_item, line=2) if isinstance(found_item, DraftSentence) else found_item for found_item in found
-        ] == expected
+        assert [replace(item, line=2) if isinstance(item, DraftSentence) else item for item in found] == expected

@@ -224,8 +224,8 @@ SENTENCES = st.lists(st.tuples(st.sampled_from(SAID), st.lists(st.integers(1, 7)
 
 @given(SENTENCES)
 @settings(max_examples=80)
-def test_whatever_an_answer_holds_its_notes_bear_all_that_is_told(told: list[tuple[str, list[int]]]) -> None:
-    answer = "".join(f"{text}{''.join(f'[{number}]' for number in numbers)}。" for text, numbers in told)
+def test_whatever_an_answer_holds_its_notes_bear_all_that_is_told(reported: list[tuple[str, list[int]]]) -> None:
+    answer = "".join(f"{text}{''.join(f'[{number}]' for number in numbers)}。" for text, numbers in reported)
     checked = check_summary(answer, ENTRIES)
     one = paragraph(checked.text)
     found = build_notes([one])

@@ -112,7 +112,7 @@ def write(parts_of: Callable[..., ResearchDependencies]) -> Write:
         pieces: list[str] = []
         sources: list[Any] = []
 
-        async def tell(share: float, **payload: Any) -> None:
+        async def report_progress(share: float, **payload: Any) -> None:
             assert 0 <= share <= 1
             sources.append((len(pieces), payload["metadata"]["sources"][0]))
 
@@ -120,7 +120,7 @@ def write(parts_of: Callable[..., ResearchDependencies]) -> Write:
             pieces.append(piece)
 
         parts = replace(parts_of(language), model=model, query="新型储能怎么样")
-        return await ReportFormattingNode(parts, tell, take).run(of or given()), pieces, sources
+        return await ReportFormattingNode(parts, report_progress, take).run(of or given()), pieces, sources
 
     return written
 
@@ -169,8 +169,8 @@ async def test_a_sound_report_stands_as_it_was_written_with_its_sources_numbered
     assert "".join(pieces) == report.markdown
     assert len(pieces) > 40
     assert [source["number"] for _, source in sources] == [1, 2, 3, 4]
-    for told, source in sources:
-        assert f"[{source['number']}]" not in "".join(pieces[:told]), "a source is named before it is cited"
+    for reported, source in sources:
+        assert f"[{source['number']}]" not in "".join(pieces[:reported]), "a source is named before it is cited"
     assert [place for place, _ in model.asked] == ["report"]
     assert [entry.heading for entry in report.outline] == ["执行摘要", "发展现状", "政策与规则", "投资", "时间线"]
     assert report.outline[1].bullets == ["装机规模同比增长45%。", "锂离子电池储能占比为92.5%。"]

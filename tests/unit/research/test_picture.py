@@ -6,8 +6,8 @@ from monitor.research.shapes import Driver, ModelBlueprint, Relationship
 
 def blueprint(*kinds: str) -> ModelBlueprint:
     drivers = [Driver(name=name, description="说明", evidence_refs=[0]) for name in ("规模", "机制")]
-    told = [{"from": "机制", "to": "规模", "type": kind, "confidence": 0.5} for kind in kinds]
-    return ModelBlueprint(core_drivers=drivers, relationships=[Relationship.model_validate(text) for text in told])
+    reported = [{"from": "机制", "to": "规模", "type": kind, "confidence": 0.5} for kind in kinds]
+    return ModelBlueprint(core_drivers=drivers, relationships=[Relationship.model_validate(text) for text in reported])
 
 
 def test_types_of_relationships_have_words() -> None:

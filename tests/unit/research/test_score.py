@@ -50,13 +50,15 @@ async def kept_text(record: str) -> str | None:
 
 
 async def scored(markdown: str, notes: list[ResearchNote] | None = None) -> ReportScore:
-    told = notes or [note("a"), note("b"), note("c")]
-    bases = [basis(entry) for entry in "abc"][: len(told)]
+    reported = notes or [note("a"), note("b"), note("c")]
+    bases = [basis(entry) for entry in "abc"][: len(reported)]
     # The first source is the note of b's second page, so that places and indexes differ.
-    sources = [ReportSource(title="页", url=told[place].source_url, note_index=place) for place in range(len(told))]
+    sources = [
+        ReportSource(title="页", url=reported[place].source_url, note_index=place) for place in range(len(reported))
+    ]
     report = ResearchReport(markdown=markdown, sources=sources)
     return await score_report(
-        report, told, bases, kept_text, query=QUERY, refused=[{"quotes": 1}, {"quotes": 2, "urls": 1}]
+        report, reported, bases, kept_text, query=QUERY, refused=[{"quotes": 1}, {"quotes": 2, "urls": 1}]
     )
 
 
@@ -95,9 +97,11 @@ async def test_a_quote_that_is_not_in_the_kept_page_costs() -> None:
 
 
 async def test_a_page_that_was_not_kept_proves_nothing() -> None:
-    told = [note("a")]
+    reported = [note("a")]
     report = ResearchReport(markdown="", sources=[])
-    score = await score_report(report, told, [NoteBasis(title="页", url=told[0].source_url)], kept_text, query=QUERY)
+    score = await score_report(
+        report, reported, [NoteBasis(title="页", url=reported[0].source_url)], kept_text, query=QUERY
+    )
     assert (score.quote_fidelity, score.figure_fidelity, score.citation_coverage, score.official_share) == (
         0.0,
         None,

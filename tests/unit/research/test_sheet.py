@@ -63,10 +63,10 @@ async def test_a_heading_is_written_with_what_stands_below_it_and_never_alone() 
 async def test_what_is_told_is_what_stands_in_pieces_of_a_word_or_two() -> None:
     pieces: list[str] = []
 
-    async def tell(piece: str) -> None:
+    async def report_progress(piece: str) -> None:
         pieces.append(piece)
 
-    sheet = ReportWriter(tell)
+    sheet = ReportWriter(report_progress)
     await sheet.write_title("A title")
     await sheet.write_sentence("The first sentence has words.", [1], line=1)
     await sheet.close()

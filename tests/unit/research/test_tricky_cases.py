@@ -38,13 +38,13 @@ def seen(html: str) -> FetchResult:
 
 
 def entry_of(case: dict[str, Any]) -> SearchEntry:
-    sighting = seen(case["html"])
+    result = seen(case["html"])
     page = parse_page(
-        sighting.body or b"",
-        url=sighting.url,
-        final_url=sighting.final_url,
+        result.body or b"",
+        url=result.url,
+        final_url=result.final_url,
         status=200,
-        content_type=sighting.headers["content-type"],
+        content_type=result.headers["content-type"],
         fetched_at=NOON,
     )
     return SearchEntry(query="问", url=page.url, title="标题", content=page.text, score=0.5, timestamp=NOON)

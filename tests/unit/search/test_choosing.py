@@ -48,12 +48,12 @@ def test_a_warning_names_the_nearest_backend() -> None:
 def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}})
     missing = {name: find_missing_setting(settings, name) for name in BACKENDS}
-    told = {name: render(message, "en") for name, message in missing.items() if message is not None}
-    assert list(told) == [name for name, info in BACKENDS.items() if info.key == "required" or info.needs_base_url]
-    assert {"searxng", "bocha", "brave", "tavily"} <= told.keys()
-    assert "MY_KEY" in told["brave"]
-    assert "TAVILY_API_KEY" in told["tavily"]
-    assert "SEARXNG_BASE_URL" in told["searxng"]
+    report = {name: render(message, "en") for name, message in missing.items() if message is not None}
+    assert list(report) == [name for name, info in BACKENDS.items() if info.key == "required" or info.needs_base_url]
+    assert {"searxng", "bocha", "brave", "tavily"} <= report.keys()
+    assert "MY_KEY" in report["brave"]
+    assert "TAVILY_API_KEY" in report["tavily"]
+    assert "SEARXNG_BASE_URL" in report["searxng"]
     monkeypatch.setenv("MY_KEY", "x")
     assert find_missing_setting(settings, "brave") is None
 

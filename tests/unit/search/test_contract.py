@@ -42,9 +42,9 @@ def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
         "budget_ms",
     }
     assert given["required"] == ["query"]
-    told = json.loads(render_search_schema("output"))
-    assert list(told["properties"]) == told["required"] == ["items", "provider_meta", "errors"]
-    parts = told["$defs"]
+    report = json.loads(render_search_schema("output"))
+    assert list(report["properties"]) == report["required"] == ["items", "provider_meta", "errors"]
+    parts = report["$defs"]
     assert parts["SearchItem"]["required"] == ["title", "url", "snippet", "provider", "rank"]
     assert set(parts["SearchItem"]["properties"]) - set(parts["SearchItem"]["required"]) == {"source", "published_at"}
     assert parts["ProviderMeta"]["required"] == ["provider_name", "latency_ms", "request_id"]
@@ -56,8 +56,8 @@ def test_what_is_not_known_is_left_out_of_the_wire() -> None:
     meta = ProviderMeta(provider_name="brave", latency_ms=3, request_id="r")
     item = SearchItem(title="", url="https://a.example/", snippet="", provider="brave", rank=1)
     error = SearchError(type=SearchErrorCode.TIMEOUT, message="late", retryable=True)
-    wire = ToolResult(items=[item], provider_meta=meta, errors=[error]).to_json()
-    assert wire == {
+    answer = ToolResult(items=[item], provider_meta=meta, errors=[error]).to_json()
+    assert answer == {
         "items": [{"title": "", "url": "https://a.example/", "snippet": "", "provider": "brave", "rank": 1}],
         "provider_meta": {"provider_name": "brave", "latency_ms": 3, "request_id": "r"},
         "errors": [{"type": "Timeout", "message": "late", "retryable": True}],

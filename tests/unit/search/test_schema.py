@@ -49,11 +49,11 @@ def test_the_names_are_the_protocols_to_the_letter(name: str) -> None:
     schemas = {
         section["title"]: (section, whole) for whole in map(schema, SCHEMAS) for section in (whole, *_inner(whole))
     }
-    told, whole = schemas[name]
+    report, whole = schemas[name]
     fields = []
-    for field, kind in told["properties"].items():
+    for field, kind in report["properties"].items():
         resolved = whole["$defs"][kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
-        fields.append(f"{field}{'' if field in told['required'] else '?'}:{resolved['type']}")
+        fields.append(f"{field}{'' if field in report['required'] else '?'}:{resolved['type']}")
     assert fields == PROTOCOL[name].split()
 
 

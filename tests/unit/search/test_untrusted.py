@@ -87,13 +87,13 @@ def test_any_document_is_read_or_refused(name: str, document: Any, status: int) 
         assert all(is_clean(item) for item in clean_hits(READERS[name](response), backend=name, limit=20))
 
 
-@pytest.mark.parametrize("wire", SIMULATED_BACKENDS, ids=lambda wire: wire.name)
+@pytest.mark.parametrize("service", SIMULATED_BACKENDS, ids=lambda service: service.name)
 @settings(max_examples=60)
 @given(found=results)
-def test_what_is_hostile_in_an_answer_does_not_get_through(wire: Any, found: list[SimulatedResult]) -> None:
-    answer = wire.build_response(found)
+def test_what_is_hostile_in_an_answer_does_not_get_through(service: Any, found: list[SimulatedResult]) -> None:
+    answer = service.build_response(found)
     headers = {"content-type": answer.content_type}
     response = Response(url="https://a/", final_url="https://a/", status=200, headers=headers, body=answer.body)
     with suppress(SearchFailed):
-        items = clean_hits(READERS[wire.name](response), backend=wire.name, limit=20)
+        items = clean_hits(READERS[service.name](response), backend=service.name, limit=20)
         assert all(is_clean(item) for item in items)

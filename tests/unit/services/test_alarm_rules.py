@@ -55,7 +55,7 @@ def alarms(
     source = Source(id=1, name="s", url="https://example.gov/", created_at=NOW, consecutive_failures=failures)
     run = Run(id="r", source_id=1, source="s", status=status, planned_at=NOW)
     state = SectionHistory(row=now, earlier=earlier, memory=arrivals)
-    return {one.kind for one in evaluate_alarms(source, run, [state], fallbacks, today=TODAY).due}
+    return {finding.kind for finding in evaluate_alarms(source, run, [state], fallbacks, today=TODAY).due}
 
 
 def blocked(phase: Phase, number: int = 1) -> tuple[Fallback, ...]:

@@ -25,8 +25,8 @@ async def _well(_settings: Settings) -> str:
 
 
 async def _laid_over(settings: Settings) -> SettingsService:
-    store, seal = Store.open("sqlite:///never-opened.db"), SecretBox(settings.data_dir)
-    return SettingsService(store=store, base=settings, secret_box=seal, clock=Noon(), checks={})
+    store, box = Store.open("sqlite:///never-opened.db"), SecretBox(settings.data_dir)
+    return SettingsService(store=store, base=settings, secret_box=box, clock=Noon(), checks={})
 
 
 def _targets(_settings: Settings) -> str:

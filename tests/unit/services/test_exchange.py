@@ -55,7 +55,7 @@ def form(values: Any) -> SourceForm:
 
 
 def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:
-    written = WRITERS[kind]([Source(**one.model_dump(mode="python"), created_at=NOW) for one in given])
+    written = WRITERS[kind]([Source(**entry.model_dump(mode="python"), created_at=NOW) for entry in given])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"sources.{kind}"
         file.write_text(written, encoding="utf-8", newline="")

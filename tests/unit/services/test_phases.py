@@ -16,7 +16,7 @@ def a_run(status: RunStatus) -> Run:
     return Run(id="r", source="部门", planned_at=NOON, status=status)
 
 
-def told(phase: str, **data: int) -> RunEvent:
+def make_event(phase: str, **data: int) -> RunEvent:
     return RunEvent(run_id="r", at=NOON, kind="phase", data={"phase": phase, **data})
 
 
@@ -28,16 +28,16 @@ def section(ordinal: int, ended: SectionEnd | None) -> RunSection:
     ("status", "last", "expected"),
     [
         (RunStatus.QUEUED, None, "waiting waiting waiting waiting waiting"),
-        (RunStatus.QUEUED, told("rank"), "waiting waiting waiting waiting waiting"),
+        (RunStatus.QUEUED, make_event("rank"), "waiting waiting waiting waiting waiting"),
         (RunStatus.RUNNING, None, "now waiting waiting waiting waiting"),
-        (RunStatus.RUNNING, told("summarise"), "done done now waiting waiting"),
-        (RunStatus.RUNNING, told("revisit"), "done done done done now"),
-        (RunStatus.SUCCEEDED, told("rank"), "done done done done done"),
+        (RunStatus.RUNNING, make_event("summarise"), "done done now waiting waiting"),
+        (RunStatus.RUNNING, make_event("revisit"), "done done done done now"),
+        (RunStatus.SUCCEEDED, make_event("rank"), "done done done done done"),
         (RunStatus.DEGRADED, None, "done done done done done"),
-        (RunStatus.CANCELLED, told("crawl"), "done stopped not_reached not_reached not_reached"),
-        (RunStatus.FAILED, told("rank"), "done done done done done"),
+        (RunStatus.CANCELLED, make_event("crawl"), "done stopped not_reached not_reached not_reached"),
+        (RunStatus.FAILED, make_event("rank"), "done done done done done"),
         (RunStatus.FAILED, None, "stopped not_reached not_reached not_reached not_reached"),
-        (RunStatus.RUNNING, told("a phase of another version"), "now waiting waiting waiting waiting"),
+        (RunStatus.RUNNING, make_event("a phase of another version"), "now waiting waiting waiting waiting"),
     ],
 )
 def test_phases_before_the_latest_are_done_and_those_after_it_wait(
@@ -59,6 +59,6 @@ def test_a_run_that_told_nothing_is_where_its_sections_are() -> None:
 
 def test_what_a_phase_told_last_is_how_far_it_is() -> None:
     item = Item(run_id="r", source="部门", section="通知", url="u", url_key="u", title="t", first_seen=NOON)
-    last = told("summarise", done=3, total=9)
+    last = make_event("summarise", done=3, total=9)
     views = build_phase_views(a_run(RunStatus.RUNNING), last=last, sections=[section(0, SectionEnd.END)], items=[item])
     assert (views[2].done, views[2].total) == (3, 9)

@@ -16,5 +16,5 @@ from monitor.web.ui.account import describe_browser
         ("", "?"),
     ],
 )
-def test_browser_and_system_are_told_in_a_word(agent: str, told: str) -> None:
-    assert describe_browser(agent) == told
+def test_browser_and_system_are_told_in_a_word(agent: str, report: str) -> None:
+    assert describe_browser(agent) == report

@@ -57,10 +57,10 @@ def test_every_figure_stands_in_the_picture_and_in_the_table() -> None:
     calls = Series("crawl", [float(number) for number in range(30)])
     other = Series("rank", [0.0] * 29 + [7.0])
     chart = drawn([calls, other])
-    told = titles(chart.picture)
+    report = titles(chart.picture)
     for number, day in enumerate(DAYS):
-        assert (f"{day} · crawl: {number}" in told) is (number > 0)
-    assert f"{TODAY} · rank: 7" in told
+        assert (f"{day} · crawl: {number}" in report) is (number > 0)
+    assert f"{TODAY} · rank: 7" in report
     assert chart.head == ["Day", "crawl", "rank"]
     assert chart.rows[0] == [str(TODAY), "29", "7"]
     assert len(chart.rows) == 29, "the day without anything has no row"

@@ -33,6 +33,6 @@ def test_a_difference_holds_both_texts(before: str, after: str) -> None:
 
 
 def test_only_what_changed_is_told_apart() -> None:
-    told = [(piece.kind, piece.text) for piece in diff_words("补贴每瓦30元。", "补贴每瓦50元。")]
-    assert told == [("same", "补贴每瓦"), ("gone", "30"), ("new", "50"), ("same", "元。")]
+    text = [(piece.kind, piece.text) for piece in diff_words("补贴每瓦30元。", "补贴每瓦50元。")]
+    assert text == [("same", "补贴每瓦"), ("gone", "30"), ("new", "50"), ("same", "元。")]
     assert [piece.kind for piece in diff_words("甲" * 5000, "乙" * 5000)] == ["gone", "new"]

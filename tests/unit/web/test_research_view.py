@@ -16,8 +16,8 @@ NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 STEPS = ("plan", "deep_search", "modeling", "reporting")
 
 
-def row(status: ResearchStatus, done: int, **told: Any) -> Research:
-    outputs = {step: {"result": {}, "told": told} for step in STEPS[:done]}
+def row(status: ResearchStatus, done: int, **report: Any) -> Research:
+    outputs = {step: {"result": {}, "told": report} for step in STEPS[:done]}
     return Research(id="r", query="q", language="zh", status=status, outputs=outputs, created_at=NOON)
 
 
@@ -59,8 +59,8 @@ def test_each_step_says_how_it_stands(status: str, done: int, expected: list[str
 def test_a_step_says_what_it_took_and_why_it_went_by_rule() -> None:
     reasons = (Message.other("a"), Message.of("research.answer_empty"))
     stored = Message.of("research.reasons", reasons=reasons).to_json()
-    told = {"durationMs": 2400, "isFallback": True, "reason": "a; empty", "reasonMessage": stored}
-    first, second, *_ = build_step_views(row(ResearchStatus.RUNNING, 1, **told), None)
+    report = {"durationMs": 2400, "isFallback": True, "reason": "a; empty", "reasonMessage": stored}
+    first, second, *_ = build_step_views(row(ResearchStatus.RUNNING, 1, **report), None)
     assert (first.state, first.seconds, first.is_by_rule) == (PhaseState.DONE, 2.4, True)
     assert first.reasons == reasons
     assert (second.seconds, second.is_by_rule) == (None, False)

@@ -55,9 +55,9 @@ def test_no_name_leads_out_of_its_folder_or_hides(tmp_path, folder, bundle_of, n
 @pytest.mark.parametrize("name", ["x" * 300, "字" * 100, "half \ud800"], ids=["long", "long in bytes", "no text"])
 def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(folder, bundle_of, name: str) -> None:
     for ask in (folder.list_bundles, folder.get_cursor_folder, lambda name: folder.read("task-1", name)):
-        with pytest.raises(WorkFailed, match="cannot name a bundle") as told:
+        with pytest.raises(WorkFailed, match="cannot name a bundle") as raised:
             ask(name)
-        assert str(told.value).isascii()
+        assert str(raised.value).isascii()
 
 
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=2, max_size=2, unique=True))
@@ -121,9 +121,9 @@ def test_a_damaged_bundle_is_told_in_a_sentence(tmp_path, folder, content: bytes
     path = tmp_path / "bundles" / "task-1" / "q1.json"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    with pytest.raises(BundleDamaged, match=words) as told:
+    with pytest.raises(BundleDamaged, match=words) as raised:
         folder.read("task-1", "q1")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_a_bundle_under_the_name_of_another_query_is_damaged(tmp_path, folder, bundle_of) -> None:

@@ -293,7 +293,7 @@ def remaining_by_plain_json(root: Path, cursor: dict[str, Any] | None) -> list[H
     for path in sorted((root / TASK).glob("*.json"), key=number):
         bundle = json.loads(path.read_text(encoding="utf-8"))
         results = [entry for entry in bundle["results"] if entry["status"] == "ok"]
-        results.sort(key=lambda one: one["score_final"], reverse=True)
+        results.sort(key=lambda entry: entry["score_final"], reverse=True)
         order += [(bundle["query_id"], result["source_id"]) for result in results]
     place = order.index((cursor["last_query_id"], cursor["last_source_id"])) + 1 if cursor else 0
     seen = {source for _, source in order[:place]}
