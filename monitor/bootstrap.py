@@ -36,24 +36,23 @@ if TYPE_CHECKING:
     from monitor.search.bundles.scoring import ResultScorerFactory
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
-    from monitor.services.audit import AuditService
-    from monitor.services.briefings import BriefingService, ExportService
+    from monitor.services.audit import AuditService, TokenService
+    from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
-    from monitor.services.drafts import BriefingDraftService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
     from monitor.services.health import Doctor, Readiness
-    from monitor.services.items import ArchiveService, ItemService
-    from monitor.services.marks import MarkService
-    from monitor.services.people import PeopleService, TokenService
+    from monitor.services.items import ArchiveService, ItemService, MarkService
+    from monitor.services.people import PeopleService
+    from monitor.services.prompts import PromptService
     from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
     from monitor.services.research.dependencies import ResearchModel
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
-    from monitor.services.settings import PromptService, SettingCheck, SettingsService
+    from monitor.services.settings import SettingCheck, SettingsService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
     from monitor.services.sweeps import SweepService
@@ -204,8 +203,6 @@ class App:
             clock=self.clock,
             sources=self.sources,
             sweeps=self.sweeps,
-            audit=self.audit,
-            store=self.store,
             presence=self.presence,
             loaders=self.loaders,
             lifetime=self.lifetime,
@@ -234,6 +231,7 @@ class App:
             documents=self.documents,
             steps=self._build_steps(),
             presence=self.presence,
+            runs=self.runs,
             alarm_service=self.alarms,
             dependency_factory=RunDependencyFactory(
                 records=self.records,
@@ -250,7 +248,7 @@ class App:
     def runs(self) -> "RunService":
         from monitor.services.runs import RunService
 
-        return RunService(store=self.store, sweeps=self.sweeps, timezone=self.settings.timezone)
+        return RunService(store=self.store, clock=self.clock, presence=self.presence, timezone=self.settings.timezone)
 
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
@@ -293,7 +291,7 @@ class App:
 
     @cached_property
     def marks(self) -> "MarkService":
-        from monitor.services.marks import MarkService
+        from monitor.services.items import MarkService
 
         return MarkService(store=self.store, clock=self.clock)
 
@@ -379,7 +377,7 @@ class App:
 
     @cached_property
     def drafts(self) -> "BriefingDraftService":
-        from monitor.services.drafts import BriefingDraftService
+        from monitor.services.briefings import BriefingDraftService
 
         return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings)
 
@@ -425,9 +423,7 @@ class App:
     def targets(self) -> "TargetService":
         from monitor.services.deliveries import TargetService
 
-        return TargetService(
-            settings=self.settings, dispatch=self.dispatch, deliveries=self.deliveries, clock=self.clock
-        )
+        return TargetService(settings=self.settings, deliveries=self.deliveries, clock=self.clock)
 
     @cached_property
     def target_editing(self) -> "TargetEditingService":
@@ -439,7 +435,7 @@ class App:
 
     @cached_property
     def prompts(self) -> "PromptService":
-        from monitor.services.settings import PromptService
+        from monitor.services.prompts import PromptService
 
         return PromptService(store=self.store, clock=self.clock)
 
@@ -477,7 +473,7 @@ class App:
     def storage(self) -> "StorageService":
         from monitor.services.usage import StorageService
 
-        return StorageService(settings=self.settings)
+        return StorageService(store=self.store, clock=self.clock, settings=self.settings)
 
     @cached_property
     def retention(self) -> "RetentionService":
@@ -495,7 +491,7 @@ class App:
 
     @cached_property
     def tokens(self) -> "TokenService":
-        from monitor.services.people import TokenService
+        from monitor.services.audit import TokenService
 
         return TokenService(store=self.store, clock=self.clock)
 
@@ -559,8 +555,7 @@ def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock:
 
 
 def _build_settings_service(base: Settings, store: Store) -> "SettingsService":
-    from monitor.services.secrets import SecretBox
-    from monitor.services.settings import CHECKS, SettingsService
+    from monitor.services.settings import CHECKS, SecretBox, SettingsService
 
     checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
     return SettingsService(
@@ -716,11 +711,14 @@ def upgrade_database(settings: Settings) -> Message:
     return Message.of("database.created" if before is None else "database.upgraded", database=shown)
 
 
-def back_up_database(settings: Settings, file: Path) -> int:
-    """Write all that the database holds into a new file while others work; returns its size in bytes."""
-    from monitor.db.maintenance import create_backup
+async def back_up_database(settings: Settings, file: Path) -> int:
+    """Write all that the database holds, of whatever version, into a new file; returns its size in bytes."""
+    from monitor.services.audit import COMMAND_LINE
+    from monitor.services.usage import StorageService
 
-    return create_backup(settings.database_url, file)
+    async with Store.open(settings.database_url) as store:
+        service = StorageService(store=store, clock=SystemClock(), settings=settings)
+        return await service.back_up(file, by=COMMAND_LINE)
 
 
 async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:

@@ -36,7 +36,7 @@ def backup(
     from monitor.bootstrap import back_up_database
 
     terminal = get_terminal(context)
-    size = back_up_database(terminal.load_settings(), file)
+    size = asyncio.run(back_up_database(terminal.load_settings(), file))
     if as_json:
         terminal.write_json({"file": str(file), "bytes": size})
     else:

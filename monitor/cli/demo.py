@@ -19,7 +19,7 @@ from monitor.vocabulary import RunStatus
 if TYPE_CHECKING:
     from monitor.briefing.compose import Briefing
     from monitor.demo.site import SampleSite
-    from monitor.services.run_report import RunReport
+    from monitor.services.runs import RunReport
 
 
 _SITES = ("ministry", "bureau")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from monitor.services.run_report import FullRunReport, RunReport
+    from monitor.services.runs import FullRunReport, RunReport
     from monitor.sweep.progress import Progress, ProgressCallback
 
 

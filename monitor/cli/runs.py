@@ -13,7 +13,7 @@ from monitor.vocabulary import RunStatus
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.services.replay import ReplayResult
-    from monitor.services.run_report import RunSummary
+    from monitor.services.runs import RunSummary
 
 app = build_group()
 RunId = Annotated[str, typer.Argument(metavar="ID", help="The id that `runs list` shows.")]
@@ -70,7 +70,7 @@ def show(
     from monitor.cli.progress import print_candidates, print_run
 
     terminal = get_terminal(context)
-    report = terminal.run(lambda app: app.sweeps.get_report(run_id))
+    report = terminal.run(lambda app: app.runs.get_full_report(run_id))
     if as_json:
         terminal.write_json(report.model_dump(mode="json"))
     else:

@@ -15,7 +15,7 @@ from monitor.vocabulary import RunStatus
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.collection import Source
-    from monitor.services.run_report import RunReport
+    from monitor.services.runs import RunReport
 
 _EXIT_INTERRUPTED = 130
 
@@ -111,7 +111,7 @@ class _SweepCommand:
                 )
         except WorkFailed as error:
             # The run stands in the history as failed; its report has what was saved before.
-            recorded = await app.sweeps.get_latest_report(source.name)
+            recorded = await app.runs.get_latest_report(source.name)
             if recorded is None:
                 raise
             return recorded.model_copy(update={"status": RunStatus.FAILED, "error": error.message})

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.demo.serving import HOST
 from monitor.demo.site import TIMEZONE, SampleSite
@@ -15,7 +14,7 @@ from monitor.errors import UsageError
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.logs import get_logger
 from monitor.pages.loader import LoaderPool
-from monitor.services.audit import COMMAND_LINE, Actor, AuditAction, AuditService
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction, AuditRecord
 from monitor.services.runtime import WORKER_KIND
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService
@@ -38,8 +37,6 @@ class SampleSiteHost:
         clock: Clock,
         sources: SourceService,
         sweeps: SweepService,
-        audit: AuditService,
-        store: Store,
         presence: HeartbeatRegistry,
         loaders: LoaderPool,
         lifetime: AsyncExitStack,
@@ -48,8 +45,6 @@ class SampleSiteHost:
         self._clock = clock
         self._sources = sources
         self._sweeps = sweeps
-        self._audit = audit
-        self._store = store
         self._presence = presence
         self._loaders = loaders
         self._lifetime = lifetime
@@ -70,10 +65,8 @@ class SampleSiteHost:
             source = await (self._add_source(by) if source is None else self._serve_source(source, by))
             if not source.enabled:
                 source = await self._sources.edit(source.id or 0, {"enabled": True}, by=by)
-            async with self._store.transaction():
-                run_id = await self._sweeps.enqueue(source, by=by)
-                await self._audit.record(by, AuditAction.SOURCE_SAMPLE, source.name, run=run_id)
-            return source, run_id
+            record = AuditRecord(AuditAction.SOURCE_SAMPLE, source.name)
+            return source, await self._sweeps.enqueue(source, by=by, record=record)
 
     async def resume(self) -> None:
         """Serve the site again where its source is still watched, and runs are carried out by this process."""

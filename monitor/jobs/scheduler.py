@@ -23,7 +23,8 @@ from monitor.errors import DatabaseError, UsageError
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
-from monitor.services.schedules import NextFireTime, build_next_fire_time, get_backoff_end, get_timezone
+from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
+from monitor.services.sources.service import get_backoff_end
 from monitor.vocabulary import RunStatus
 
 _MAX_FIRE_TIMES = 5_000

@@ -22,7 +22,7 @@ from monitor.search.web_fetch import FetchToolResult
 from monitor.services.evidence import ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView
-from monitor.services.run_report import RunReport
+from monitor.services.runs import RunReport
 from monitor.vocabulary import DateSource, ItemType, RunStatus, SourceKind, SummaryBy
 
 UNTRUSTED_NOTICE = (

@@ -4,7 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from statistics import median
 from zoneinfo import ZoneInfo
 
@@ -17,10 +17,10 @@ from monitor.db.tables.collection import Fallback, Run, RunSection, Source, Sour
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
-from monitor.services.schedules import find_next_fire_time, get_backoff_end, get_timezone
+from monitor.services.schedules import get_timezone
+from monitor.services.sources.service import SourceHealthSummary, find_next_run, find_rest_end
 from monitor.services.usage import list_days_until
 from monitor.sweep.progress import describe_end
 from monitor.urls import url_key
@@ -42,7 +42,6 @@ class Cadence(BaseModel):
     last_on: dt.date
 
     def count_silent_days(self, today: dt.date) -> int:
-        """The days since something last came."""
         return (today - self.last_on).days
 
 
@@ -65,12 +64,8 @@ def learn_cadence(arrivals: Sequence[dt.date]) -> Cadence | None:
     return Cadence(usual_days=median(gaps), silent_after_days=math.ceil(limit), last_on=days[-1])
 
 
-MIN_FAILURES = 3
-"""So many failures in a row are an alarm."""
-
+MIN_FAILURES = 3  # in a row
 MAX_EARLIER_READINGS = 30
-"""So many earlier readings of a section are looked at."""
-
 _MIN_LIST_LENGTH = 8
 _SHRUNK_LIST_RATIO = 0.25
 _MIN_USUAL_DATED_RATIO = 0.7
@@ -80,8 +75,6 @@ _MIN_BLOCKED_PAGES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class SectionHistory:
-    """A section of the run that ended, its earlier readings, newest first, and what is remembered of it."""
-
     row: RunSection
     earlier: Sequence[RunSection]
     memory: SourceSection | None
@@ -89,10 +82,7 @@ class SectionHistory:
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmEvaluation:
-    """The alarms that are due, and for each scope that could be judged, the kinds that were.
-
-    A scope is a section's key, or the empty string for the whole source.
-    """
+    """The alarms that are due, and the kinds that could be judged by section key; the empty key is the source."""
 
     due: list[AlarmFinding]
     evaluated: dict[str, frozenset[AlarmKind]]
@@ -118,82 +108,63 @@ def _evaluate_section(
     state: SectionHistory, today: dt.date, *, is_source_down: bool
 ) -> tuple[list[AlarmFinding], frozenset[AlarmKind]]:
     row = state.row
-    kinds: set[AlarmKind] = set()
-    found: list[AlarmFinding | None] = []
+    found: dict[AlarmKind, Message | None] = {}
     if row.listed is not None:
-        kinds |= {AlarmKind.STRUCTURE, AlarmKind.DATES_LOST}
-        found += [_check_structure(state), _check_dates_lost(state)]
+        found |= {AlarmKind.STRUCTURE: _check_structure(state), AlarmKind.DATES_LOST: _check_dates_lost(state)}
+    kinds = set(found)
     if row.ended not in (None, SectionEnd.ERROR):
+        found |= {AlarmKind.SILENCE: _check_silence(state, today), AlarmKind.GAP: _check_gap(row)}
         kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING}
-        found += [_check_silence(state, today), _check_gap(state)]
-    elif not is_source_down and not any(found):
-        found.append(_check_section_failing(state))
-    return [finding for finding in found if finding is not None], frozenset(kinds)
+    elif not is_source_down and not any(found.values()):
+        found[AlarmKind.FAILING] = _check_section_failing(state)
+    findings = [
+        AlarmFinding(kind=kind, message=message, section=row.name, section_key=url_key(row.url))
+        for kind, message in found.items()
+        if message is not None
+    ]
+    return findings, frozenset(kinds)
 
 
-def _check_structure(state: SectionHistory) -> AlarmFinding | None:
+def _check_structure(state: SectionHistory) -> Message | None:
     """The list is gone, or has fallen to a quarter of what it was."""
     usual = median([row.listed for row in state.earlier if row.listed] or [0])
     now = state.row.listed or 0
     if usual and now == 0:
-        return _build_section_finding(state, AlarmKind.STRUCTURE, Message.of("alarm.list_gone", usual=f"{usual:g}"))
+        return Message.of("alarm.list_gone", usual=f"{usual:g}")
     if usual >= _MIN_LIST_LENGTH and now <= usual * _SHRUNK_LIST_RATIO:
-        return _build_section_finding(
-            state, AlarmKind.STRUCTURE, Message.of("alarm.list_fell", usual=f"{usual:g}", now=now)
-        )
+        return Message.of("alarm.list_fell", usual=f"{usual:g}", now=now)
     return None
 
 
-def _check_dates_lost(state: SectionHistory) -> AlarmFinding | None:
+def _check_dates_lost(state: SectionHistory) -> Message | None:
     """Candidates stand on the list as before, but without the dates that they had."""
-    shares = [row.listed_dated / row.listed for row in state.earlier if row.listed]
-    now = state.row.listed or 0
-    if (
-        not now
-        or median(shares or [0.0]) < _MIN_USUAL_DATED_RATIO
-        or state.row.listed_dated / now > _MAX_CURRENT_DATED_RATIO
-    ):
+    usual_ratio = median([row.listed_dated / row.listed for row in state.earlier if row.listed] or [0.0])
+    listed, dated = state.row.listed or 0, state.row.listed_dated
+    if not listed or usual_ratio < _MIN_USUAL_DATED_RATIO or dated / listed > _MAX_CURRENT_DATED_RATIO:
         return None
-    return _build_section_finding(
-        state, AlarmKind.DATES_LOST, Message.of("alarm.dates_lost", dated=state.row.listed_dated, listed=now)
-    )
+    return Message.of("alarm.dates_lost", dated=dated, listed=listed)
 
 
-def _check_silence(state: SectionHistory, today: dt.date) -> AlarmFinding | None:
+def _check_silence(state: SectionHistory, today: dt.date) -> Message | None:
     arrivals = state.memory.arrivals if state.memory is not None else []
     cadence = learn_cadence([dt.date.fromisoformat(day) for day in arrivals])
     if cadence is None or cadence.count_silent_days(today) <= cadence.silent_after_days:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.SILENCE,
-        Message.of("alarm.silent", since=cadence.last_on.isoformat(), days=f"{cadence.usual_days:g}"),
-    )
+    return Message.of("alarm.silent", since=cadence.last_on.isoformat(), days=f"{cadence.usual_days:g}")
 
 
-def _check_gap(state: SectionHistory) -> AlarmFinding | None:
-    if not state.row.is_gap:
+def _check_gap(row: RunSection) -> Message | None:
+    if not row.is_gap:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.GAP,
-        Message.of("alarm.gap", pages=state.row.pages, ended=describe_end(state.row.ended or SectionEnd.END)),
-    )
+    return Message.of("alarm.gap", pages=row.pages, ended=describe_end(row.ended or SectionEnd.END))
 
 
-def _check_section_failing(state: SectionHistory) -> AlarmFinding | None:
-    failures = 0
-    for row in (state.row, *state.earlier):
-        if row.ended is not SectionEnd.ERROR:
-            break
-        failures += 1
+def _check_section_failing(state: SectionHistory) -> Message | None:
+    readings = (state.row, *state.earlier)
+    failures = len(list(takewhile(lambda row: row.ended is SectionEnd.ERROR, readings)))
     if failures < MIN_FAILURES:
         return None
-    return _build_section_finding(
-        state,
-        AlarmKind.FAILING,
-        Message.of("alarm.not_read", runs=failures, reason=state.row.error or Message("cause.no_reason")),
-    )
+    return Message.of("alarm.not_read", runs=failures, reason=state.row.error or Message("cause.no_reason"))
 
 
 def _check_blocked(fallbacks: Sequence[Fallback]) -> AlarmFinding | None:
@@ -216,19 +187,12 @@ def _check_source_failing(source: Source, run: Run) -> AlarmFinding | None:
     return AlarmFinding(kind=AlarmKind.FAILING, message=message)
 
 
-def _build_section_finding(state: SectionHistory, kind: AlarmKind, message: Message) -> AlarmFinding:
-    return AlarmFinding(kind=kind, message=message, section=state.row.name, section_key=url_key(state.row.url))
-
-
 _MAX_ALARMS = 1000
 _COUNT_TTL = dt.timedelta(seconds=15)
 
 
 class SectionHealth(BaseModel):
-    """How a section fares; the days are None until its cadence is learned.
-
-    `arrivals` are the latest days on which something new came, oldest first, at most 60.
-    """
+    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news."""
 
     name: str
     url: str
@@ -240,76 +204,59 @@ class SectionHealth(BaseModel):
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
-class SourceHealth(MessageModel):
+class SourceHealth(SourceHealthSummary):
     """How a source fares. `next_run_at` is None for one without a schedule, and for a disabled one."""
 
-    id: int
     source: str
-    enabled: bool
-    last_run_at: dt.datetime | None
-    last_success_at: dt.datetime | None
-    last_new_item_at: dt.datetime | None
-    consecutive_failures: int
-    last_error: Message | None
-    resting_until: dt.datetime | None = None
-    next_run_at: dt.datetime | None = None
     sections: list[SectionHealth] = Field(default_factory=list)
 
 
 class HealthReport(BaseModel):
-    """How everything fares: the sources, and the alarms, newest first."""
-
     sources: list[SourceHealth]
     alarms: list[AlarmView]
 
 
+@dataclass(kw_only=True)
 class AlarmService:
-    """Raises, clears and shows alarms, and hands each new one to the notifier."""
+    store: Store
+    clock: Clock
+    timezone: str
+    notifier: Notifier
 
-    def __init__(self, *, store: Store, clock: Clock, timezone: str, notifier: Notifier) -> None:
-        self._store = store
-        self._clock = clock
-        self._timezone = timezone
-        self._notifier = notifier
+    def __post_init__(self) -> None:
         self._cached_count: tuple[dt.datetime, int] | None = None
 
     async def update_alarms(self, run_id: str) -> None:
-        """Bring the alarms of a run's source to what that run shows; to be called when the run has ended.
-
-        Doing it again changes nothing. A run that was cancelled or whose source is gone shows nothing.
-        """
-        run = await self._store.runs.get(run_id)
-        source = await self._store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
+        """Bring the alarms of a run's source to what that ended run shows; doing it again changes nothing."""
+        run = await self.store.runs.get(run_id)
+        source = await self.store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
         if run is not None and source is not None and run.status.is_final and run.status is not RunStatus.CANCELLED:
-            now = self._clock.now()
-            today = now.astimezone(ZoneInfo(get_timezone(source, self._timezone))).date()
-            fallbacks = await self._store.runs.list_fallbacks(run_id)
+            now = self.clock.now()
+            today = now.astimezone(ZoneInfo(get_timezone(source, self.timezone))).date()
+            fallbacks = await self.store.runs.list_fallbacks(run_id)
             verdict = evaluate_alarms(
                 source, run, await self._load_section_histories(source, run_id), fallbacks, today=today
             )
-            await self._store.alarms.reconcile(
+            await self.store.alarms.reconcile(
                 source.id or 0, run_id=run_id, findings=verdict.due, judged_kinds=verdict.evaluated, at=now
             )
         await self._notify_new_alarms()
 
     async def count_open_alarms(self) -> int:
         """How many alarms are open; every page shows it, so what was counted serves for 15 seconds."""
-        now = self._clock.now()
+        now = self.clock.now()
         if self._cached_count is None or not dt.timedelta() <= now - self._cached_count[0] < _COUNT_TTL:
-            self._cached_count = (now, await self._store.alarms.count_open())
+            self._cached_count = (now, await self.store.alarms.count_open())
         return self._cached_count[1]
 
     async def get_report(self, names: Sequence[str] = (), *, include_cleared: bool = False) -> HealthReport:
-        """How all sources fare, or those of these names, with their open alarms, or with those of the past too.
-
-        `UsageError` for a name that no source has.
-        """
-        sources = await self._store.sources.list()
+        """Report on all sources, or those of these names; `UsageError` for a name that no source has."""
+        sources = await self.store.sources.list()
         for name in names:
             if all(source.name != name for source in sources):
                 raise UsageError("source.not_listed", name=name)
         chosen = [source for source in sources if not names or source.name in names]
-        alarms = await self._store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
+        alarms = await self.store.alarms.list(only_open=not include_cleared, limit=_MAX_ALARMS)
         return HealthReport(
             sources=await self._load_source_health(chosen),
             alarms=[alarm for alarm in alarms if not names or alarm.source in names],
@@ -317,8 +264,8 @@ class AlarmService:
 
     async def list_source_health(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
         """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
-        sources = await self._store.sources.list()
-        alarmed = {alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
+        sources = await self.store.sources.list()
+        alarmed = {alarm.source for alarm in await self.store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
 
         def place(source: Source) -> tuple[bool, bool, str]:
             is_troubled = source.consecutive_failures > 0 or source.name in alarmed
@@ -327,66 +274,56 @@ class AlarmService:
         return len(sources), await self._load_source_health(sorted(sources, key=place)[skip : skip + limit])
 
     async def get_source_health(self, source_id: int) -> SourceHealth:
-        """How one source fares; `NotFound` where there is none of that number."""
-        source = await self._store.sources.get_by_id(source_id)
+        source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
-        return (await self._load_source_health([source]))[0]
+        (health,) = await self._load_source_health([source])
+        return health
 
     async def list_alarms(
         self, *, is_open: bool | None = None, source_id: int | None = None, before_id: int | None = None, limit: int
     ) -> list[AlarmView]:
-        """The alarms raised before another one, newest first: open ones, past ones, or both."""
-        return await self._store.alarms.list_page(
-            is_open=is_open, source_id=source_id, before_id=before_id, limit=limit
-        )
+        return await self.store.alarms.list_page(is_open=is_open, source_id=source_id, before_id=before_id, limit=limit)
 
     async def list_blocks(self, days: int, *, source_id: int | None = None) -> list[HostBlock]:
         """What sites kept from us on so many days, today included, by day, host and kind of block."""
-        zone = ZoneInfo(self._timezone)
-        since = list_days_until(self._clock.now(), zone, days)[0].begin
-        return count_blocks_by_host(await self._store.dashboard.list_blocks(since, source_id=source_id), zone)
+        zone = ZoneInfo(self.timezone)
+        since = list_days_until(self.clock.now(), zone, days)[0].begin
+        return count_blocks_by_host(await self.store.dashboard.list_blocks(since, source_id=source_id), zone)
 
     async def _load_section_histories(self, source: Source, run_id: str) -> list[SectionHistory]:
-        memories = {memory.url: memory for memory in await self._store.sections.list_for_source(source.id or 0)}
-        earlier = await self._store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
+        memories = {memory.url: memory for memory in await self.store.sections.list_for_source(source.id or 0)}
+        earlier = await self.store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
         return [
             SectionHistory(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
-            for row in await self._store.runs.list_sections(run_id)
+            for row in await self.store.runs.list_sections(run_id)
         ]
 
     async def _load_source_health(self, sources: Sequence[Source]) -> list[SourceHealth]:
-        sections = await self._store.sections.load_for_sources([source.id or 0 for source in sources])
+        sections = await self.store.sections.load_for_sources([source.id or 0 for source in sources])
         return [self._build_source_health(source, sections.get(source.id or 0, [])) for source in sources]
 
     def _build_source_health(self, source: Source, sections: Sequence[SourceSection]) -> SourceHealth:
-        facts = {name: getattr(source, name) for name in SourceHealth.model_fields if name in Source.model_fields}
-        facts.pop("sections")
-        now, rest = self._clock.now(), get_backoff_end(source)
-        is_resting = rest is not None and rest > now
+        now = self.clock.now()
+        rest_end = find_rest_end(source, now)
         return SourceHealth(
+            **source.model_dump(include=set(SourceHealth.model_fields) - {"sections"}),
             source=source.name,
-            resting_until=rest if is_resting else None,
-            next_run_at=self._compute_next_run(source, rest if rest is not None and is_resting else now),
+            resting_until=rest_end,
+            next_run_at=find_next_run(source, rest_end or now, timezone=self.timezone),
             sections=[_build_section_health(section) for section in sections],
-            **facts,
         )
-
-    def _compute_next_run(self, source: Source, after: dt.datetime) -> dt.datetime | None:
-        if source.schedule is None or not source.enabled:
-            return None
-        return find_next_fire_time(source.schedule, get_timezone(source, self._timezone), after)
 
     async def _notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""
-        notes = await self._store.alarms.list_unnotified()
+        notes = await self.store.alarms.list_unnotified()
         if not notes:
             return
         try:
-            await self._notifier.notify(notes)
+            await self.notifier.notify(notes)
         except WorkFailed:
             return
-        await self._store.alarms.mark_notified([note.id for note in notes], self._clock.now())
+        await self.store.alarms.mark_notified([note.id for note in notes], self.clock.now())
 
 
 def _build_section_health(section: SourceSection) -> SectionHealth:
@@ -396,8 +333,8 @@ def _build_section_health(section: SourceSection) -> SectionHealth:
         name=section.name,
         url=section.url,
         last_new_on=max(days, default=None),
-        usual_days=cadence.usual_days if cadence else None,
-        silent_after_days=cadence.silent_after_days if cadence else None,
+        usual_days=cadence and cadence.usual_days,
+        silent_after_days=cadence and cadence.silent_after_days,
         last_complete_on=section.last_complete_on,
         is_unfinished=section.is_unfinished,
         arrivals=sorted(days),

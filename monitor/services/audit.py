@@ -4,7 +4,11 @@ An act is a method of a service that takes `by: Actor`: it checks the role, does
 transaction of the store (`store.transaction()`), so that nothing is done unrecorded and nothing recorded undone.
 """
 
-from collections.abc import Mapping
+import datetime as dt
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -14,12 +18,11 @@ from pydantic_core import to_jsonable_python
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
-from monitor.db.tables.people import AuditEntry
-from monitor.errors import Forbidden
+from monitor.db.tables.people import AuditEntry, Token
+from monitor.errors import Conflict, Forbidden, NotFound, UsageError
 from monitor.vocabulary import Role
 
-ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)
-"""Each role may do what those before it may."""
+ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)  # each role may do what those before it may
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +34,17 @@ class Actor:
     scopes: frozenset[str] | None = None
 
     def has_role(self, role: Role) -> bool:
-        """Whether the role is this one or a greater one."""
         return ROLE_ORDER.index(self.role) >= ROLE_ORDER.index(role)
 
     def require(self, role: Role) -> None:
-        """Raise `Forbidden` for an actor of a lesser role."""
         if not self.has_role(role):
             raise Forbidden("actor.not_allowed", needed=role, role=self.role)
 
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
 ASSISTANT = Actor("assistant", Role.EDITOR)
-RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})
-"""Names that no person and no token can have."""
+RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})  # names that no person and no token can have
+NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
 
 
 class AuditAction(StrEnum):
@@ -80,6 +81,7 @@ class AuditAction(StrEnum):
     PROMPT_CHANGE = "prompt.change"
     PROMPT_BACK = "prompt.back"
     STORAGE_PRUNE = "storage.prune"
+    STORAGE_BACKUP = "storage.backup"
     PERSON_ADD = "person.add"
     PERSON_PASSWORD = "person.password"  # noqa: S105 -- the name of an act
     PERSON_RESET = "person.reset"
@@ -105,20 +107,21 @@ class AuditRecord:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-class AuditService:
-    """Records acts and finds them again. Entries are never changed, and not pruned."""
+@dataclass(kw_only=True)
+class AuditedService:
+    """A service whose acts are recorded; an entry is never changed, and not pruned."""
 
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
+    store: Store
+    clock: Clock
 
     async def record(self, by: Actor, action: AuditAction, subject: str, **detail: Any) -> None:
-        """Record an act, within the transaction that does it; `detail` is what was `before` and `after`, no secret."""
         entry = AuditEntry(
-            at=self._clock.now(), person=by.name, action=action.value, subject=subject, detail=_to_json_value(detail)
+            at=self.clock.now(), person=by.name, action=action.value, subject=subject, detail=_to_json_value(detail)
         )
-        await self._store.audit.add(entry)
+        await self.store.audit.add(entry)
 
+
+class AuditService(AuditedService):
     async def list_entries(
         self,
         *,
@@ -129,19 +132,18 @@ class AuditService:
         limit: int = 50,
     ) -> list[AuditEntry]:
         """Newest first: by a person, of an action (`source`: every action on sources), with a word in the subject."""
-        return await self._store.audit.list_entries(
+        return await self.store.audit.list_entries(
             person=person, action=action, subject=subject, before_id=before_id, limit=limit
         )
 
     async def list_people(self) -> list[str]:
-        return await self._store.audit.list_people()
+        return await self.store.audit.list_people()
 
     async def list_actions(self) -> list[str]:
-        return await self._store.audit.list_actions()
+        return await self.store.audit.list_actions()
 
 
 def _to_json_value(value: Any) -> Any:
-    """Return the value as JSON has it, without what a database refuses."""
     if isinstance(value, str):
         return sanitize_text(value)
     if isinstance(value, dict):
@@ -151,3 +153,106 @@ def _to_json_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     return _to_json_value(to_jsonable_python(value))
+
+
+def parse_role(word: str) -> Role:
+    if word not in set(Role):
+        raise UsageError("person.unknown_role", role=word, known=list(Role))
+    return Role(word)
+
+
+_USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
+MAX_TOKEN_DAYS = 3650
+
+
+class TokenScope(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    RUN = "run"
+    ADMIN = "admin"
+
+
+class TokenService(AuditedService):
+    """Creates and recognises tokens. A token is shown once; the database holds only its hash."""
+
+    async def create(
+        self, name: str, role: str, *, scopes: Sequence[str] = (), days: int | None = None, by: Actor
+    ) -> str:
+        """Create a token under a name, good for so many days; without scopes it may do all that its role may.
+
+        The command line may replace a token of the same name. Nobody else can create one that may do more than they
+        themselves, nor under a name that a token or a person has.
+        """
+        wanted, chosen = parse_role(role), sorted({_parse_scope(scope) for scope in scopes}, key=list(TokenScope).index)
+        if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
+            raise UsageError("token.bad_name", name=name)
+        if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
+            raise UsageError("token.bad_days", days=days, limit=MAX_TOKEN_DAYS)
+        is_command = by is COMMAND_LINE
+        if not is_command:
+            _check_creator(by, wanted, chosen)
+        token, now = secrets.token_urlsafe(32), self.clock.now()
+        row = Token(
+            name=name,
+            hash=_hash_token(token),
+            role=wanted,
+            scopes=[str(scope) for scope in chosen],
+            created_at=now,
+            created_by="" if is_command else by.name,
+            expires_at=None if days is None else now + dt.timedelta(days),
+        )
+        async with self.store.transaction():
+            if not await self.store.tokens.save(row, may_replace=is_command):
+                raise Conflict("token.name_taken", name=name)
+            after = {"role": wanted, "scopes": row.scopes, "days": days}
+            await self.record(by, AuditAction.TOKEN_ADD, name, after=after)
+        return token
+
+    async def list_tokens(self, *, created_by: str | None = None) -> list[Token]:
+        return [
+            token
+            for token in await self.store.tokens.list_all()
+            if created_by is None or token.created_by == created_by
+        ]
+
+    async def authenticate(self, token: str) -> Token | None:
+        """Return the token with the lesser of its own role and its creator's; None where it is not good any more."""
+        now = self.clock.now()
+        found = await self.store.tokens.find_by_hash(_hash_token(token), now)
+        if found is None:
+            return None
+        row, creator = found
+        if row.last_used_at is None or now - row.last_used_at >= _USE_UPDATE_INTERVAL:
+            await self.store.tokens.touch(row.name, at=now)
+        if creator is not None:
+            row.role = min(row.role, creator.role, key=ROLE_ORDER.index)
+        return row
+
+    async def revoke(self, name: str, *, by: Actor, created_by: str | None = None) -> Token:
+        """End a token, one of that person's where one is given; another's takes an administrator."""
+        if created_by != by.name:
+            by.require(Role.ADMIN)
+        async with self.store.transaction():
+            token = await self.store.tokens.remove(name, owner=created_by)
+            if token is None:
+                raise NotFound("token.not_found", name=name)
+            await self.record(by, AuditAction.TOKEN_REVOKE, name)
+        return token
+
+
+def _check_creator(by: Actor, role: Role, scopes: Sequence[TokenScope]) -> None:
+    if not by.has_role(role):
+        raise UsageError("token.role_too_high", own=by.role, role=role)
+    if by.scopes is not None and (not scopes or not by.scopes.issuperset(scopes)):
+        raise UsageError("token.scope_too_wide", scopes=sorted(by.scopes))
+
+
+def _parse_scope(word: str) -> TokenScope:
+    if word not in set(TokenScope):
+        raise UsageError("token.unknown_scope", scope=word, known=list(TokenScope))
+    return TokenScope(word)
+
+
+def _hash_token(token: str) -> str:
+    # Tokens are long and random, so that one round is enough.
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

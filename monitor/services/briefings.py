@@ -1,13 +1,16 @@
-"""The use case of writing a briefing: gather what a period brought, put it in order, say what was not seen."""
+"""Briefings: composed from the archive, arranged by hand, and exported."""
 
 import asyncio
+import builtins
 import datetime as dt
 import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from monitor.briefing.compose import (
     Briefing,
@@ -18,34 +21,36 @@ from monitor.briefing.compose import (
     build_changed_item,
     compose_briefing,
 )
+from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit, create_initial_edit, update_edit
 from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
 from monitor.briefing.order import rank_briefing_items
 from monitor.briefing.overview import write_overview
-from monitor.briefing.render import get_briefing_content
+from monitor.briefing.render import BriefingFeedItem, get_briefing_content
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmView
+from monitor.db.tables.people import SavedBriefing
 from monitor.dedupe.clusters import DocumentCluster, cluster_items
-from monitor.errors import NotFound, UsageError
+from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.docx import open_template
 from monitor.exports.registry import Content, export_content
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatModel
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.ranking.feedback import compute_lifts
-from monitor.services.run_report import load_run_report
-from monitor.vocabulary import ItemType
+from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.prompts import PromptsLoader
+from monitor.services.runs import load_run_report
+from monitor.services.runtime import ChatModelFactory
+from monitor.services.schedules import get_midnight
+from monitor.vocabulary import ItemType, Role
 
-PromptsLoader = Callable[[], Awaitable[PromptSet]]
-ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 _LANGUAGES = ("zh", "en")
-MAX_EDITABLE_ITEMS = 2000
-"""So many items a briefing may have that is put in order by hand."""
-
+MAX_EDITABLE_ITEMS = 2000  # of a briefing that is put in order by hand
 _MIN_DAY, _MAX_DAY = dt.date(1900, 1, 1), dt.date(9000, 1, 1)
 """Nothing was seen outside of these; they keep the arithmetic of days within the calendar."""
 
@@ -75,54 +80,39 @@ class BriefingQuery(BaseModel):
 
 
 class _PeriodBounds(BaseModel):
-    """The period of a briefing, as days and as instants; `end` is not included."""
-
     period: Period
     begin: dt.datetime
     end: dt.datetime
 
 
+@dataclass(kw_only=True)
 class BriefingService:
     """Writes briefings; `new_model` gives a model whose calls are booked under an id, or None where none is asked."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        settings: Settings,
-        new_model: ChatModelFactory | None = None,
-        new_prompts: PromptsLoader | None = None,
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._settings = settings
-        self._new_model = new_model
-        self._new_prompts = new_prompts
+    store: Store
+    clock: Clock
+    settings: Settings
+    new_model: ChatModelFactory | None = None
+    new_prompts: PromptsLoader | None = None
 
     async def compose(self, query: BriefingQuery, *, include_all: bool = False) -> Briefing:
-        """The briefing; it speaks for every enabled source that is meant, whether it brought something or not.
-
-        `include_all`, for one that people put in order by hand: every item is in full, whatever `top` says, and more of
-        them than anybody can look through are a `UsageError`. The model's calls are booked under an id of the
-        briefing's own, and held against the budgets of a run.
-        """
+        """Compose for every enabled source that is meant; with `include_all` every item is in full, or `UsageError`."""
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
-        await check_sources(query.sources, self._store)
-        zone = ZoneInfo(query.timezone or self._settings.timezone)
-        now = self._clock.now()
+        await check_sources(query.sources, self.store)
+        zone = ZoneInfo(query.timezone or self.settings.timezone)
+        now = self.clock.now()
         span = _compute_period_bounds(query, now, zone)
         items = await self._list_items(query, span, max_items=MAX_EDITABLE_ITEMS if include_all else None)
-        is_chosen = bool(query.types or query.keywords)
-        brought = (
-            await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span) if is_chosen else items
-        )
-        model = await self._open_model(now)
-        texts = await self._store.items.load_texts([item.id or 0 for item in items])
+        brought = items
+        if query.types or query.keywords:
+            brought = await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span)
+        model_id = f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+        model = await self.new_model(model_id, self.store) if self.new_model is not None else None
+        texts = await self.store.items.load_texts([item.id or 0 for item in items])
         groups = await asyncio.to_thread(cluster_items, items, texts)
         lifts = await self._load_rank_lifts(groups)
-        prompts = await self._new_prompts() if self._new_prompts is not None else DEFAULT_PROMPTS
+        prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
         ranking = await rank_briefing_items(
             [group.lead for group in groups], model=model, language=query.language, lifts=lifts, prompts=prompts
         )
@@ -135,7 +125,7 @@ class BriefingService:
             language=query.language,
             top=None if include_all else query.top,
             generated_at=now.astimezone(zone),
-            public_url=self._settings.web.public_url,
+            public_url=self.settings.web.public_url,
             group=query.group,
             changes=await self._list_changes(query, span, zone),
         )
@@ -148,9 +138,8 @@ class BriefingService:
         self, query: BriefingQuery, span: _PeriodBounds, *, max_items: int | None = None
     ) -> list[Item]:
         known = query.previous.item_ids if query.previous is not None else set()
-        items = await self._store.items.list(
-            _build_item_filter(query, span), limit=None if max_items is None else max_items + 1
-        )
+        limit = None if max_items is None else max_items + 1
+        items = await self.store.items.list(_build_item_filter(query, span), limit=limit)
         if max_items is not None and len(items) > max_items:
             raise UsageError("briefing.too_many_items", limit=max_items)
         return [item for item in items if item.id not in known]
@@ -158,21 +147,15 @@ class BriefingService:
     async def _load_rank_lifts(self, groups: Sequence[DocumentCluster]) -> list[int]:
         """How far people's feedback moves each document: what was said of its lead, else of another place of it."""
         each = [[group.lead, *group.places] for group in groups]
-        wishes = await self._store.marks.list_feedback([item for items in each for item in items])
+        wishes = await self.store.marks.list_feedback([item for items in each for item in items])
         return [next((lift for lift in compute_lifts(items, wishes) if lift), 0) if wishes else 0 for items in each]
 
-    async def _open_model(self, now: dt.datetime) -> ChatModel | None:
-        if self._new_model is None:
-            return None
-        return await self._new_model(f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", self._store)
-
     async def _list_changes(self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo) -> list[ChangedItem]:
-        """The revisions that were seen in the period, of the items that are meant."""
-        rows = await self._store.revisions.list_between(span.begin, span.end, sources=query.sources)
+        rows = await self.store.revisions.list_between(span.begin, span.end, sources=query.sources)
         meant = _build_item_filter(query, span).model_copy(
             update={"first_seen_since": None, "first_seen_until": None, "ids": [item.id for item, _ in rows]}
         )
-        ids = {item.id for item in await self._store.items.list(meant, limit=None)}
+        ids = {item.id for item in await self.store.items.list(meant, limit=None)}
         reported = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
         changes = [build_changed_item(item, revision) for item, revision in rows if item.id in ids]
         return [
@@ -184,14 +167,13 @@ class BriefingService:
     async def _load_source_states(
         self, items: Sequence[Item], query: BriefingQuery, span: _PeriodBounds
     ) -> list[SourceRunSummary]:
-        """The state of every source that is meant or brought one of these items, chosen or not."""
-        watched = {source.name: source for source in await self._store.sources.list()}
+        watched = {source.name: source for source in await self.store.sources.list()}
         meant = {name for name, source in watched.items() if _matches_query(source, query)}
         brought = dict.fromkeys(item.source for item in items)
-        alarms = [alarm for alarm in await self._store.alarms.list(limit=1000) if _is_alarm_open(alarm, span.end)]
+        alarms = [alarm for alarm in await self.store.alarms.list(limit=1000) if _is_alarm_open(alarm, span.end)]
         states = []
         for name in [*brought, *sorted(meant - brought.keys())]:
-            runs = await self._store.runs.list(source=name, limit=None)
+            runs = await self.store.runs.list(source=name, limit=None)
             runs = [run for run in runs if span.begin <= run.planned_at < span.end]
             new_items = sum(item.source == name for item in items)
             mine = [alarm for alarm in alarms if alarm.source == name]
@@ -202,42 +184,32 @@ class BriefingService:
         self, name: str, source: Source | None, runs: Sequence[Run], new_items: int, alarms: Sequence[AlarmView]
     ) -> SourceRunSummary:
         """How a source stands by its runs in the period, newest first; its last one speaks for what was not seen."""
+        report = await load_run_report(runs[0], self.store) if runs else None
         state = SourceRunSummary(
             name=name,
             new_items=new_items,
             is_baseline=any(run.is_baseline for run in runs),
-            last_error=source.last_error if source else None,
-            last_run_at=source.last_run_at if source else None,
-            last_new_item_at=source.last_new_item_at if source else None,
+            last_error=(report and report.error) or (source and source.last_error),
+            last_run_at=source and source.last_run_at,
+            last_new_item_at=source and source.last_new_item_at,
             alarms=[OpenAlarm.model_validate(alarm, from_attributes=True) for alarm in alarms],
             possible_gaps=await self._list_possible_gaps(runs),
         )
-        if not runs:
+        if report is None:
             return state
-        report = await load_run_report(runs[0], self._store)
-        coverage = report.coverage
-        return state.model_copy(
-            update={
-                "status": report.status,
-                "run_id": report.run_id,
-                "last_error": report.error or state.last_error,
-                "fallbacks": report.fallbacks,
-                "unseen": coverage.unseen,
-                "over_limit": coverage.over_limit,
-                "left": coverage.left,
-                "refused": coverage.refused,
-            }
-        )
+        unread = report.coverage.model_dump(include={"over_limit", "left", "refused"})
+        seen = {"status": report.status, "run_id": report.run_id, "fallbacks": report.fallbacks}
+        return state.model_copy(update={**seen, **unread, "unseen": report.coverage.unseen})
 
     async def _list_possible_gaps(self, runs: Sequence[Run]) -> list[UnseenPlace]:
         """The lists on which any run saw nothing that it knew, each once: a later run does not make up for it."""
-        lists: dict[str, UnseenPlace] = {}
-        for run in runs:
-            for section in await self._store.runs.list_sections(run.id):
-                if section.is_gap:
-                    lists[section.url] = UnseenPlace(
-                        section=section.name, url=section.url, reason=Message("cause.possible_gap")
-                    )
+        sections = [section for run in runs for section in await self.store.runs.list_sections(run.id)]
+        reason = Message("cause.possible_gap")
+        lists = {
+            section.url: UnseenPlace(section=section.name, url=section.url, reason=reason)
+            for section in sections
+            if section.is_gap
+        }
         return list(lists.values())
 
 
@@ -246,20 +218,18 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
             known = [source.name for source in (await store.sources.list())[:10]]
-            raise (
-                NotFound("source.not_found", name=name, known=known)
-                if known
-                else NotFound("source.none_yet", name=name)
-            )
+            if not known:
+                raise NotFound("source.none_yet", name=name)
+            raise NotFound("source.not_found", name=name, known=known)
 
 
 def _compute_period_bounds(query: BriefingQuery, now: dt.datetime, zone: ZoneInfo) -> _PeriodBounds:
     last = min(max(query.day or now.astimezone(zone).date(), _MIN_DAY), _MAX_DAY)
     first = last - dt.timedelta(days=query.days - 1)
-    begin, end = _get_midnight(first, zone), _get_midnight(last + dt.timedelta(days=1), zone)
+    begin, end = get_midnight(first, zone), get_midnight(last + dt.timedelta(days=1), zone)
     if query.previous is not None:
         day_after = query.previous.period.until + dt.timedelta(days=1)
-        since = min(query.previous.generated_at, _get_midnight(day_after, zone))
+        since = min(query.previous.generated_at, get_midnight(day_after, zone))
         first, begin = min(since.astimezone(zone).date(), last), since.astimezone(dt.UTC) - _OVERLAP
     return _PeriodBounds(period=Period(since=first, until=last), begin=begin, end=end)
 
@@ -284,29 +254,22 @@ def _is_alarm_open(alarm: AlarmView, at: dt.datetime) -> bool:
     return alarm.raised_at < at and (alarm.cleared_at is None or alarm.cleared_at >= at)
 
 
-def _get_midnight(day: dt.date, zone: ZoneInfo) -> dt.datetime:
-    return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
-
-
+@dataclass(kw_only=True)
 class ExportService:
     """Writes content in any format; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
 
-    def __init__(self, *, print_pdf: Callable[[bytes], Awaitable[bytes]], template: Path | None) -> None:
-        self._print_pdf = print_pdf
-        self._template = template
+    print_pdf: Callable[[bytes], Awaitable[bytes]]
+    template: Path | None
+
+    def __post_init__(self) -> None:
         self._print_slot = asyncio.Semaphore(1)  # a browser at a time
 
     async def export_briefing(self, briefing: Briefing, format_name: str, *, template: Path | None = None) -> bytes:
-        """Write the briefing in the format; `template` is used instead of the configured Word file."""
         return await self.export(get_briefing_content(briefing), format_name, template=template)
 
     async def export(self, content: Content, format_name: str, *, template: Path | None = None) -> bytes:
-        """Write the content in the format.
-
-        `UsageError` for an unknown format or a template that cannot be read; `WorkFailed` where a PDF cannot be
-        printed.
-        """
-        chosen = template or self._template
+        """Raise `UsageError` for an unknown format or an unreadable template, `WorkFailed` for a PDF that fails."""
+        chosen = template or self.template
         return await export_content(
             content,
             format_name,
@@ -316,11 +279,10 @@ class ExportService:
 
     async def _print_page(self, page: bytes) -> bytes:
         async with self._print_slot:
-            return await self._print_pdf(page)
+            return await self.print_pdf(page)
 
 
 def check_template(settings: Settings) -> str:
-    """The firm's Word file, read and opened; `UsageError` where that fails, for then no docx can be written."""
     path = settings.briefing.template
     if path is None:
         return "none: a docx has Monitor's look"
@@ -333,3 +295,167 @@ def _read_template(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError("briefing.template_unreadable", path=str(path), reason=error.strerror) from None
+
+
+_MAX_PREVIEWS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class BriefingPreview:
+    """A briefing that is not saved yet; saving it by its `key` saves exactly what was seen."""
+
+    key: str
+    query: BriefingQuery
+    composed: Briefing
+    edit: BriefingEdit
+
+    @property
+    def briefing(self) -> Briefing:
+        return apply_edit(self.composed, self.edit, by=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BriefingDraft:
+    row: BriefingRow
+    query: BriefingQuery
+    composed: Briefing
+    edit: BriefingEdit
+
+    @property
+    def briefing(self) -> Briefing:
+        return apply_edit(self.composed, self.edit, by=self.row.edited_by)
+
+
+@dataclass(kw_only=True)
+class BriefingDraftService(AuditedService):
+    briefings: BriefingService
+
+    def __post_init__(self) -> None:
+        self._previews: OrderedDict[str, BriefingPreview] = OrderedDict()
+        self._compose_slots = asyncio.Semaphore(2)  # composing takes a processor, which the others need too
+
+    async def compose_preview(self, query: BriefingQuery) -> BriefingPreview:
+        async with self._compose_slots:
+            composed = await self.briefings.compose(query, include_all=True)
+        edit = await asyncio.to_thread(create_initial_edit, composed, query.top)
+        preview = BriefingPreview(key=secrets.token_urlsafe(12), query=query, composed=composed, edit=edit)
+        self._previews[preview.key] = preview
+        while len(self._previews) > _MAX_PREVIEWS:
+            self._previews.popitem(last=False)
+        return preview
+
+    async def save(self, query: BriefingQuery, *, by: Actor, key: str | None = None) -> BriefingDraft:
+        """Save the preview of that key if it is still held and answers this query, else a briefing composed now."""
+        by.require(Role.EDITOR)
+        seen = self._previews.get(key or "")
+        preview = seen if seen is not None and seen.query == query else await self.compose_preview(query)
+        saved = await asyncio.to_thread(_build_saved_briefing, preview, by=by.name, at=self.clock.now())
+        async with self.store.transaction():
+            kept = await self.store.briefings.add(saved)
+            subject = format_subject(kept.id or 0, kept.title)
+            await self.record(by, AuditAction.BRIEFING_SAVE, subject, query=kept.query)
+        self._previews.pop(preview.key, None)
+        return await asyncio.to_thread(_parse_draft, kept)
+
+    async def get(self, briefing_id: int) -> BriefingDraft:
+        saved = await self.store.briefings.get(briefing_id)
+        if saved is None:
+            raise NotFound("briefing.not_found", briefing=briefing_id)
+        return await asyncio.to_thread(_parse_draft, saved)
+
+    async def list(
+        self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
+    ) -> list[BriefingRow]:
+        return await self.store.briefings.list_rows(is_archived=is_archived, before_id=before_id, limit=limit)
+
+    async def list_newest(self, limit: int) -> builtins.list[BriefingFeedItem]:
+        rows = await self.list(limit=limit)
+        return [
+            BriefingFeedItem(
+                row.id,
+                row.edited_at or row.created_at,
+                row.edited_by or row.created_by,
+                (await self.get(row.id)).briefing,
+            )
+            for row in rows
+        ]
+
+    async def update(self, briefing_id: int, changes: BriefingEditPatch, *, version: int, by: Actor) -> BriefingDraft:
+        """Edit a briefing of that version; `Conflict` where somebody edited it since, or it is archived."""
+        by.require(Role.EDITOR)
+        draft = await self.get(briefing_id)
+        if draft.row.archived_at is not None:
+            raise Conflict("briefing.archived", briefing=briefing_id)
+        if draft.row.version != version:
+            raise _build_conflict(draft)
+        edit = await asyncio.to_thread(update_edit, draft.composed, draft.edit, changes, by=by.name)
+        if edit == draft.edit:
+            return draft
+        shown = apply_edit(draft.composed, edit, by=by.name)
+        fields = {
+            "title": edit.title,
+            "edit": edit.model_dump(mode="json"),
+            "size": len(shown.items) + len(shown.more),
+            "edited_by": by.name,
+            "edited_at": self.clock.now(),
+        }
+        before, after = _diff_edits(draft.edit, edit)
+        async with self.store.transaction():
+            if not await self.store.briefings.edit(briefing_id, version=version, changes=fields):
+                raise _build_conflict(await self.get(briefing_id))
+            subject = format_subject(briefing_id, edit.title)
+            await self.record(by, AuditAction.BRIEFING_EDIT, subject, before=before, after=after)
+        return await self.get(briefing_id)
+
+    async def set_archived(self, briefing_id: int, *, by: Actor, is_archived: bool = True) -> BriefingRow:
+        """Archive a briefing, or take it out of the archive; doing it again changes nothing."""
+        by.require(Role.EDITOR)
+        draft = await self.get(briefing_id)
+        async with self.store.transaction():
+            if await self.store.briefings.set_archived(briefing_id, self.clock.now() if is_archived else None):
+                action = AuditAction.BRIEFING_ARCHIVE if is_archived else AuditAction.BRIEFING_UNARCHIVE
+                await self.record(by, action, format_subject(briefing_id, draft.edit.title))
+        return (await self.get(briefing_id)).row
+
+
+def _build_saved_briefing(preview: BriefingPreview, *, by: str, at: dt.datetime) -> SavedBriefing:
+    shown = preview.briefing
+    return SavedBriefing(
+        title=shown.title,
+        briefing=preview.composed.model_dump(mode="json"),
+        edit=preview.edit.model_dump(mode="json"),
+        size=len(shown.items) + len(shown.more),
+        language=shown.language,
+        since=shown.period.since,
+        until=shown.period.until,
+        query=preview.query.model_dump(mode="json", exclude={"previous"}),
+        created_by=by,
+        created_at=at,
+    )
+
+
+def _parse_draft(saved: SavedBriefing) -> BriefingDraft:
+    try:
+        return BriefingDraft(
+            row=BriefingRow.model_validate(saved, from_attributes=True),
+            query=BriefingQuery.model_validate(saved.query),
+            composed=Briefing.model_validate(saved.briefing),
+            edit=BriefingEdit.model_validate(saved.edit),
+        )
+    except ValidationError:
+        raise UsageError("briefing.unreadable", briefing=saved.id) from None
+
+
+def _build_conflict(draft: BriefingDraft) -> Conflict:
+    row = draft.row
+    return Conflict("briefing.edited_since", person=row.edited_by, briefing=row.id, version=row.version)
+
+
+def format_subject(briefing_id: int, title: str) -> str:
+    return f"{briefing_id} {title}"
+
+
+def _diff_edits(before: BriefingEdit, after: BriefingEdit) -> tuple[dict[str, object], dict[str, object]]:
+    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
+    names = [name for name in new if new[name] != old[name]]
+    return {name: old[name] for name in names}, {name: new[name] for name in names}

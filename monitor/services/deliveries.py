@@ -5,6 +5,7 @@ import datetime as dt
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -16,7 +17,6 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
 from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
-from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
@@ -24,17 +24,16 @@ from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.i18n.validation import describe_validation_error
-from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
-from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
-from monitor.services.drafts import BriefingDraft, format_subject
-from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.briefings import BriefingDraft, format_subject
+from monitor.services.dispatch import DeliveryDispatcher, find_target, parse_briefing_record
+from monitor.services.runtime import ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType, Role
 
 _POLL_INTERVAL_S = 0.5
-_SERVICE_TIMEOUT_S = 60.0
 _COMMAND_LEASE = dt.timedelta(minutes=10)
 """So long a delivery that a command has in hand is left to it; after that, whoever works takes it up."""
 
@@ -43,8 +42,6 @@ _MIN_FAILED_ATTEMPTS = 3
 
 
 class DeliverySchema(MessageModel):
-    """A delivery as it is shown; nothing of its address but the target's name."""
-
     id: str
     target: str
     kind: DeliveryKind
@@ -60,108 +57,91 @@ class DeliverySchema(MessageModel):
     saved_id: int | None = None
 
 
-class DeliveryService:
-    """Lists deliveries and sends those that a person asks for, through the service where one is at work."""
-
-    def __init__(
-        self,
-        *,
-        store: Store,
-        settings: Settings,
-        clock: Clock,
-        presence: WorkerRegistry,
-        dispatch: DeliveryDispatcher,
-        steps: StepRunner,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
-        self._dispatch = dispatch
-        self._steps = steps
-        self._audit = AuditService(store=store, clock=clock)
+@dataclass(kw_only=True)
+class DeliveryService(AuditedService):
+    settings: Settings
+    presence: WorkerRegistry
+    dispatch: DeliveryDispatcher
+    steps: StepRunner
 
     async def send_test(self, target_name: str, *, by: Actor) -> DeliverySchema:
-        """Send a test notification now, with a single attempt."""
         by.require(Role.ADMIN)
         delivery = self._create_delivery(target_name, DeliveryKind.TEST)
         delivery.next_try_at, delivery.attempts_allowed = None, 1
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery)
-            await self._audit.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
-        await self._dispatch.attempt_delivery(delivery.id, 0, self._steps)
+        async with self.store.transaction():
+            await self.store.deliveries.create(delivery)
+            await self.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
+        await self.dispatch.attempt_delivery(delivery.id, 0, self.steps)
         return await self._get_schema(delivery.id)
 
     async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
         by.require(Role.EDITOR)
-        is_served = await has_worker(self._presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
-        timezone = self._dispatch.get_target(target_name).timezone or self._settings.timezone
+        timezone = find_target(self.settings, target_name).timezone or self.settings.timezone
         delivery.day = day or delivery.planned_at.astimezone(ZoneInfo(timezone)).date()
-        delivery.next_try_at = self._lease(is_served=is_served)
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery)
-            await self._audit.record(by, AuditAction.TARGET_SEND, target_name, delivery=delivery.id)
-        return await self._attempt(delivery, is_served=is_served)
+        record = AuditRecord(AuditAction.TARGET_SEND, target_name, {"delivery": delivery.id})
+        return await self._send(delivery, None, record, by=by)
 
     async def send_saved(self, target_name: str, draft: BriefingDraft, *, by: Actor) -> DeliverySchema:
         """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
         by.require(Role.EDITOR)
         briefing, row = draft.briefing, draft.row
-        is_served = await has_worker(self._presence)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
         delivery.day, delivery.saved_id = briefing.period.until, row.id
-        delivery.next_try_at = self._lease(is_served=is_served)
-        record = BriefingRecord(
+        composed = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
-        async with self._store.transaction():
-            await self._store.deliveries.create(delivery, record)
-            subject = format_subject(row.id, row.title)
-            await self._audit.record(by, AuditAction.BRIEFING_SEND, subject, target=target_name)
-        return await self._attempt(delivery, is_served=is_served, wait=False)
+        record = AuditRecord(AuditAction.BRIEFING_SEND, format_subject(row.id, row.title), {"target": target_name})
+        return await self._send(delivery, composed, record, by=by, wait=False)
+
+    async def _send(
+        self, delivery: Delivery, composed: BriefingRecord | None, record: AuditRecord, *, by: Actor, wait: bool = True
+    ) -> DeliverySchema:
+        is_served = await has_worker(self.presence)
+        delivery.next_try_at = self._lease(is_served=is_served)
+        async with self.store.transaction():
+            await self.store.deliveries.create(delivery, composed)
+            await self.record(by, record.action, record.subject, **record.detail)
+        return await self._attempt(delivery, is_served=is_served, wait=wait)
 
     async def retry(self, delivery_id: str, *, by: Actor, wait: bool = True) -> DeliverySchema:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
         by.require(Role.EDITOR)
         delivery = await self._load_delivery(delivery_id)
-        self._dispatch.get_target(delivery.target)
-        is_served = await has_worker(self._presence)
-        async with self._store.transaction():
-            if not await self._store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
+        find_target(self.settings, delivery.target)
+        is_served = await has_worker(self.presence)
+        async with self.store.transaction():
+            if not await self.store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
                 raise Conflict("delivery.not_failed", delivery=delivery_id, status=delivery.status)
-            await self._audit.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
+            await self.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
         return await self._attempt(delivery, is_served=is_served, wait=wait)
 
     def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
-        target, now = self._dispatch.get_target(target_name), self._clock.now()
+        target, now = find_target(self.settings, target_name), self.clock.now()
         prefix = "test-" if kind is DeliveryKind.TEST else ""
         name = f"{prefix}{format_planned_time(now)}-{secrets.token_hex(2)}"
         return create_delivery(target, kind, name=name, planned_at=now, now=now)
 
     def _lease(self, *, is_served: bool) -> dt.datetime:
         """Return from when a worker may take a delivery: at once, or after this process had its try."""
-        now = self._clock.now()
+        now = self.clock.now()
         return now if is_served else now + _COMMAND_LEASE
 
     async def get_sent_briefing(self, delivery_id: str) -> Briefing:
-        """Return the briefing that was composed for a delivery; `NotFound` where it has none."""
         await self._load_delivery(delivery_id)
-        briefing = parse_briefing_record(await self._store.deliveries.get_briefing(delivery_id))
+        briefing = parse_briefing_record(await self.store.deliveries.get_briefing(delivery_id))
         if briefing is None:
             raise NotFound("delivery.no_briefing", delivery=delivery_id)
         return briefing
 
     async def list_problems(self) -> list[DeliverySchema]:
         """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
-        rows = await self._store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
-        since = self._clock.now() - _PROBLEM_WINDOW
-        return [
-            _build_delivery_schema(row)
-            for row in rows
-            if row.planned_at >= since and (row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS)
-        ]
+        tried = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
+        since = self.clock.now() - _PROBLEM_WINDOW
+        rows = [row for row in tried if row.planned_at >= since]
+        problems = [row for row in rows if row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS]
+        return [_build_delivery_schema(row) for row in problems]
 
     async def list(
         self,
@@ -171,30 +151,24 @@ class DeliveryService:
         before: tuple[dt.datetime, str] | None = None,
         limit: int = 50,
     ) -> list[DeliverySchema]:
-        """Return the log, newest first, behind `before`, the planned time and id of the last delivery that was seen.
-
-        `UsageError` for a target that neither the configuration nor the log knows.
-        """
+        """Return the log, newest first, behind `before`: planned time and id. `UsageError` for an unknown target."""
         name = None if target is None else sanitize_text(target)
-        rows = await self._store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
+        rows = await self.store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
         if target is not None and not rows and before is None:
-            self._dispatch.get_target(target)
+            find_target(self.settings, target)
         return [_build_delivery_schema(row) for row in rows]
 
     async def _attempt(self, delivery: Delivery, *, is_served: bool, wait: bool = True) -> DeliverySchema:
         if not is_served:
-            await self._dispatch.attempt_delivery(delivery.id, delivery.attempts, self._steps)
+            await self.dispatch.attempt_delivery(delivery.id, delivery.attempts, self.steps)
         if not is_served or not wait:
             return await self._get_schema(delivery.id)
-        last_seen_s = asyncio.get_running_loop().time()
+        service = ServiceWatch(self.presence)
         while True:
             schema = await self._get_schema(delivery.id)
             if schema.attempts > delivery.attempts:
                 return schema
-            now_s = asyncio.get_running_loop().time()
-            if await has_worker(self._presence):
-                last_seen_s = now_s
-            elif now_s - last_seen_s > _SERVICE_TIMEOUT_S:
+            if await service.is_gone():
                 raise WorkFailed("delivery.service_gone", delivery=delivery.id)
             await asyncio.sleep(_POLL_INTERVAL_S)
 
@@ -202,14 +176,13 @@ class DeliveryService:
         return _build_delivery_schema(await self._load_delivery(delivery_id))
 
     async def _load_delivery(self, delivery_id: str) -> Delivery:
-        delivery = await self._store.deliveries.get(sanitize_text(delivery_id))
+        delivery = await self.store.deliveries.get(sanitize_text(delivery_id))
         if delivery is None:
             raise NotFound("delivery.not_found", delivery=delivery_id)
         return delivery
 
 
 def check_targets(settings: Settings) -> None:
-    """Raise `UsageError` for the first target whose schedule, formats or types are wrong."""
     words = [str(word) for word in ItemType]
     for target in settings.deliver.targets:
         try:
@@ -261,28 +234,22 @@ class TargetSchema(BaseModel):
     last: DeliverySchema | None = None
 
 
+@dataclass(kw_only=True)
 class TargetService:
-    """Shows the targets of the settings."""
-
-    def __init__(
-        self, *, settings: Settings, dispatch: DeliveryDispatcher, deliveries: DeliveryService, clock: Clock
-    ) -> None:
-        self._settings = settings
-        self._dispatch = dispatch
-        self._deliveries = deliveries
-        self._clock = clock
+    settings: Settings
+    deliveries: DeliveryService
+    clock: Clock
 
     def list_names(self) -> list[str]:
-        return [target.name for target in self._dispatch.targets]
+        return [target.name for target in self.settings.deliver.targets]
 
     async def list(self) -> list[TargetSchema]:
-        """All targets, in the order of the settings."""
-        return [await self._build_schema(target) for target in self._dispatch.targets]
+        return [await self._build_schema(target) for target in self.settings.deliver.targets]
 
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
-        zone = target.timezone or self._settings.timezone
-        next_at = find_next_fire_time(target.schedule, zone, self._clock.now()) if target.schedule else None
-        last = await self._deliveries.list(target=target.name, limit=1)
+        zone = target.timezone or self.settings.timezone
+        next_at = find_next_fire_time(target.schedule, zone, self.clock.now()) if target.schedule else None
+        last = await self.deliveries.list(target=target.name, limit=1)
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
             **fields,
@@ -335,35 +302,28 @@ class TargetForm(BaseModel):
 
 
 class TargetChange(BaseModel):
-    """What was changed of a target, without the secrets of its url."""
-
     name: str
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
 
+@dataclass(kw_only=True)
 class TargetEditingService:
     """Adds, changes and removes targets. The first change copies those of the file into the stored settings."""
 
-    def __init__(self, *, settings_service: SettingsService) -> None:
-        self._settings_service = settings_service
+    settings_service: SettingsService
 
     def get(self, name: str) -> TargetSettings:
-        target = next((target for target in self._targets if target.name == name), None)
-        if target is None:
-            known = [target.name for target in self._targets]
-            raise NotFound("target.not_found", target=name, known=known or [Message("target.none")])
-        return target
+        return find_target(self.settings_service.current, name)
 
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
-        """Add a target, or change the one of that name."""
         is_known = any(target.name == name for target in self._targets)
         return await (self.edit(name, form, by=by) if is_known else self.add(name, form, by=by))
 
     async def add(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         """Add a target; `InvalidSettings` says by field what is wrong, `Conflict` that the name is taken."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         if any(target.name == name for target in self._targets):
             raise Conflict("target.name_taken", target=name)
         target = self._build_target(name, form, None)
@@ -372,9 +332,8 @@ class TargetEditingService:
         return change
 
     async def edit(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
-        """Change a target; its deliveries so far stay its own."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         known = self.get(name)
         target = self._build_target(name, form, known)
         change = TargetChange(name=name, before=_dump_public(known), after=_dump_public(target))
@@ -383,9 +342,8 @@ class TargetEditingService:
         return change
 
     async def remove(self, name: str, *, by: Actor) -> TargetChange:
-        """Remove a target; the log keeps its deliveries."""
         by.require(Role.ADMIN)
-        await self._settings_service.reload_if_changed()
+        await self.settings_service.reload_if_changed()
         change = TargetChange(name=name, before=_dump_public(self.get(name)), after=None)
         targets = [target for target in self._targets if target.name != name]
         await self._save(AuditAction.TARGET_REMOVE, change, targets, by=by)
@@ -393,7 +351,7 @@ class TargetEditingService:
 
     @property
     def _targets(self) -> list[TargetSettings]:
-        return self._settings_service.current.deliver.targets
+        return self.settings_service.current.deliver.targets
 
     def _build_target(self, name: str, form: TargetForm, known: TargetSettings | None) -> TargetSettings:
         url = form.url or (known.url if known is not None else "")
@@ -405,12 +363,11 @@ class TargetEditingService:
             return TargetSettings.model_validate(values)
         except ValidationError as error:
             # Of several complaints about a field the first one stands beside it.
-            raise InvalidSettings(
-                {
-                    str(detail["loc"][0]) if detail["loc"] else "": describe_validation_error(detail)
-                    for detail in reversed(error.errors())
-                }
-            ) from None
+            complaints = {
+                str(detail["loc"][0]) if detail["loc"] else "": describe_validation_error(detail)
+                for detail in reversed(error.errors())
+            }
+            raise InvalidSettings(complaints) from None
 
     async def _save(
         self,
@@ -428,11 +385,10 @@ class TargetEditingService:
         if secret and variable:
             values[f"{SECRET_PREFIX}{variable}"] = secret
         detail = change.model_dump(exclude={"name"}, exclude_none=True)
-        await self._settings_service.store(values, AuditRecord(action, change.name, detail), by=by)
+        await self.settings_service.update(values, by=by, record=AuditRecord(action, change.name, detail))
 
 
 def _build_secret_variable(name: str) -> str:
-    """Return the name under which a target's secret is stored; different targets have different names."""
     plain = re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):X}_", name)
     return f"TARGET_{plain}"[:80]
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
@@ -31,82 +32,45 @@ from monitor.services.schedules import find_next_fire_time
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType
 
-BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]
-"""Writes a briefing in a format."""
-
+BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]  # in the format of that name
 _log = get_logger("deliveries")
 
 
+@dataclass(kw_only=True)
 class DeliveryDispatcher:
-    """Carries out deliveries over the channels that `new_channel` opens, with the documents that `write` makes."""
-
-    def __init__(
-        self,
-        *,
-        store: Store,
-        settings: Settings,
-        clock: Clock,
-        briefings: BriefingService,
-        write: BriefingWriter,
-        new_channel: Callable[[TargetSettings], Channel],
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._briefings = briefings
-        self._write = write
-        self._new_channel = new_channel
-        self._settings = settings
-
-    @property
-    def _targets_by_name(self) -> dict[str, TargetSettings]:
-        return {target.name: target for target in self._settings.deliver.targets}
-
-    @property
-    def targets(self) -> list[TargetSettings]:
-        """All targets, in the order of the configuration."""
-        return list(self._targets_by_name.values())
-
-    def get_target(self, name: str) -> TargetSettings:
-        targets = self._targets_by_name
-        target = targets.get(name)
-        if target is None:
-            raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
-        return target
+    store: Store
+    settings: Settings
+    clock: Clock
+    briefings: BriefingService
+    write: BriefingWriter
+    new_channel: Callable[[TargetSettings], Channel]
 
     async def release_due(self) -> None:
-        """Release the deliveries whose sources are done, or whose deadline is past."""
-        now = self._clock.now()
-        for delivery in await self._store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
+        now = self.clock.now()
+        for delivery in await self.store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
             is_late = delivery.deadline_at is None or delivery.deadline_at <= now
             if is_late or not await self._list_unfinished_sources(delivery):
-                await self._store.deliveries.release(delivery.id, at=now)
+                await self.store.deliveries.release(delivery.id, at=now)
 
     async def attempt_delivery(self, delivery_id: str, attempt: int, steps: StepRunner) -> DeliveryStatus | None:
         """Make the attempt that follows `attempt` others; one that is recorded already is not made again."""
-        delivery = await self._store.deliveries.get(delivery_id)
+        delivery = await self.store.deliveries.get(delivery_id)
         if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
             return delivery.status if delivery else None
         outcome = await self._compose_and_send(delivery, steps)
-        if await self._store.deliveries.record_attempt(delivery_id, attempt, outcome):
-            _log.info(
-                "delivery",
-                id=delivery.id,
-                target=delivery.target,
-                status=str(outcome.status),
-                attempt=attempt + 1,
-                error=outcome.last_error and str(outcome.last_error),
-            )
+        if await self.store.deliveries.record_attempt(delivery_id, attempt, outcome):
+            facts = {"id": delivery.id, "target": delivery.target, "status": str(outcome.status)}
+            _log.info("delivery", **facts, attempt=attempt + 1, error=outcome.last_error and str(outcome.last_error))
         return outcome.status
 
     async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
-        """Compose, unless that is done, and send: two steps, so that nothing is sent twice."""
         try:
-            target = self.get_target(delivery.target)
+            target = find_target(self.settings, delivery.target)
             is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))
         except DatabaseGone:
             raise
         except MonitorError as error:
-            return decide_retry(delivery, error, self._clock.now())
+            return decide_retry(delivery, error, self.clock.now())
         if not is_for_sending:
             return DeliveryOutcome(status=DeliveryStatus.QUIET)
         return await steps.run("send", DeliveryOutcome, lambda: self._send(delivery, target))
@@ -115,36 +79,31 @@ class DeliveryDispatcher:
         """Compose and store the briefing; False where it is empty and the target wants no empty ones."""
         if delivery.kind not in (DeliveryKind.PLANNED, DeliveryKind.TYPED):
             return True
-        record = await self._store.deliveries.get_briefing(delivery.id)
+        record = await self.store.deliveries.get_briefing(delivery.id)
         if record is None:
             unfinished = await self._list_unfinished_sources(delivery)
-            briefing = await self._briefings.compose(await self._build_query(delivery, target))
+            briefing = await self.briefings.compose(await self._build_query(delivery, target))
             record = BriefingRecord(
                 delivery_id=delivery.id,
-                composed_at=self._clock.now(),
+                composed_at=self.clock.now(),
                 briefing=briefing.model_dump(mode="json"),
                 unfinished=unfinished,
             )
-            await self._store.deliveries.save_briefing(record)
+            await self.store.deliveries.save_briefing(record)
         composed = parse_briefing_record(record)
         is_empty = composed is not None and is_quiet(composed, record.unfinished) and target.quiet == "none"
         return delivery.kind is DeliveryKind.TYPED or not is_empty
 
     async def _build_query(self, delivery: Delivery, target: TargetSettings) -> BriefingQuery:
-        """Return the query of a delivery: a planned one begins where the last one that did not fail was composed.
-
-        Where all failed, it reaches back to the first of them.
-        """
+        """Begin a planned briefing where the last one was composed, or with the first of those that all failed."""
         previous, days = None, target.days
         if delivery.kind is DeliveryKind.PLANNED:
-            record = await self._store.deliveries.get_last_briefing(target.name)
+            record = await self.store.deliveries.get_last_briefing(target.name)
             previous = parse_briefing_record(record)
-            zone = ZoneInfo(target.timezone or self._settings.timezone)
-            since = (
-                record.composed_at.astimezone(zone).date()
-                if record
-                else await self._store.deliveries.get_first_day(target.name)
-            )
+            zone = ZoneInfo(target.timezone or self.settings.timezone)
+            since = await self.store.deliveries.get_first_day(target.name)
+            if record is not None:
+                since = record.composed_at.astimezone(zone).date()
             days += (delivery.day - since).days if delivery.day and since else 0
         return BriefingQuery(
             day=delivery.day,
@@ -162,33 +121,33 @@ class DeliveryDispatcher:
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
         try:
             notification = await self._build_notification(delivery, target)
-            await self._new_channel(target).send(notification, accepted=delivery.accepted)
+            await self.new_channel(target).send(notification, accepted=delivery.accepted)
         except DatabaseGone:
             raise
         except MonitorError as error:
-            return decide_retry(delivery, error, self._clock.now())
+            return decide_retry(delivery, error, self.clock.now())
         except Exception as error:  # noqa: BLE001 -- a library's own error must not cost the other attempts
             frame = traceback.extract_tb(error.__traceback__)[-1]
             location = f"{frame.name}:{frame.lineno}"
             _log.error("unexpected error", id=delivery.id, error=type(error).__name__, at=location)
-            return decide_retry(delivery, wrap_unexpected_error(error), self._clock.now())
-        return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self._clock.now())
+            return decide_retry(delivery, wrap_unexpected_error(error), self.clock.now())
+        return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self.clock.now())
 
     async def _build_notification(self, delivery: Delivery, target: TargetSettings) -> Notification:
         if delivery.kind is DeliveryKind.TEST:
             return build_test_notification(delivery, target.language, delivery.planned_at)
         if delivery.kind is DeliveryKind.ALARM:
-            alarms = await self._store.alarms.list_notified_at(delivery.planned_at)
+            alarms = await self.store.alarms.list_notified_at(delivery.planned_at)
             if not alarms:
                 raise UsageError("delivery.alarms_pruned")
             return build_alarm_notification(delivery, alarms, target.language)
-        record = await self._store.deliveries.get_briefing(delivery.id)
+        record = await self.store.deliveries.get_briefing(delivery.id)
         briefing = parse_briefing_record(record)
         if record is None or briefing is None:
             raise UsageError("delivery.briefing_unreadable")
         enclosures = [
             NotificationAttachment(
-                build_attachment_name(briefing, name), get_format(name).media_type, await self._write(briefing, name)
+                build_attachment_name(briefing, name), get_format(name).media_type, await self.write(briefing, name)
             )
             for name in target.formats
         ]
@@ -198,23 +157,31 @@ class DeliveryDispatcher:
         """Return the sources that a planned briefing waits for: due by its time, and not done or not even begun."""
         if delivery.kind is not DeliveryKind.PLANNED:
             return []
-        target, planned_at = self._targets_by_name.get(delivery.target), delivery.planned_at
+        targets = [target for target in self.settings.deliver.targets if target.name == delivery.target]
         chosen = [
             source
-            for source in await self._store.sources.list(only_enabled=True)
-            if target and _is_target_source(source, target)
+            for source in await self.store.sources.list(only_enabled=True)
+            if any(_is_target_source(source, target) for target in targets)
         ]
-        open_runs = {run.source_id for run in await self._store.runs.list_open() if run.planned_at <= planned_at}
+        planned_at = delivery.planned_at
+        open_runs = {run.source_id for run in await self.store.runs.list_open() if run.planned_at <= planned_at}
         not_begun = {
             source_id
-            for source_id, schedule in (await self._store.schedules.load_all()).items()
+            for source_id, schedule in (await self.store.schedules.load_all()).items()
             if _is_due_by(find_next_fire_time(schedule.cron, schedule.timezone, schedule.dealt_until), planned_at)
         }
         return [source.name for source in chosen if source.id in open_runs | not_begun]
 
 
+def find_target(settings: Settings, name: str) -> TargetSettings:
+    """Return the delivery target; `NotFound` names those that there are."""
+    targets = {target.name: target for target in settings.deliver.targets}
+    if name not in targets:
+        raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
+    return targets[name]
+
+
 def parse_briefing_record(record: BriefingRecord | None) -> Briefing | None:
-    """Return the briefing of a record; None where there is none, or an older version wrote it in another shape."""
     try:
         return Briefing.model_validate(record.briefing) if record is not None else None
     except ValidationError:
@@ -227,7 +194,7 @@ def wrap_unexpected_error(error: Exception) -> MonitorError:
 
 
 def _is_target_source(source: Source, target: TargetSettings) -> bool:
-    is_named = source.name in target.sources if target.sources else True
+    is_named = not target.sources or source.name in target.sources
     return is_named and (not target.tags or bool(set(target.tags) & set(source.tags)))
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import tempfile
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -16,12 +17,14 @@ from monitor.evidence.records import EvidenceArchive
 from monitor.extract.attachments import detect_extension
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import FetchMode
 
 _DOCUMENT_TYPES = ("pdf", "docx", "xlsx")
 
 
-class SnapshotView(BaseModel):
+class SnapshotView(MessageModel):
     """A kept page as text. `start` and `end` are where the passage stands in it; None where it does not, or none is.
 
     `problem` says why there is no text: the record is gone, or is not any more what was kept. `is_source`: the text is
@@ -42,19 +45,16 @@ class SnapshotView(BaseModel):
     end: int | None = None
     is_source: bool = False
     is_cut: bool = False
-    problem: str = ""
+    problem: Message | None = None
 
 
+@dataclass(kw_only=True)
 class SnapshotReader:
-    """Reads what records hold; `documents` reads what is no web page."""
-
-    def __init__(self, *, store: Store, records: EvidenceArchive, documents: DocumentReader) -> None:
-        self._store = store
-        self._records = records
-        self._documents = documents
+    store: Store
+    records: EvidenceArchive
+    documents: DocumentReader
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
-        """The page of a record, with a passage in it."""
         shown = SnapshotView(
             title=title,
             passage=passage,
@@ -64,24 +64,16 @@ class SnapshotReader:
         try:
             found = await self._find_passage(record, passage, title)
         except (RecordLost, WorkFailed) as error:
-            return shown.model_copy(update={"problem": str(error)})
-        return shown.model_copy(
-            update={
-                "text": found.text,
-                "start": found.start,
-                "end": found.end,
-                "is_source": found.is_source,
-                "is_cut": found.is_cut,
-            }
-        )
+            return shown.model_copy(update={"problem": error.message})
+        return shown.model_copy(update=asdict(found))
 
     async def load_text(self, record_id: str) -> str | None:
         """All that the page of a record says; None where it is gone, or is not any more what was kept."""
-        record = await self._store.evidence.get_record(record_id)
+        record = await self.store.evidence.get_record(record_id)
         if record is None:
             return None
         try:
-            result = await self._records.load(record)
+            result = await self.records.load(record)
             kind = _detect_file_type(result)
             if kind in _DOCUMENT_TYPES:
                 return await self._read_document(result, kind)
@@ -90,7 +82,7 @@ class SnapshotReader:
             return None
 
     async def _find_passage(self, record: EvidenceRecord, passage: str, title: str) -> HighlightedText:
-        result = await self._records.load(record)
+        result = await self.records.load(record)
         if result.body is None:
             return HighlightedText("")
         kind = _detect_file_type(result)
@@ -102,7 +94,7 @@ class SnapshotReader:
         with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:
             path = Path(folder) / f"document.{kind}"
             await asyncio.to_thread(path.write_bytes, result.body or b"")
-            return await self._documents.read(path)
+            return await self.documents.read(path)
 
 
 def _detect_file_type(result: FetchResult) -> str:
@@ -120,31 +112,27 @@ class ItemSnapshotView(SnapshotView):
     claim: str = ""
 
 
+@dataclass(kw_only=True)
 class SnapshotService:
-    def __init__(self, *, store: Store, pages: SnapshotReader) -> None:
-        self._store = store
-        self._pages = pages
+    store: Store
+    pages: SnapshotReader
 
     async def get_item_snapshot(self, item_id: int, claim_number: int | None = None) -> ItemSnapshotView:
-        """The saved page behind a claim of an item, counted from 1 in the order of its evidence.
-
-        Without a number it is the item's own page. `NotFound` where there is no such item or claim, or nothing was
-        kept.
-        """
-        item = await self._store.items.get(item_id)
+        """Return the page behind a claim, counted from 1, or the item's own page; `NotFound` where none was kept."""
+        item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
         claim = await self._load_claim(item_id, claim_number)
-        record = await self._store.evidence.get_record(_get_record_id(item, claim))
+        record = await self.store.evidence.get_record(_get_record_id(item, claim))
         if record is None:
             raise NotFound("item.no_snapshot", item=item_id)
         asked = claim if claim_number is not None else None
-        page = await self._pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
-        shown = {"kind": asked.kind, "claim": asked.claim} if asked else {}
-        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **page.model_dump())
+        page = await self.pages.load_view(record, title=item.title, passage=asked.passage if asked else "")
+        shown = asked.model_dump(include={"kind", "claim"}) if asked else {}
+        return ItemSnapshotView(item_id=item_id, claim_number=claim_number, **shown, **dict(page))
 
     async def _load_claim(self, item_id: int, number: int | None) -> Claim | None:
-        claims = await self._store.evidence.list_claims(item_id)
+        claims = await self.store.evidence.list_claims(item_id)
         if number is None:
             return next((claim for claim in claims if claim.kind is ClaimKind.PAGE), None)
         if not 1 <= number <= len(claims):
@@ -157,11 +145,8 @@ def _get_record_id(item: Item, claim: Claim | None) -> str:
     return claim.record_id if claim is not None else next(reversed(item.evidence), "")
 
 
-class EvidenceRecordSchema(BaseModel):
-    """A record as it leaves the program; `problem` says why it proves nothing any more, empty for a whole one.
-
-    `way` is `drawn` for a page that a browser drew; `file` is its WARC file.
-    """
+class EvidenceRecordSchema(MessageModel):
+    """A record; `problem` says why it proves nothing any more, `way` is `drawn` for a browser's page, `file` a WARC."""
 
     id: str
     run_id: str
@@ -172,7 +157,7 @@ class EvidenceRecordSchema(BaseModel):
     fetched_at: dt.datetime
     sha256: str | None
     file: str | None
-    problem: str = ""
+    problem: Message | None = None
 
 
 class ClaimSchema(BaseModel):
@@ -185,8 +170,6 @@ class ClaimSchema(BaseModel):
 
 
 class ItemProof(BaseModel):
-    """What an item rests on: its claims, and the records that they name."""
-
     item_id: int
     title: str
     url: str
@@ -194,36 +177,34 @@ class ItemProof(BaseModel):
     records: list[EvidenceRecordSchema]
 
 
+@dataclass(kw_only=True)
 class ProofService:
-    def __init__(self, *, store: Store, records: EvidenceArchive) -> None:
-        self._store = store
-        self._records = records
+    store: Store
+    records: EvidenceArchive
 
     async def get_proof(self, item_id: int) -> ItemProof:
-        """The claims of an item with their records, each read again; `NotFound` where there is no such item."""
-        item = await self._store.items.get(item_id)
+        item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
-        claims = await self._store.evidence.list_claims(item_id)
+        claims = await self.store.evidence.list_claims(item_id)
         named = dict.fromkeys([*item.evidence, *(claim.record_id for claim in claims)])
-        rows = [row for record_id in named if (row := await self._store.evidence.get_record(record_id)) is not None]
+        rows = [row for record_id in named if (row := await self.store.evidence.get_record(record_id)) is not None]
         return ItemProof(
             item_id=item_id,
             title=item.title,
             url=item.url,
-            claims=[_build_claim_schema(claim) for claim in claims],
+            claims=[
+                ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)
+                for claim in claims
+            ],
             records=[await self._build_record_schema(row) for row in rows],
         )
 
     async def _build_record_schema(self, row: EvidenceRecord) -> EvidenceRecordSchema:
-        problem = ""
+        problem = None
         try:
-            await self._records.load(row)
+            await self.records.load(row)
         except RecordLost as error:
-            problem = str(error)
+            problem = error.message
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
-        return EvidenceRecordSchema(**values, file=self._records.get_display_path(row), problem=problem)
-
-
-def _build_claim_schema(claim: Claim) -> ClaimSchema:
-    return ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)
+        return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)

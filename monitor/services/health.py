@@ -4,7 +4,7 @@ import datetime as dt
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from functools import reduce
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_b
 from monitor.services.briefings import check_template
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.schedules import check_timezone
-from monitor.services.settings import SettingsService
+from monitor.services.settings import SettingsService, join_messages
 
 
 class HostBlock(BaseModel):
@@ -40,7 +40,6 @@ class HostBlock(BaseModel):
 
 
 def count_blocks_by_host(blocks: Sequence[BlockedPage], zone: ZoneInfo) -> list[HostBlock]:
-    """Count the blocks, newest day first; one that names a section counts for its source's host."""
     counted: Counter[tuple[dt.date, str, str]] = Counter()
     for block in blocks:
         kind = next(
@@ -73,53 +72,34 @@ class DoctorFinding(MessageModel):
     message: Message
 
 
-Check = Callable[[Settings], str | Message]
-"""Says what it found; raises a `MonitorError` that says what is wrong."""
-
+Check = Callable[[Settings], str | Message]  # says what it found; raises a `MonitorError` that says what is wrong
 AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
 
 
+@dataclass(kw_only=True)
 class Doctor:
-    """Examines an installation.
+    """Examines an installation; where `load` cannot read the settings, what depends on them is not checked."""
 
-    `load` gives the settings or raises what is wrong with them. Where they cannot be read, what depends on them is not
-    checked and the rest uses the defaults. `load_stored_settings` reads what the Settings page stored, which the other
-    checks then use.
-    """
-
-    def __init__(
-        self,
-        *,
-        load: Callable[[], tuple[Settings, str]],
-        check_database: AsyncCheck,
-        load_stored_settings: Callable[[Settings], Awaitable[SettingsService]],
-        find_browser: Check,
-        check_model: AsyncCheck,
-        check_targets: Check,
-        check_storage: Check,
-        clock: Clock,
-    ) -> None:
-        self._load = load
-        self._check_database = check_database
-        self._load_stored_settings = load_stored_settings
-        self._find_browser = find_browser
-        self._check_model = check_model
-        self._check_targets = check_targets
-        self._check_storage = check_storage
-        self._clock = clock
+    load: Callable[[], tuple[Settings, str]]
+    check_database: AsyncCheck
+    load_stored_settings: Callable[[Settings], Awaitable[SettingsService]]
+    find_browser: Check
+    check_model: AsyncCheck
+    check_targets: Check
+    check_storage: Check
+    clock: Clock
 
     async def run_checks(self) -> list[DoctorFinding]:
-        """Run every check, in the order of the commands that need it."""
         settings, configuration = self._check_configuration()
         is_readable = configuration.level == "ok"
         database = _skip_check("database")
         if is_readable:
-            database = await _run_async_check("database", self._check_database, settings)
+            database = await _run_async_check("database", self.check_database, settings)
         stored = _skip_check("settings")
         if database.level == "ok":
             settings, stored = await self._check_stored_settings(settings)
-        model = await _run_async_check("model", self._check_model, settings) if is_readable else _skip_check("model")
-        checks = {"template": check_template, "delivery": self._check_targets, "storage": self._check_storage}
+        model = await _run_async_check("model", self.check_model, settings) if is_readable else _skip_check("model")
+        checks = {"template": check_template, "delivery": self.check_targets, "storage": self.check_storage}
         return [
             configuration,
             database,
@@ -134,7 +114,7 @@ class Doctor:
 
     def _check_configuration(self) -> tuple[Settings, DoctorFinding]:
         try:
-            settings, path = self._load()
+            settings, path = self.load()
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
@@ -142,7 +122,7 @@ class Doctor:
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:
-            service = await self._load_stored_settings(settings)
+            service = await self.load_stored_settings(settings)
         except MonitorError as error:
             return settings, _build_finding("settings", "fail", error.message)
         return service.current, _run_check("settings", lambda _: service.describe_stored(), settings)
@@ -151,10 +131,10 @@ class Doctor:
         endpoint = settings.pages.browser.endpoint
         if endpoint is not None:
             return _build_finding("browser", "ok", Message.of("doctor.remote_browser", endpoint=endpoint))
-        return _run_check("browser", self._find_browser, settings)
+        return _run_check("browser", self.find_browser, settings)
 
     def _check_clock(self, settings: Settings) -> DoctorFinding:
-        now = self._clock.now()
+        now = self.clock.now()
         try:
             local = now.astimezone(check_timezone(settings.timezone))
         except UsageError as error:
@@ -171,15 +151,12 @@ def _build_finding(check: str, level: FindingLevel, message: str | Message) -> D
     )
 
 
-def _join(messages: Sequence[Message]) -> Message:
-    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), messages)
-
-
 async def _run_async_check(check: str, ask: AsyncCheck, settings: Settings) -> DoctorFinding:
     try:
-        return _build_finding(check, "ok", await ask(settings))
+        found = await ask(settings)
     except MonitorError as error:
         return _build_finding(check, "fail", error.message)
+    return _build_finding(check, "ok", found)
 
 
 def _run_check(check: str, ask: Check, settings: Settings) -> DoctorFinding:
@@ -194,20 +171,18 @@ def _skip_check(check: str) -> DoctorFinding:
 
 
 def _check_search(settings: Settings) -> DoctorFinding:
-    """Check whether the backends can be asked, by the settings alone: a query might cost money."""
     choice = select_backends(settings.search)
     missing = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
     if missing:
-        return _build_finding("search", "fail", _join(missing))
+        return _build_finding("search", "fail", join_messages(missing))
     if choice.warnings:
-        return _build_finding("search", "warn", _join(choice.warnings))
+        return _build_finding("search", "warn", join_messages(choice.warnings))
     if list(choice.names) == [STUB_BACKEND]:
         return _build_finding("search", "warn", Message("doctor.only_stub"))
     return _build_finding("search", "ok", ", ".join(choice.names))
 
 
 def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
-    """Check whether so many free bytes are enough for the data in `folder`."""
     level: FindingLevel = "fail" if free_bytes < DISK_FAIL_BYTES else "warn" if free_bytes < DISK_WARN_BYTES else "ok"
     free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
     code = "doctor.disk" if level == "ok" else "doctor.disk_low"
@@ -215,11 +190,16 @@ def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
 
 
 def get_free_bytes(folder: Path) -> int:
-    """Return the free space of the disk on which the folder lies, or will lie."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
     return shutil.disk_usage(existing).free
+
+
+def measure_database(settings: Settings) -> int | None:
+    """Return the size of a SQLite file; None for another database."""
+    file = DatabaseAddress.parse(settings.database_url).file
+    return file.stat().st_size if file is not None and file.exists() else None
 
 
 class ReadinessSchema(BaseModel):
@@ -237,10 +217,7 @@ class Process(BaseModel):
 
 
 class ServiceStatus(BaseModel):
-    """Who is at work, what waits and since when, and how much space is left for the data.
-
-    `database_bytes` is the size of a SQLite file, None for another database.
-    """
+    """Who is at work, what waits, and the space that is left; `database_bytes` is None unless it is SQLite."""
 
     processes: list[Process]
     queued: int = Field(examples=[2])
@@ -251,42 +228,39 @@ class ServiceStatus(BaseModel):
     database_bytes: int | None = Field(examples=[10_300_000])
 
 
+@dataclass(kw_only=True)
 class Readiness:
-    """Tells how the service is doing, from its database alone, in whatever process."""
-
-    def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
+    store: Store
+    settings: Settings
+    clock: Clock
+    presence: WorkerRegistry
 
     async def check(self) -> ReadinessSchema:
         """Check database, worker and browser; the service is ready without a browser, as most pages need none."""
         try:
-            await self._store.check()
+            await self.store.check()
             database = "ok"
-            queue = "ok" if await has_worker(self._presence) else _render(Message("health.no_worker"))
+            queue = "ok" if await has_worker(self.presence) else _render(Message("health.no_worker"))
         except MonitorError as error:
             database = queue = _render(error.message)
         try:
-            browser = "ok" if self._settings.pages.browser.endpoint else str(find_browser(self._settings.pages.browser))
+            browser = "ok" if self.settings.pages.browser.endpoint else str(find_browser(self.settings.pages.browser))
         except MonitorError as error:
             browser = _render(error.message)
         return ReadinessSchema(is_ready=database == queue == "ok", database=database, queue=queue, browser=browser)
 
     async def get_metrics(self) -> tuple[ServiceMetrics, float, dict[str, int]]:
         """Return the counts, the wait of the oldest queued run in seconds, and the living processes by kind."""
-        figures = await self._store.metrics.load_service_metrics()
-        waits_s = _seconds_since(figures.oldest_queued_at, self._clock.now())
-        alive = list((await self._presence.list_alive()).values())
+        figures = await self.store.metrics.load_service_metrics()
+        waits_s = _seconds_since(figures.oldest_queued_at, self.clock.now())
+        alive = list((await self.presence.list_alive()).values())
         return figures, waits_s, {kind: alive.count(kind) for kind in ("worker", "scheduler")}
 
     async def get_service_status(self) -> ServiceStatus:
-        now = self._clock.now()
-        queue = await self._store.dashboard.load_queue_status(now)
-        alive = await self._presence.list_alive()
-        free = get_free_bytes(self._settings.data_dir)
-        file = DatabaseAddress.parse(self._settings.database_url).file
+        now = self.clock.now()
+        queue = await self.store.dashboard.load_queue_status(now)
+        alive = await self.presence.list_alive()
+        free = get_free_bytes(self.settings.data_dir)
         return ServiceStatus(
             processes=[Process(name=name, kind=kind) for name, kind in sorted(alive.items())],
             queued=queue.queued,
@@ -294,7 +268,7 @@ class Readiness:
             waits_s=_seconds_since(queue.oldest_queued_at, now),
             free_bytes=free,
             is_room_low=free < DISK_WARN_BYTES,
-            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+            database_bytes=measure_database(self.settings),
         )
 
 

@@ -1,9 +1,10 @@
-"""The use cases of looking at items: a page of the list, one item with all that is known of it, its kin."""
+"""Items as people see them: lists, one item with its kin, and the marks that people put on them."""
 
 import asyncio
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
@@ -14,7 +15,7 @@ from monitor.db.fulltext import FullTextScope
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
-from monitor.db.tables.people import RankFeedbackEntry
+from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_items
 from monitor.errors import NotFound, UsageError
@@ -23,9 +24,117 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
+from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
-from monitor.services.marks import HiddenItemSchema, ItemNoteSchema, RankFeedbackSchema
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Role
+
+MAX_NOTE_CHARS = 4000
+MAX_REASON_CHARS = 500
+
+
+class ItemNoteSchema(BaseModel):
+    """A note on an item, for everybody to read."""
+
+    id: int
+    person: str
+    text: str
+    at: dt.datetime
+
+
+class HiddenItemSchema(BaseModel):
+    """Who hid an item, when and why."""
+
+    person: str
+    reason: str
+    at: dt.datetime
+
+
+class RankFeedbackSchema(BaseModel):
+    """Whether a person wishes the item numbered `item` higher or lower."""
+
+    item: int
+    person: str
+    wish: RankDirection
+    at: dt.datetime
+
+
+@dataclass(kw_only=True)
+class MarkService(AuditedService):
+    """Keeps the marks; `NotFound` for an item that is not there. Stars are each person's own, and not recorded."""
+
+    async def star(self, item_id: int, *, by: Actor) -> None:
+        await self.store.marks.star(by.name, item_id, at=self.clock.now())
+
+    async def unstar(self, item_id: int, *, by: Actor) -> None:
+        await load_item(item_id, self.store)
+        await self.store.marks.unstar(by.name, item_id)
+
+    async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
+        text = _check_text(text, "note", MAX_NOTE_CHARS)
+        note = ItemNote(item_id=item_id, person=by.name, text=text, at=self.clock.now())
+        async with self.store.transaction():
+            kept = await self.store.marks.add_note(note)
+            await self.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", after=kept.text)
+        return ItemNoteSchema.model_validate(kept, from_attributes=True)
+
+    async def remove_note(self, item_id: int, note_id: int, *, by: Actor) -> None:
+        await load_item(item_id, self.store)
+        async with self.store.transaction():
+            notes = await self.store.marks.list_notes(item_id)
+            note = next((note for note in notes if note.id == note_id), None)
+            if note is None:
+                raise NotFound("item.note_not_found", item=item_id, note=note_id)
+            if note.person != by.name:
+                raise UsageError("item.note_of_another", person=note.person)
+            await self.store.marks.remove_note(item_id, note_id)
+            await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", before=note.text)
+
+    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
+        """Leave an item out of lists, briefings and feeds from now on; `UsageError` without a reason."""
+        by.require(Role.EDITOR)
+        reason = _check_text(reason, "reason", MAX_REASON_CHARS)
+        hidden = HiddenItem(item_id=item_id, person=by.name, reason=reason, at=self.clock.now())
+        async with self.store.transaction():
+            await self.store.marks.hide(hidden)
+            await self.record(by, AuditAction.ITEM_HIDE, f"item {item_id}", after=reason)
+        return HiddenItemSchema.model_validate(hidden, from_attributes=True)
+
+    async def unhide(self, item_id: int, *, by: Actor) -> None:
+        by.require(Role.EDITOR)
+        await load_item(item_id, self.store)
+        async with self.store.transaction():
+            hidden = (await self.store.marks.load_hidden([item_id])).get(item_id)
+            await self.store.marks.unhide(item_id)
+            if hidden is not None:
+                await self.record(by, AuditAction.ITEM_SHOW, f"item {item_id}", before=hidden.reason)
+
+    async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
+        async with self.store.transaction():
+            await self.store.marks.save_feedback(by.name, item_id, feedback, at=self.clock.now())
+            await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
+
+    async def remove_feedback(self, item_id: int, *, by: Actor) -> None:
+        await load_item(item_id, self.store)
+        async with self.store.transaction():
+            await self.store.marks.delete_feedback(by.name, item_id)
+            await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=None)
+
+
+async def load_item(item_id: int, store: Store) -> Item:
+    """Return the item; `NotFound` where there is none of that number."""
+    item = await store.items.get(item_id)
+    if item is None:
+        raise NotFound("item.not_found", item=item_id)
+    return item
+
+
+def _check_text(text: str, kind: str, max_chars: int) -> str:
+    text = text.strip()
+    if not text:
+        raise UsageError(f"item.empty_{kind}")
+    if len(text) > max_chars:
+        raise UsageError(f"item.long_{kind}", chars=len(text), limit=max_chars)
+    return text
 
 
 class ItemQuery(BaseModel):
@@ -96,20 +205,15 @@ class ArchiveService:
 
     async def get_item(self, item_id: int, *, language: str = "en") -> FullItemSchema:
         """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
-        item = await self._store.items.get(item_id)
-        if item is None:
-            raise NotFound("item.not_found", item=item_id)
+        item = await load_item(item_id, self._store)
         text = await self._store.items.get_text(item_id)
-        revisions = [
-            _build_revision_schema(revision, language)
-            for revision in await self._store.revisions.list_for_item(item_id)
-        ]
+        rows = await self._store.revisions.list_for_item(item_id)
+        revisions = [_build_revision_schema(row, language) for row in rows]
         return FullItemSchema(
             **build_item_schema(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions
         )
 
     async def search(self, item_query: ItemQuery, limit: int = 50) -> list[ItemMatchSchema]:
-        """The items in which the text that is looked for stands, the best first."""
         parse_text_query(item_query.text)
         found = await self._search.search(item_query.text, await build_scope(item_query, self._store), limit=limit)
         return [
@@ -119,7 +223,6 @@ class ArchiveService:
 
 
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
-    """The items that are meant, as the store is asked for them; `UsageError` as `Archive.items` says."""
     if item_query.since is not None and item_query.until is not None and item_query.since > item_query.until:
         raise UsageError("item.bad_date_range", since=item_query.since, until=item_query.until)
     await check_sources(item_query.sources, store)
@@ -129,7 +232,6 @@ async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
 
 
 def parse_text_query(text: str) -> TextQuery:
-    """What a person typed to search for; `UsageError` where no word is in it."""
     query = TextQuery.parse(text)
     if not query.clauses:
         raise UsageError("item.empty_search")
@@ -155,15 +257,11 @@ _MAX_TITLE_CHARS = 160
 _MIN_TITLE_CHARS = 6
 _CITED_TITLE_PATTERN = re.compile(r"《([^《》]{6,120})》")
 _QUOTATION_MARKS = re.compile('["“”„‟＂]')
-ItemKey = tuple[dt.date, int]
-"""Where a list goes on: the day and the number of the last item."""
+ItemKey = tuple[dt.date, int]  # where a list goes on: the day and the number of the last item
 
 
 class ListedItem(ItemSchema):
-    """An item in a list. `snippet` is what stands around the words that were searched for, else the summary's start.
-
-    `moved`: feedback changed its place when its run was ranked.
-    """
+    """An item in a list; `snippet` is text around the words searched for, `moved` where feedback moved its rank."""
 
     snippet: str = ""
     moved: RankDirection | None = None
@@ -173,17 +271,20 @@ class ListedItem(ItemSchema):
 
 
 class ItemPage(BaseModel):
-    """A piece of a list, newest first. `total` is counted up to 1,000, None where counting would take too long.
-
-    `after` is where the list goes on, None where it ends.
-    """
+    """A piece of a list that goes on at `after`; `total` is counted up to 1,000, None where that takes too long."""
 
     items: list[ListedItem]
     total: int | None = None
     after: ItemKey | None = None
 
 
-class ItemDetail(FullItemSchema):
+class RelatedItems(BaseModel):
+    copies: list[ItemReference] = Field(default_factory=list)
+    interpretations: list[ItemReference] = Field(default_factory=list)
+    explains: list[ItemReference] = Field(default_factory=list)
+
+
+class ItemDetail(FullItemSchema, RelatedItems):
     """One item with what people say of it, and the items that are the same document or explain it.
 
     `feedback` is what was said of its own rank, `like_feedback` the newest word of each person on items like it, which
@@ -197,31 +298,18 @@ class ItemDetail(FullItemSchema):
     feedback: list[RankFeedbackSchema] = Field(default_factory=list)
     like_feedback: list[RankFeedbackSchema] = Field(default_factory=list)
     lift: RankDirection | None = None
-    copies: list[ItemReference] = Field(default_factory=list)
-    interpretations: list[ItemReference] = Field(default_factory=list)
-    explains: list[ItemReference] = Field(default_factory=list)
 
 
 class ItemFilterOptions(BaseModel):
-    """The sources of items by name, the tags of sources, and the languages of items, to choose from."""
-
     sources: list[str]
     tags: list[str]
     languages: list[str]
 
 
-class RelatedItems(BaseModel):
-    """Other places of an item's document, what explains it, and what it explains."""
-
-    copies: list[ItemReference] = Field(default_factory=list)
-    interpretations: list[ItemReference] = Field(default_factory=list)
-    explains: list[ItemReference] = Field(default_factory=list)
-
-
+@dataclass(kw_only=True)
 class ItemService:
-    def __init__(self, *, store: Store, archive: ArchiveService) -> None:
-        self._store = store
-        self._archive = archive
+    store: Store
+    archive: ArchiveService
 
     async def list_page(
         self,
@@ -232,19 +320,20 @@ class ItemService:
         after: ItemKey | None = None,
         count_total: bool = True,
     ) -> ItemPage:
-        """The items that are meant, newest first, from `after` on; the texts of their pages are not loaded.
-
-        `UsageError` for a source that never was, days reversed, or a text without a word.
-        """
-        scope = await build_scope(item_query, self._store)
+        """Return the items from `after` on, newest first; `UsageError` for an unknown source, bad days or no word."""
+        scope = await build_scope(item_query, self.store)
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
-        total = await self._count_items(scope, query) if count_total and after is None else None
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
+        total = None
         if query is None:
-            items = await self._store.items.list(onward.items, limit=limit + 1)
+            if count_total and after is None:
+                total = await self.store.items.count(scope.items, cap=MAX_COUNT)
+            items = await self.store.items.list(onward.items, limit=limit + 1)
             snippets = {item.id: _truncate_summary(item.summary) for item in items}
         else:
-            matches = await self._store.fulltext.find(query, onward, limit=limit + 1)
+            if count_total and after is None:
+                total = await self.store.fulltext.count(query, scope, cap=MAX_COUNT)
+            matches = await self.store.fulltext.find(query, onward, limit=limit + 1)
             items = [match.item for match in matches]
             snippets = {match.item.id: build_snippet(match.body, query) for match in matches}
         shown = items[:limit]
@@ -257,11 +346,12 @@ class ItemService:
 
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
         """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
-        whole = await self._archive.get_item(item_id, language=language)
-        item = await self._load_item(item_id)
-        marks = self._store.marks
+        whole = await self.archive.get_item(item_id, language=language)
+        item = await load_item(item_id, self.store)
+        marks = self.store.marks
         wishes = await marks.list_feedback([item])
-        own, like = _split_feedback(item, wishes)
+        own = [wish for wish in wishes if wish.item_id == item_id]
+        alike = [wish for wish in wishes if wish.item_id != item_id and compute_lifts([item], [wish])[0]]
         hidden = (await marks.load_hidden([item_id])).get(item_id)
         lift = compute_lifts([item], wishes)[0]
         return ItemDetail(
@@ -272,37 +362,25 @@ class ItemService:
             notes=[
                 ItemNoteSchema.model_validate(note, from_attributes=True) for note in await marks.list_notes(item_id)
             ],
-            feedback=own,
-            like_feedback=like,
+            feedback=_build_feedback(own),
+            like_feedback=_build_feedback({wish.person: wish for wish in alike}.values()),
             lift=None if not lift else RankDirection.HIGHER if lift > 0 else RankDirection.LOWER,
             **(await self._find_related(item)).model_dump(),
         )
 
     async def get_filter_options(self) -> ItemFilterOptions:
-        """What the filters of a list offer."""
-        items = self._store.items
+        items = self.store.items
         return ItemFilterOptions(
             sources=sorted(await items.list_values("source")),
-            tags=sorted(await self._store.sources.list_tags()),
+            tags=sorted(await self.store.sources.list_tags()),
             languages=sorted({_get_primary_language(word) for word in await items.list_values("language")}),
         )
-
-    async def _load_item(self, item_id: int) -> Item:
-        item = await self._store.items.get(item_id)
-        if item is None:
-            raise NotFound("item.not_found", item=item_id)
-        return item
-
-    async def _count_items(self, scope: FullTextScope, query: TextQuery | None) -> int | None:
-        if query is not None:
-            return await self._store.fulltext.count(query, scope, cap=MAX_COUNT)
-        return await self._store.items.count(scope.items, cap=MAX_COUNT)
 
     async def _build_listed_items(
         self, items: Sequence[Item], snippets: dict[int | None, str], person: str
     ) -> list[ListedItem]:
         ids = [item.id or 0 for item in items]
-        marks = await self._store.marks.load_marks(person, ids)
+        marks = await self.store.marks.load_marks(person, ids)
         return [
             ListedItem(
                 **build_item_schema(item).model_dump(),
@@ -316,22 +394,18 @@ class ItemService:
         ]
 
     async def _find_related(self, item: Item) -> RelatedItems:
-        """The items near to this one that grouping, as briefings do it, says are its kin.
-
-        Near are those with its document number, and those with its title, or one that it names, in theirs: the newest
-        20 of each. The same document under another title and number is found by a briefing only.
-        """
+        """Group the newest 20 items of the same number or title, as briefings do, and return the item's group."""
         near: dict[int | None, Item] = {item.id: item}
         if item.document_number:
             numbered = ItemFilter(document_number=item.document_number, is_hidden=None)
-            near |= {item.id: item for item in await self._store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
+            near |= {item.id: item for item in await self.store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
         scope = FullTextScope(items=ItemFilter(is_hidden=None))
         for query in _list_title_queries(item.title):
-            matches = await self._store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
+            matches = await self.store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
             near |= {match.item.id: match.item for match in matches}
         if len(near) == 1:
             return RelatedItems()
-        texts = await self._store.items.load_texts([number for number in near if number is not None])
+        texts = await self.store.items.load_texts([number for number in near if number is not None])
         groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
         return next((kin for group in groups if (kin := _find_related_in(group, item)) is not None), RelatedItems())
 
@@ -360,17 +434,10 @@ def _build_places(items: Iterator[Item] | Sequence[Item]) -> list[ItemReference]
     return [ItemReference.model_validate(item, from_attributes=True) for item in items]
 
 
-def _split_feedback(
-    item: Item, entries: Sequence[RankFeedbackEntry]
-) -> tuple[list[RankFeedbackSchema], list[RankFeedbackSchema]]:
-    """What was said of the item, and the newest word of each person on those that are like it."""
-    own = [_build_feedback_schema(wish) for wish in entries if wish.item_id == item.id]
-    alike = [entry for entry in entries if entry.item_id != item.id and compute_lifts([item], [entry])[0]]
-    return own, [_build_feedback_schema(entry) for entry in {entry.person: entry for entry in alike}.values()]
-
-
-def _build_feedback_schema(entry: RankFeedbackEntry) -> RankFeedbackSchema:
-    return RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at)
+def _build_feedback(entries: Iterable[RankFeedbackEntry]) -> list[RankFeedbackSchema]:
+    return [
+        RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at) for entry in entries
+    ]
 
 
 def _truncate_summary(summary: str) -> str:

@@ -8,19 +8,23 @@ import math
 import re
 import secrets
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from monitor.clock import Clock
-from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
-from monitor.db.tables.people import Person, Token, WebSession
+from monitor.db.tables.people import Person, WebSession
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.message import Message
-from monitor.services.audit import COMMAND_LINE, RESERVED_NAMES, ROLE_ORDER, Actor, AuditAction, AuditService
+from monitor.services.audit import (
+    COMMAND_LINE,
+    NAME_PATTERN,
+    RESERVED_NAMES,
+    Actor,
+    AuditAction,
+    AuditedService,
+    parse_role,
+)
 from monitor.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -31,36 +35,12 @@ MIN_PASSWORD_CHARS = 12
 _MAX_PASSWORD_CHARS = 1000
 _MIN_DISTINCT_CHARS = 5
 
-_COMMON_PASSWORDS = frozenset(
-    {
-        "123456789012",
-        "1234567890123",
-        "0123456789012",
-        "123456123456",
-        "qwertyuiop12",
-        "qwertyuiop123",
-        "1qaz2wsx3edc",
-        "1q2w3e4r5t6y",
-        "qazwsxedcrfv",
-        "abcdefghijkl",
-        "password1234",
-        "password12345",
-        "passwordpassword",
-        "p@ssw0rd1234",
-        "admin1234567",
-        "administrator",
-        "administrator1",
-        "changemechangeme",
-        "welcome12345",
-        "letmeinletmein",
-        "iloveyou1234",
-        "woaini1314520",
-        "woaini5201314",
-        "monitormonitor",
-        "monitor12345",
-        "monitor123456",
-    }
-)
+_COMMON_PASSWORDS = """
+123456789012 1234567890123 0123456789012 123456123456 qwertyuiop12 qwertyuiop123 1qaz2wsx3edc 1q2w3e4r5t6y
+qazwsxedcrfv abcdefghijkl password1234 password12345 passwordpassword p@ssw0rd1234 admin1234567 administrator
+administrator1 changemechangeme welcome12345 letmeinletmein iloveyou1234 woaini1314520 woaini5201314
+monitormonitor monitor12345 monitor123456
+"""
 
 _ONE_TIME_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that could be taken for another
 _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -87,7 +67,6 @@ class PasswordVerifier:
 
 
 def check_password(password: str, *, name: str) -> None:
-    """Raise `UsageError` for a new password that is too easily guessed."""
     text = unicodedata.normalize("NFKC", password)
     plain = text.casefold()
     if len(text) < MIN_PASSWORD_CHARS:
@@ -96,14 +75,12 @@ def check_password(password: str, *, name: str) -> None:
         raise UsageError("password.long", limit=_MAX_PASSWORD_CHARS)
     if name.casefold() in plain and not plain.replace(name.casefold(), "").strip("0123456789 ._-!@#"):
         raise UsageError("password.is_name")
-    if plain in _COMMON_PASSWORDS or len(set(plain)) < _MIN_DISTINCT_CHARS:
+    if plain in _COMMON_PASSWORDS.split() or len(set(plain)) < _MIN_DISTINCT_CHARS:
         raise UsageError("password.common")
 
 
 def generate_one_time_password() -> str:
-    """Return a password that is easily read and typed: four groups of five."""
-    groups = ("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
-    return "-".join(groups)
+    return "-".join("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
 
 
 def _is_same(password_hash: str, password: str) -> bool:
@@ -123,20 +100,16 @@ def _get_hasher() -> "PasswordHasher":
 
 
 def _normalize_password(password: str) -> bytes:
-    """Return one text for what an input method may write in two widths."""
     return unicodedata.normalize("NFKC", password[:_MAX_PASSWORD_CHARS]).encode("utf-8", "surrogatepass")
 
 
 FIRST_ADMIN_NAME = "admin"
-"""The administrator that the first start makes."""
-
 SESSION_IDLE_TIMEOUT = dt.timedelta(days=14)
 MAX_SESSION_AGE = dt.timedelta(days=90)
 _SEEN_UPDATE_INTERVAL = dt.timedelta(minutes=1)
 _FAILURE_WINDOW = dt.timedelta(minutes=15)
 _MAX_FAILURES_PER_NAME = 5
 _MAX_FAILURES_PER_ADDRESS = 20
-NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"
 UI_LANGUAGES = ("zh", "en")
 
 
@@ -157,37 +130,29 @@ class SignInResult:
     session_id: str
 
 
-class PeopleService:
-    """Signs people in, and manages their accounts and sessions."""
-
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._people = store.people
-        self._clock = clock
-        self._audit = AuditService(store=store, clock=clock)
+@dataclass(kw_only=True)
+class PeopleService(AuditedService):
+    def __post_init__(self) -> None:
         self._passwords = PasswordVerifier()
 
     async def create_first_admin(self) -> str | None:
         """Create the first administrator and return their one-time password; None where there is somebody."""
-        if await self._people.has_any():
+        if await self.store.people.has_any():
             return None
         password, person = await self._build_person(FIRST_ADMIN_NAME, Role.ADMIN)
-        async with self._store.transaction():
-            if not await self._people.add_first(person):
+        async with self.store.transaction():
+            if not await self.store.people.add_first(person):
                 return None
-            await self._audit.record(COMMAND_LINE, AuditAction.PERSON_ADD, person.name, after={"role": Role.ADMIN})
+            await self.record(COMMAND_LINE, AuditAction.PERSON_ADD, person.name, after={"role": Role.ADMIN})
         return password
 
     async def has_secured_admin(self) -> bool:
         """Whether an administrator has chosen a password, so that the pages may be opened to others."""
-        return await self._people.has_secured_admin()
+        return await self.store.people.has_secured_admin()
 
     async def sign_in(self, name: str, password: str, *, address: str, browser: str) -> SignInResult:
-        """Create a session; `SignInError` is the same for a wrong name as for a wrong password, after the same time.
-
-        After five failures of a name or twenty from an address within 15 minutes, sign-in is refused for a while.
-        """
-        person = await self._people.get(name)
+        """Create a session; a wrong name fails like a wrong password, and too many failures are refused for a while."""
+        person = await self.store.people.get(name)
         password_hash = person.password_hash if person is not None and not person.is_shut_out else None
         await self._verify_password(name, password_hash, password, address=address, refusal="sign_in.wrong")
         if person is None:
@@ -196,11 +161,11 @@ class PeopleService:
 
     async def authenticate(self, cookie: str) -> tuple[Person, WebSession] | None:
         """Return whose cookie this is; None where its session has expired or was ended."""
-        now = self._clock.now()
-        found = await self._people.find_by_session(_derive_session_id(cookie), now)
+        now = self.clock.now()
+        found = await self.store.people.find_by_session(_derive_session_id(cookie), now)
         if found is not None and now - found[1].seen_at >= _SEEN_UPDATE_INTERVAL:
             expires_at = min(now + SESSION_IDLE_TIMEOUT, found[1].created_at + MAX_SESSION_AGE)
-            await self._people.touch_session(found[1], at=now, expires_at=expires_at)
+            await self.store.people.touch_session(found[1], at=now, expires_at=expires_at)
         return found
 
     def compute_csrf_token(self, cookie: str) -> str:
@@ -208,36 +173,33 @@ class PeopleService:
         return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", hashlib.sha256).hexdigest()
 
     async def sign_out(self, session_id: str) -> None:
-        await self._people.end_session(session_id)
+        await self.store.people.end_session(session_id)
 
     async def list_sessions(self, person: str | None = None) -> list[WebSession]:
-        """Return the sessions that have not expired, last used first."""
-        return await self._people.list_sessions(person, self._clock.now())
+        return await self.store.people.list_sessions(person, self.clock.now())
 
     async def end_session(self, session_id: str, *, by: Actor, person: str | None = None) -> WebSession:
         """End a session, of that person only where one is given; another's takes an administrator."""
         if person != by.name:
             by.require(Role.ADMIN)
-        async with self._store.transaction():
-            ended = await self._people.end_session(session_id, person=person)
+        async with self.store.transaction():
+            ended = await self.store.people.end_session(session_id, person=person)
             if ended is None:
                 raise NotFound("session.not_found")
-            await self._audit.record(by, AuditAction.SESSION_END, ended.person)
+            await self.record(by, AuditAction.SESSION_END, ended.person)
         return ended
 
     async def end_other_sessions(self, session_id: str, *, by: Actor) -> int:
-        """End all sessions of the actor but this one; return how many."""
-        async with self._store.transaction():
-            count = await self._people.end_sessions(by.name, keep_session_id=session_id)
-            await self._audit.record(by, AuditAction.SESSION_END, by.name)
+        async with self.store.transaction():
+            count = await self.store.people.end_sessions(by.name, keep_session_id=session_id)
+            await self.record(by, AuditAction.SESSION_END, by.name)
         return count
 
     async def list_people(self) -> list[Person]:
-        """Return everybody, by name, those who may not sign in too."""
-        return await self._people.list_all()
+        return await self.store.people.list_all()
 
     async def get(self, name: str) -> Person:
-        person = await self._people.get(name)
+        person = await self.store.people.get(name)
         if person is None:
             raise NotFound("person.not_found", name=name)
         return person
@@ -249,32 +211,28 @@ class PeopleService:
         if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
             raise UsageError("person.bad_name", name=name)
         password, person = await self._build_person(name, parse_role(role))
-        async with self._store.transaction():
-            if not await self._people.add(person):
+        async with self.store.transaction():
+            if not await self.store.people.add(person):
                 raise Conflict("person.name_taken", name=name)
-            await self._audit.record(by, AuditAction.PERSON_ADD, name, after={"role": person.role})
+            await self.record(by, AuditAction.PERSON_ADD, name, after={"role": person.role})
         return password
 
     async def set_password(
         self, name: str, new: str, *, by: Actor, old: str | None = None, session_id: str | None = None
     ) -> None:
-        """Set a password, after a check of the `old` one where it is given; another's takes an administrator.
-
-        All sessions of the person end but `session_id`. `UsageError` for a password that is too easy.
-        """
+        """Set a password, end all sessions but `session_id`; another person's takes an administrator."""
         if name != by.name:
             by.require(Role.ADMIN)
         person = await self.get(name)
         check_password(new, name=name)
         if old is not None:
-            refusal = "password.wrong_old"
-            await self._verify_password(name, person.password_hash, old, address=None, refusal=refusal)
+            await self._verify_password(name, person.password_hash, old, address=None, refusal="password.wrong_old")
         if session_id is not None and await self._passwords.verify(person.password_hash, new):
             raise UsageError("password.unchanged")
         password_hash = await self._passwords.hash_password(new)
-        async with self._store.transaction():
-            await self._people.set_password(name, password_hash, is_one_time=False, keep_session_id=session_id)
-            await self._audit.record(by, AuditAction.PERSON_PASSWORD, name)
+        async with self.store.transaction():
+            await self.store.people.set_password(name, password_hash, is_one_time=False, keep_session_id=session_id)
+            await self.record(by, AuditAction.PERSON_PASSWORD, name)
 
     async def reset_password(self, name: str, *, by: Actor) -> str:
         """Replace a password by a one-time password and return it; all sessions of the person end."""
@@ -282,28 +240,27 @@ class PeopleService:
         await self.get(name)
         password = generate_one_time_password()
         password_hash = await self._passwords.hash_password(password)
-        async with self._store.transaction():
-            await self._people.set_password(name, password_hash, is_one_time=True)
-            await self._audit.record(by, AuditAction.PERSON_RESET, name)
+        async with self.store.transaction():
+            await self.store.people.set_password(name, password_hash, is_one_time=True)
+            await self.record(by, AuditAction.PERSON_RESET, name)
         return password
 
     async def set_language(self, language: str | None, *, by: Actor) -> None:
         """Choose the language of one's own pages; None is that of the browser."""
         if language is not None and language not in UI_LANGUAGES:
             raise UsageError("person.unknown_language", language=language, known=UI_LANGUAGES)
-        await self._people.update(by.name, language=language)
+        await self.store.people.update(by.name, language=language)
 
     async def set_role(self, name: str, role: str, *, by: Actor) -> None:
-        """Give a person another role, from the next request on."""
         by.require(Role.ADMIN)
         wanted = parse_role(role)
-        async with self._store.transaction():
+        async with self.store.transaction():
             before = (await self.get(name)).role
             if before is wanted:
                 return
             await self._set_access(name, role=wanted)
             roles = {"before": {"role": before}, "after": {"role": wanted}}
-            await self._audit.record(by, AuditAction.PERSON_ROLE, name, **roles)
+            await self.record(by, AuditAction.PERSON_ROLE, name, **roles)
 
     async def block_sign_in(self, name: str, *, by: Actor) -> None:
         """Keep a person from signing in: their sessions end, and their tokens stop working."""
@@ -314,42 +271,42 @@ class PeopleService:
 
     async def _set_shut_out(self, name: str, *, is_shut_out: bool, by: Actor) -> None:
         by.require(Role.ADMIN)
-        async with self._store.transaction():
+        async with self.store.transaction():
             if (await self.get(name)).is_shut_out is is_shut_out:
                 return
             await self._set_access(name, is_shut_out=is_shut_out)
             action = AuditAction.PERSON_SHUT_OUT if is_shut_out else AuditAction.PERSON_LET_IN
-            await self._audit.record(by, action, name)
+            await self.record(by, action, name)
 
     async def _set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> None:
-        if not await self._people.set_access(name, role=role, is_shut_out=is_shut_out):
+        if not await self.store.people.set_access(name, role=role, is_shut_out=is_shut_out):
             raise Conflict("person.last_admin", name=name)
 
     async def _build_person(self, name: str, role: Role) -> tuple[str, Person]:
         password = generate_one_time_password()
         password_hash = await self._passwords.hash_password(password)
         return password, Person(
-            name=name, password_hash=password_hash, is_one_time=True, role=role, created_at=self._clock.now()
+            name=name, password_hash=password_hash, is_one_time=True, role=role, created_at=self.clock.now()
         )
 
     async def _verify_password(
         self, name: str, password_hash: str | None, password: str, *, address: str | None, refusal: str
     ) -> None:
         """Raise `SignInError` for a wrong password; an attempt is counted before it is checked, so none slips in."""
-        now, of_name = self._clock.now(), sanitize_text(f"name {name}")[:120]
+        now, of_name = self.clock.now(), sanitize_text(f"name {name}")[:120]
         limits = {of_name: _MAX_FAILURES_PER_NAME}
         if address is not None:
             limits[sanitize_text(f"address {address}")[:120]] = _MAX_FAILURES_PER_ADDRESS
-        tries, holding = await self._people.record_sign_in_attempts(limits, at=now, since=now - _FAILURE_WINDOW)
+        tries, holding = await self.store.people.record_sign_in_attempts(limits, at=now, since=now - _FAILURE_WINDOW)
         if holding is not None:
             minutes = math.ceil((holding + _FAILURE_WINDOW - now) / dt.timedelta(minutes=1))
             raise SignInError(Message.of("sign_in.wait", count=minutes), wait_minutes=minutes)
         if not await self._passwords.verify(password_hash, password):
             raise SignInError(Message.of(refusal))
-        await self._people.clear_sign_in_attempts(tries, key=of_name)
+        await self.store.people.clear_sign_in_attempts(tries, key=of_name)
 
     async def _create_session(self, person: Person, *, address: str, browser: str) -> SignInResult:
-        cookie, now = secrets.token_urlsafe(32), self._clock.now()
+        cookie, now = secrets.token_urlsafe(32), self.clock.now()
         session = WebSession(
             id=_derive_session_id(cookie),
             person=person.name,
@@ -359,125 +316,10 @@ class PeopleService:
             seen_at=now,
             expires_at=now + SESSION_IDLE_TIMEOUT,
         )
-        await self._people.create_session(session)
+        await self.store.people.create_session(session)
         return SignInResult(person=person, cookie=cookie, session_id=session.id)
-
-
-def parse_role(word: str) -> Role:
-    """Return the role of that name; raise `UsageError` where there is none."""
-    if word not in set(Role):
-        raise UsageError("person.unknown_role", role=word, known=list(Role))
-    return Role(word)
 
 
 def _derive_session_id(cookie: str) -> str:
     # The cookie is long and random, so that one round is enough.
     return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-_USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
-MAX_TOKEN_DAYS = 3650
-
-
-class TokenScope(StrEnum):
-    """What a token may be limited to, within its role."""
-
-    READ = "read"
-    WRITE = "write"
-    RUN = "run"
-    ADMIN = "admin"
-
-
-class TokenService:
-    """Creates and recognises tokens. A token is shown once; the database holds only its hash."""
-
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._audit = AuditService(store=store, clock=clock)
-
-    async def create(
-        self, name: str, role: str, *, scopes: Sequence[str] = (), days: int | None = None, by: Actor
-    ) -> str:
-        """Create a token under a name, good for so many days; without scopes it may do all that its role may.
-
-        The command line may replace a token of the same name. Nobody else can create one that may do more than they
-        themselves, nor under a name that a token or a person has.
-        """
-        wanted, chosen = parse_role(role), sorted({_parse_scope(scope) for scope in scopes}, key=list(TokenScope).index)
-        if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
-            raise UsageError("token.bad_name", name=name)
-        if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
-            raise UsageError("token.bad_days", days=days, limit=MAX_TOKEN_DAYS)
-        is_command = by is COMMAND_LINE
-        if not is_command:
-            _check_creator(by, wanted, chosen)
-        token, now = secrets.token_urlsafe(32), self._clock.now()
-        row = Token(
-            name=name,
-            hash=_hash_token(token),
-            role=wanted,
-            scopes=[str(scope) for scope in chosen],
-            created_at=now,
-            created_by="" if is_command else by.name,
-            expires_at=None if days is None else now + dt.timedelta(days),
-        )
-        async with self._store.transaction():
-            if not await self._store.tokens.save(row, may_replace=is_command):
-                raise Conflict("token.name_taken", name=name)
-            after = {"role": wanted, "scopes": row.scopes, "days": days}
-            await self._audit.record(by, AuditAction.TOKEN_ADD, name, after=after)
-        return token
-
-    async def list_tokens(self, *, created_by: str | None = None) -> list[Token]:
-        """Return all tokens, newest first, or those that a person created."""
-        return [
-            token
-            for token in await self._store.tokens.list_all()
-            if created_by is None or token.created_by == created_by
-        ]
-
-    async def authenticate(self, token: str) -> Token | None:
-        """Return the token; None where it is unknown, has expired, or its creator is shut out.
-
-        It has the lesser of its own role and its creator's current one.
-        """
-        now = self._clock.now()
-        found = await self._store.tokens.find_by_hash(_hash_token(token), now)
-        if found is None:
-            return None
-        row, creator = found
-        if row.last_used_at is None or now - row.last_used_at >= _USE_UPDATE_INTERVAL:
-            await self._store.tokens.touch(row.name, at=now)
-        if creator is not None:
-            row.role = min(row.role, creator.role, key=ROLE_ORDER.index)
-        return row
-
-    async def revoke(self, name: str, *, by: Actor, created_by: str | None = None) -> Token:
-        """End a token, one of that person's where one is given; another's takes an administrator."""
-        if created_by != by.name:
-            by.require(Role.ADMIN)
-        async with self._store.transaction():
-            token = await self._store.tokens.remove(name, owner=created_by)
-            if token is None:
-                raise NotFound("token.not_found", name=name)
-            await self._audit.record(by, AuditAction.TOKEN_REVOKE, name)
-        return token
-
-
-def _check_creator(by: Actor, role: Role, scopes: Sequence[TokenScope]) -> None:
-    if not by.has_role(role):
-        raise UsageError("token.role_too_high", own=by.role, role=role)
-    if by.scopes is not None and (not scopes or not by.scopes.issuperset(scopes)):
-        raise UsageError("token.scope_too_wide", scopes=sorted(by.scopes))
-
-
-def _parse_scope(word: str) -> TokenScope:
-    if word not in set(TokenScope):
-        raise UsageError("token.unknown_scope", scope=word, known=list(TokenScope))
-    return TokenScope(word)
-
-
-def _hash_token(token: str) -> str:
-    # Tokens are long and random, so that one round is enough.
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

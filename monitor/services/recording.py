@@ -1,7 +1,7 @@
 """What a run is given so that it can be proved and replayed, and what it sets out with."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,12 +19,12 @@ from monitor.fetch.result import Recorder
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import PageLoader
+from monitor.services.prompts import PromptsLoader
+from monitor.services.runtime import ChatModelFactory
 from monitor.sweep.ledger import DateWindow
 from monitor.verify.grounding import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
-PromptsLoader = Callable[[], Awaitable[PromptSet]]
-ChatModelFactory = Callable[[str, Store], Awaitable[ChatModel | None]]
 
 
 class RunStart(BaseModel):
@@ -35,12 +35,7 @@ class RunStart(BaseModel):
 
 
 class RunManifest(RunStart):
-    """All that decides what a run does beside what it sees and what the model says.
-
-    `memory` is what was known of the source, `can_draw` whether there was a browser,
-    `prompts` the wordings in place of ours. `wishes` is what
-    people had said of ranks when it made its own; that comes later than the rest.
-    """
+    """All that decides what a run does beside what it sees and what the model says; `wishes` come last."""
 
     at: dt.datetime
     is_baseline: bool
@@ -66,49 +61,37 @@ class RunDependencies:
     prompts: PromptSet
 
 
+@dataclass(kw_only=True)
 class RunDependencyFactory:
     """Equips runs: what they see and what the model says is kept before they act on it."""
 
-    def __init__(
-        self,
-        *,
-        records: EvidenceArchive,
-        settings: Settings,
-        clock: Clock,
-        new_loader: PageLoaderFactory,
-        new_model: ChatModelFactory,
-        new_prompts: PromptsLoader,
-    ) -> None:
-        self._records = records
-        self._settings = settings
-        self._clock = clock
-        self._new_loader = new_loader
-        self._new_model = new_model
-        self._new_prompts = new_prompts
+    records: EvidenceArchive
+    settings: Settings
+    clock: Clock
+    new_loader: PageLoaderFactory
+    new_model: ChatModelFactory
+    new_prompts: PromptsLoader
 
     async def build(self, run: Run, store: Store, *, is_trial: bool) -> RunDependencies:
-        """What the run works with from now on, be it begun or gone on with."""
-        model, prompts = await self._new_model(run.id, store), await self._new_prompts()
+        model, prompts = await self.new_model(run.id, store), await self.new_prompts()
         if is_trial:
-            return RunDependencies(loader=self._new_loader(None), model=model, linker=None, prompts=prompts)
+            return RunDependencies(loader=self.new_loader(None), model=model, linker=None, prompts=prompts)
         attempt = await store.evidence.get_next_attempt(run.id)
-        recorder = self._records.create_recorder(run.id, attempt=attempt)
+        recorder = self.records.create_recorder(run.id, attempt=attempt)
         if model is not None:
             model = RecordingModel(
-                model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self._clock
+                model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self.clock
             )
         linker = EvidenceLinker(recorder.load_by_id)
-        return RunDependencies(loader=self._new_loader(recorder), model=model, linker=linker, prompts=prompts)
+        return RunDependencies(loader=self.new_loader(recorder), model=model, linker=linker, prompts=prompts)
 
     async def save_manifest(
         self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart
     ) -> None:
-        """Keep what the run sets out with, before it has changed anything of it."""
-        settings = self._settings
-        outset = RunManifest(
-            today=start.today,
-            window=start.window,
-            at=self._clock.now(),
+        settings = self.settings
+        manifest = RunManifest(
+            **dict(start),
+            at=self.clock.now(),
             is_baseline=source.last_success_at is None,
             source=source.model_dump(mode="json"),
             memory=await export_source_memory(source.id or 0, store.sessions),
@@ -120,4 +103,4 @@ class RunDependencyFactory:
             can_draw=deps.loader.can_render(),
             prompts=dict(deps.prompts.overrides),
         )
-        await store.evidence.save_manifest(run.id, outset.model_dump(mode="json"))
+        await store.evidence.save_manifest(run.id, manifest.model_dump(mode="json"))

@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -29,7 +30,7 @@ from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.recording import RunManifest
-from monitor.services.run_report import FullRunReport, load_full_run_report
+from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.pipeline import run_sweep
@@ -46,20 +47,13 @@ _REVISED_FIELDS = frozenset({"attachments", "date_conflict", "text"})
 
 
 class ReplayDifference(BaseModel):
-    """Something that the replay made another of than the run did."""
-
     what: str
     recorded: Any = None
     replayed: Any = None
 
 
 class ReplayResult(BaseModel):
-    """What came of a replay.
-
-    `records` and `answers` count what was recorded, `shown` the records that the replay asked for: a run that was
-    interrupted has asked for some things twice. `is_briefing_identical` is None where the day's briefing of the source
-    rests on other runs too.
-    """
+    """What came of a replay; `shown` counts the records asked for, `is_briefing_identical` may be unknown."""
 
     run_id: str
     source: str
@@ -72,35 +66,21 @@ class ReplayResult(BaseModel):
     replayed: FullRunReport
 
 
+@dataclass(kw_only=True)
 class ReplayService:
-    """Replays runs, each in a database of its own."""
-
-    def __init__(
-        self,
-        *,
-        store: Store,
-        storage: FileStorage,
-        settings: Settings,
-        new_loader: ReplayLoaderFactory,
-        new_reader: DocumentReaderFactory,
-        saved_search: SavedSearch,
-    ) -> None:
-        self._saved_search = saved_search
-        self._store = store
-        self._storage = storage
-        self._settings = settings
-        self._new_loader = new_loader
-        self._new_reader = new_reader
+    store: Store
+    storage: FileStorage
+    settings: Settings
+    new_loader: ReplayLoaderFactory
+    new_reader: DocumentReaderFactory
+    saved_search: SavedSearch
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
-        """Do a run again from its records, and compare; `database` is a new file in which the replay stays.
-
-        `RecordLost` where a record is missing or was altered, or the replay asks for something that was not recorded.
-        `UsageError` where there is no such run, or nothing of it was recorded.
-        """
-        _check_database_is_new(database)
+        """Do a run again from its records; `RecordLost` where one is missing, `UsageError` where there are none."""
+        if database is not None and await asyncio.to_thread(database.exists):
+            raise UsageError("replay.file_exists", file=str(database))
         run, outset = await self._load_recorded_run(run_id)
-        rows = await self._store.evidence.list_records(run_id)
+        rows = await self.store.evidence.list_records(run_id)
         await self._check_records(rows)
         with tempfile.TemporaryDirectory(prefix="monitor-replay-") as folder:
             url = f"sqlite:///{Path(folder) / 'replay.db'}"
@@ -113,21 +93,20 @@ class ReplayService:
             return replayed
 
     async def _load_recorded_run(self, run_id: str) -> tuple[Run, RunManifest]:
-        run = await self._store.runs.get(run_id)
+        run = await self.store.runs.get(run_id)
         if run is None:
             raise UsageError("replay.no_run", run=run_id)
         if not run.status.is_final:
             raise UsageError("run.not_ended", run=run_id, status=run.status)
         if run.status is RunStatus.CANCELLED:
             raise UsageError("replay.cancelled_run", run=run_id)
-        facts = await self._store.evidence.get_manifest(run_id)
+        facts = await self.store.evidence.get_manifest(run_id)
         if facts is None:
             raise UsageError("replay.nothing_recorded", run=run_id)
         return run, RunManifest.model_validate(facts)
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
-        """See that every record is whole before anything rests on it."""
-        records = EvidenceArchive(store=self._store, storage=self._storage)
+        records = EvidenceArchive(store=self.store, storage=self.storage)
         files = {row.stored_at: row for row in rows}.values()
         lost: list[RecordLost] = []
         for row in files:
@@ -146,17 +125,17 @@ class ReplayService:
             update={"status": RunStatus.RUNNING, "ended_at": None, "error": None, "is_baseline": manifest.is_baseline}
         )
         await import_source_memory(
-            source, manifest.memory, fresh, at=manifest.at, origin=self._store.sessions, target=store.sessions
+            source, manifest.memory, fresh, at=manifest.at, origin=self.store.sessions, target=store.sessions
         )
-        store.items = ReplayItemStore(store.sessions, await self._store.items.list_for_run(run.id))
+        store.items = ReplayItemStore(store.sessions, await self.store.items.list_for_run(run.id))
         clock = _ReplayClock(run)
-        records = EvidenceArchive(store=store, storage=self._storage)
+        records = EvidenceArchive(store=store, storage=self.storage)
         sites = ReplayTransport(records, rows, can_render=manifest.can_draw)
-        answers = await self._store.evidence.list_answers(run.id)
+        answers = await self.store.evidence.list_answers(run.id)
         parts = SweepDependencies(
             store=store,
-            loader=self._new_loader(manifest, sites, clock),
-            documents=self._new_reader(manifest),
+            loader=self.new_loader(manifest, sites, clock),
+            documents=self.new_reader(manifest),
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
@@ -164,13 +143,13 @@ class ReplayService:
             limits=manifest.limits.model_copy(update={"revisit_days": []}),
             folder=folder,
             linker=EvidenceLinker(records.load_by_id),
-            query_runner=self._saved_search.for_recorded_run(run.id, self._store),
+            query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
         )
         await run_sweep(fresh, source, window=manifest.window, today=manifest.today, deps=parts)
-        await restore_row_order(run.id, origin=self._store.sessions, target=store.sessions)
-        await copy_marks(self._store.sessions, store.sessions)
+        await restore_row_order(run.id, origin=self.store.sessions, target=store.sessions)
+        await copy_marks(self.store.sessions, store.sessions)
         return sites
 
     async def _compare(
@@ -179,20 +158,19 @@ class ReplayService:
         replayed_run = await store.runs.get(run.id) or run
         replayed = await load_full_run_report(replayed_run, store)
         is_one_go = all(row.attempt == 1 for row in rows)
-        recorded = await load_full_run_report(run, self._store)
-        differences = _diff_values(
-            _dump_run(recorded, is_uninterrupted=is_one_go), _dump_run(replayed, is_uninterrupted=is_one_go)
-        )
-        recorded_items = {item.id or 0: item for item in await self._store.items.list_for_run(run.id)}
+        recorded = await load_full_run_report(run, self.store)
+        before, after = [_dump_run(report, is_uninterrupted=is_one_go) for report in (recorded, replayed)]
+        differences = _diff_values(before, after)
+        recorded_items = {item.id or 0: item for item in await self.store.items.list_for_run(run.id)}
         replayed_items = {item.id or 0: item for item in await store.items.list_for_run(run.id)}
         for item_id in sorted(recorded_items.keys() | replayed_items.keys()):
             here, there = recorded_items.get(item_id), replayed_items.get(item_id)
-            before = {} if here is None else await _dump_item(here, self._store)
+            before = {} if here is None else await _dump_item(here, self.store)
             after = {} if there is None else await _dump_item(there, store)
-            if any(revision.run_id != run.id for revision in await self._store.revisions.list_for_item(item_id)):
-                before, after = (
-                    {k: v for k, v in values.items() if k not in _REVISED_FIELDS} for values in (before, after)
-                )
+            if any(revision.run_id != run.id for revision in await self.store.revisions.list_for_item(item_id)):
+                for name in _REVISED_FIELDS:
+                    before.pop(name, None)
+                    after.pop(name, None)
             differences += [
                 difference.model_copy(update={"what": f"item {item_id}: {difference.what}"})
                 for difference in _diff_values(before, after)
@@ -205,31 +183,30 @@ class ReplayService:
             is_briefing_identical=await self._is_briefing_identical(run, store),
             records=len(rows),
             shown=len(sites.used_record_ids),
-            answers=len(await self._store.evidence.list_answers(run.id)),
+            answers=len(await self.store.evidence.list_answers(run.id)),
             replayed=replayed,
         )
 
     async def _is_briefing_identical(self, run: Run, store: Store) -> bool | None:
         """Whether the briefing of the source for the run's day, written by rule, is the same to the byte."""
-        zone = ZoneInfo(self._settings.timezone)
+        zone = ZoneInfo(self.settings.timezone)
         day = run.planned_at.astimezone(zone).date()
-        of_source = await self._store.runs.list(source=run.source, limit=None)
-        if run.ended_at is None or sum(other.planned_at.astimezone(zone).date() == day for other in of_source) != 1:
-            return None
-        if of_source[0].id != run.id:
+        of_source = await self.store.runs.list(source=run.source, limit=None)
+        of_day = [other for other in of_source if other.planned_at.astimezone(zone).date() == day]
+        if run.ended_at is None or len(of_day) != 1 or of_source[0].id != run.id:
             return None
         wanted = BriefingQuery(day=day, sources=[run.source])
         clock = _ReplayClock(run)
         clock.advance_to_end()
-        one, other = [
-            (await BriefingService(store=each, clock=clock, settings=self._settings).compose(wanted)).model_dump_json()
-            for each in (self._store, store)
+        recorded, replayed = [
+            await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)
+            for each in (self.store, store)
         ]
-        return one == other
+        return recorded.model_dump_json() == replayed.model_dump_json()
 
 
 class _ReplayClock:
-    """The clock as the run read it: when it started, and when it ended (`ports.Clock`)."""
+    """The clock as the run read it: when it started, and when it ended."""
 
     def __init__(self, run: Run) -> None:
         self._now = run.started_at or run.planned_at
@@ -239,33 +216,24 @@ class _ReplayClock:
         return self._now
 
     def advance_to_end(self) -> None:
-        """From now on it is the end of the run."""
         self._now = self._end
 
 
+@dataclass
 class _ReplaySteps:
-    """Does every step once (`ports.Steps`), the last one at the end of the run."""
+    """Does every step once, the last one at the end of the run."""
 
-    def __init__(self, clock: _ReplayClock) -> None:
-        self._clock = clock
+    clock: _ReplayClock
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
         del result
         if name == _LAST_STEP:
-            self._clock.advance_to_end()
+            self.clock.advance_to_end()
         return await step()
 
 
-def _check_database_is_new(database: Path | None) -> None:
-    if database is not None and database.exists():
-        raise UsageError("replay.file_exists", file=str(database))
-
-
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:
-    """A run as far as it follows from its records: its items apart, without what its model calls cost.
-
-    A section that was gone on with after an interruption ended otherwise than one that is read in one go.
-    """
+    """A run as far as it follows from its records; interruption changes how a section ended."""
     dumped = run.model_dump(mode="json", exclude={"items", "usage", "alarms"})
     sections = {f"section {row['name']} ({number})": row for number, row in enumerate(dumped.pop("sections"), start=1)}
     for section in sections.values() if not is_uninterrupted else ():

@@ -1,4 +1,4 @@
-"""When a source is due: cron as people write it, time zones, and how long a failing source rests.
+"""When a source is due: cron as people write it, and time zones.
 
 A schedule has five fields and a time zone; weekday 0 and 7 are Sunday.
 """
@@ -22,15 +22,18 @@ _TICK = dt.timedelta(microseconds=1)
 
 
 def check_timezone(name: str) -> ZoneInfo:
-    """Return the time zone of that name; raise `UsageError` where there is none."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise UsageError("schedule.unknown_timezone", timezone=name) from None
 
 
+def get_midnight(day: dt.date, zone: ZoneInfo) -> dt.datetime:
+    """Return the beginning of a day in UTC; `OverflowError` where the calendar ends before it."""
+    return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
+
+
 def check_schedule(cron: str, timezone: str) -> None:
-    """Raise `UsageError` where the five fields or the time zone are wrong."""
     build_next_fire_time(cron, timezone)
 
 
@@ -86,7 +89,6 @@ def _find_by_elapsed_time(cron: str, zone: ZoneInfo, after: dt.datetime) -> dt.d
 
 
 def _to_wall_time(instant: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    """Return what the zone's clock shows, as a time of a clock that is never put forward or back."""
     return instant.astimezone(zone).replace(tzinfo=dt.UTC, fold=0)
 
 
@@ -109,25 +111,6 @@ def _find_wall_time(cron: str, earliest: dt.datetime) -> dt.datetime | None:
 
 
 def get_timezone(source: Source, default: str) -> str:
-    """Return the name of the source's time zone; raise `UsageError` where there is none of that name."""
     name = source.timezone or default
     check_timezone(name)
     return name
-
-
-MAX_BACKOFF = dt.timedelta(hours=20)
-"""Shorter than a day, so that a source that is planned daily is tried every day."""
-
-_INITIAL_BACKOFF = dt.timedelta(hours=1)
-
-
-def get_backoff_end(source: Source) -> dt.datetime | None:
-    """Return until when planned runs of a source are passed over; None for one that is not failing.
-
-    One failure may be chance. From the second one on the rest doubles from an hour to twenty; the first run that
-    succeeds ends it, and a person may run the source at any time.
-    """
-    if source.consecutive_failures < 2 or source.last_run_at is None:
-        return None
-    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
-    return source.last_run_at + min(rest, MAX_BACKOFF)

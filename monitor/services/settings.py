@@ -1,17 +1,24 @@
-"""Settings, secrets and prompts: what holds, where it comes from, and what administrators store."""
+"""Settings and secrets: what holds, where it comes from, and what administrators store."""
 
 import asyncio
+import base64
+import hashlib
 import json
+import os
 import re
+import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, reduce
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from cryptography.fernet import Fernet, InvalidToken
 from pydantic import BaseModel
 
-from monitor.clock import Clock
+from monitor.config.group import SettingsGroup
 from monitor.config.model import BACKENDS, Settings
 from monitor.config.stored import (
     ENCRYPTED_SETTINGS,
@@ -27,19 +34,96 @@ from monitor.config.stored import (
     list_secret_readers,
     read_environment,
 )
-from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
-from monitor.db.tables.people import StoredPrompt, StoredSetting
-from monitor.errors import NotFound, UsageError
+from monitor.db.tables.people import StoredSetting
+from monitor.errors import UsageError
 from monitor.fetch.client import build_tls_context
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.llm.prompts import Prompt, PromptSet
 from monitor.logs import get_logger
-from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
-from monitor.services.secrets import SecretBox
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.vocabulary import Role
+
+KEY_VARIABLE = "MONITOR_SECRET_KEY"
+KEY_FILE = "secret.key"
+_KEY_SALT = b"monitor: stored secrets"
+_OTHERS_MODE = stat.S_IRWXG | stat.S_IRWXO
+
+
+class SecretBox:
+    """Encrypts and decrypts with Fernet; `UsageError` says what is wrong with a key.
+
+    The key is MONITOR_SECRET_KEY: a Fernet key, or a passphrase from which one is derived. Where it is not set, the
+    key is in a file of the data folder that only its owner may read, created with the first secret.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / KEY_FILE
+        self._ciphers: dict[str, Fernet] = {}
+
+    def encrypt(self, secret: str) -> str:
+        return self._load_cipher(may_create=True).encrypt(secret.encode()).decode()
+
+    def decrypt(self, encrypted: str) -> str:
+        """Return the secret; `UsageError` where it was encrypted with another key."""
+        try:
+            return self._load_cipher(may_create=False).decrypt(encrypted.encode()).decode()
+        except (InvalidToken, ValueError):
+            raise UsageError("secret.other_key", variable=KEY_VARIABLE, file=str(self._file)) from None
+
+    def _load_cipher(self, *, may_create: bool) -> Fernet:
+        given = os.environ.get(KEY_VARIABLE, "").strip()
+        if given:
+            return self._get_cipher(given)
+        if may_create and not self._file.exists():
+            self._create_key_file()
+        return self._get_cipher(self._read_key_file())
+
+    def _get_cipher(self, text: str) -> Fernet:
+        if text not in self._ciphers:
+            self._ciphers[text] = Fernet(_derive_key(text))
+        return self._ciphers[text]
+
+    def _read_key_file(self) -> str:
+        try:
+            mode = self._file.stat().st_mode
+            if mode & _OTHERS_MODE:
+                raise UsageError("secret.key_file_open", file=str(self._file), mode=f"{stat.S_IMODE(mode):o}")
+            return self._file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise UsageError("secret.no_key", variable=KEY_VARIABLE, file=str(self._file)) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError("secret.key_file_unreadable", file=str(self._file), reason=str(error)) from None
+
+    def _create_key_file(self) -> None:
+        """Write a new key; of several processes that do so at once, the first one wins."""
+        part = self._file.with_name(f"{KEY_FILE}.{os.getpid()}.part")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as opened:
+                opened.write(Fernet.generate_key())
+                opened.flush()
+                os.fsync(opened.fileno())
+            with suppress(FileExistsError):
+                os.link(part, self._file)
+        except OSError as error:
+            raise UsageError("secret.key_file_not_written", file=str(self._file), reason=str(error)) from None
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _derive_key(text: str) -> bytes:
+    """Return the text if it is a Fernet key, else a key derived slowly, so that a passphrase cannot be guessed."""
+    try:
+        if len(base64.b64decode(text.encode(), altchars=b"-_", validate=True)) == 32:
+            return text.encode()
+    except ValueError:
+        pass
+    made = hashlib.scrypt(text.encode(), salt=_KEY_SALT, n=2**15, r=8, p=1, maxmem=2**26, dklen=32)
+    return base64.urlsafe_b64encode(made)
+
 
 SettingCheck = Callable[[Settings], object]
 MODEL_PHASES = ("navigate", "crawl", "summarise", "rank", "plan", "search", "modeling", "report")
@@ -47,30 +131,27 @@ _PROXY_SCHEMES = ("http", "https", "socks4", "socks5", "socks5h")
 _HOST_PATTERN = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.IGNORECASE)
 
 
+def _check_url(url: str | None, allowed_schemes: Collection[str], code: str, **args: Any) -> None:
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme.lower() in allowed_schemes and parts.hostname and parts.port != 0 and url.isprintable()
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise UsageError(code, **args)
+
+
 def _check_proxy(settings: Settings) -> None:
-    if settings.network.proxy is not None and not _is_url(settings.network.proxy, _PROXY_SCHEMES):
-        raise UsageError("settings.bad_proxy", schemes=[f"{scheme}://…" for scheme in _PROXY_SCHEMES])
-
-
-def _check_browser(settings: Settings) -> None:
-    endpoint = settings.pages.browser.endpoint
-    if endpoint is not None and not _is_url(endpoint, ("ws", "wss", "http", "https")):
-        raise UsageError("settings.bad_browser_endpoint")
-
-
-def _check_public_url(settings: Settings) -> None:
-    if settings.web.public_url is not None and not _is_url(settings.web.public_url, ("http", "https")):
-        raise UsageError("settings.bad_public_url")
+    schemes = [f"{scheme}://…" for scheme in _PROXY_SCHEMES]
+    _check_url(settings.network.proxy, _PROXY_SCHEMES, "settings.bad_proxy", schemes=schemes)
 
 
 def _check_hosts(settings: Settings) -> None:
     for host in settings.network.allowed_private_hosts:
         if not _HOST_PATTERN.fullmatch(host.strip()):
             raise UsageError("settings.bad_host", host=host)
-
-
-def _check_certificates(settings: Settings) -> None:
-    build_tls_context(ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False)
 
 
 def _check_backends(settings: Settings) -> None:
@@ -109,22 +190,20 @@ CHECKS: Mapping[str, SettingCheck] = {
     "llm.models": _check_phases,
     "llm.model": _check_model,
     "network.proxy": _check_proxy,
-    "network.ca_bundle": _check_certificates,
+    "network.ca_bundle": lambda settings: build_tls_context(
+        ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False
+    ),
     "network.allowed_private_hosts": _check_hosts,
-    "pages.browser.endpoint": _check_browser,
+    "pages.browser.endpoint": lambda settings: _check_url(
+        settings.pages.browser.endpoint, ("ws", "wss", "http", "https"), "settings.bad_browser_endpoint"
+    ),
     "search.backend": _check_backends,
-    "web.public_url": _check_public_url,
+    "web.public_url": lambda settings: _check_url(
+        settings.web.public_url, ("http", "https"), "settings.bad_public_url"
+    ),
     "briefing.template": _check_template,
 }
 """The checks that need nothing but the settings, by the path that they are about; each raises `UsageError`."""
-
-
-def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme.lower() in schemes and bool(parts.hostname) and parts.port != 0 and text.isprintable()
-    except ValueError:
-        return False
 
 
 _SECRET_NAME_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
@@ -166,100 +245,83 @@ class SettingChange(BaseModel):
 
 
 class InvalidSettings(UsageError):
-    """Settings that are not stored; `complaints` hold a message for each, by its path."""
-
-    def __init__(self, complaints: Mapping[str, str | Message]) -> None:
-        self.complaints = {path: _to_message(complaint) for path, complaint in complaints.items()}
-        super().__init__(_join_complaints("settings.complaint", self.complaints))
-
-
-def _to_message(complaint: str | Message) -> Message:
-    return complaint if isinstance(complaint, Message) else Message.other(complaint)
+    def __init__(self, complaints: Mapping[str, Message]) -> None:
+        self.complaints = complaints
+        super().__init__(_join_complaints("settings.complaint", complaints))
 
 
 def _join_complaints(code: str, complaints: Mapping[str, Message]) -> Message:
-    sentences = [Message.of(code, path=path, complaint=complaint) for path, complaint in complaints.items()]
-    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), sentences)
+    return join_messages([Message.of(code, path=path, complaint=complaint) for path, complaint in complaints.items()])
+
+
+def join_messages(messages: Sequence[Message]) -> Message:
+    return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), messages)
 
 
 class _StoredSettings(BaseModel):
-    """The stored rows, decoded: values by path, secrets by variable, complaints by path."""
-
     values: dict[str, Any] = {}
     secrets: dict[str, str] = {}
     complaints: dict[str, Message] = {}
 
 
-class SettingsService:
-    """Overlays what was stored between the file and the environment; `current` follows every change.
+@dataclass(kw_only=True)
+class SettingsService(AuditedService):
+    """Overlays stored values between file and environment (`base`); `checks` raise `UsageError` by setting path."""
 
-    `base` are the settings of file and environment. `checks` are those of what a group's own model cannot see, by the
-    path that they are about; each raises `UsageError`.
-    """
+    base: Settings
+    secret_box: SecretBox
+    checks: Mapping[str, SettingCheck]
 
-    def __init__(
-        self, *, store: Store, base: Settings, secret_box: SecretBox, clock: Clock, checks: Mapping[str, SettingCheck]
-    ) -> None:
-        self.current = base.model_copy()
-        self._store = store
-        self._base = base
-        self._secret_box = secret_box
-        self._clock = clock
-        self._checks = checks
-        self._audit = AuditService(store=store, clock=clock)
+    def __post_init__(self) -> None:
+        self.current = self.base.model_copy()
         self._stored = _StoredSettings()
         self._startup_values: dict[str, Any] | None = None
         self._loaded_stamps: object = None
 
     async def load(self) -> Settings:
         """Apply what is stored to `current`; what cannot be used is left out and logged."""
-        self._loaded_stamps = await self._store.settings.load_timestamps()
-        rows = await self._store.settings.list_all()
-        self._stored = stored = await asyncio.to_thread(_decode_rows, rows, self._secret_box)
+        self._loaded_stamps = await self.store.settings.load_timestamps()
+        rows = await self.store.settings.list_all()
+        self._stored = stored = await asyncio.to_thread(_decode_rows, rows, self.secret_box)
         if self._startup_values is None:
             self._startup_values = {path: value for path, value in stored.values.items() if _needs_restart(path)}
-        running = {
-            path: value for path, value in stored.values.items() if not _needs_restart(path)
-        } | self._startup_values
+        running = {path: value for path, value in stored.values.items() if not _needs_restart(path)}
+        running |= self._startup_values
         overlay = self._build_overlay(running, stored.secrets)
-        stored.complaints |= {path: _to_message(complaint) for path, complaint in overlay.errors.items()}
+        stored.complaints |= overlay.errors
         for path, complaint in stored.complaints.items():
             _log.warning("stored setting not used", setting=path, reason=render(complaint, "en"))
         self.current.update_from(overlay.settings)
         return self.current
 
     async def reload_if_changed(self) -> None:
-        """Apply what another process stored, if any did."""
-        if await self._store.settings.load_timestamps() != self._loaded_stamps:
+        if await self.store.settings.load_timestamps() != self._loaded_stamps:
             await self.load()
             _log.info("settings reloaded")
 
     def list_settings(self) -> list[SettingSchema]:
-        """Return every setting, in the order of the file."""
         environment = read_environment()
         return [self._build_schema(setting, environment) for setting in get_setting_infos().values()]
 
     def list_secrets(self) -> list[SecretSettingSchema]:
-        """Return every secret that a setting names or that is stored, whether it is set or not."""
         readers = list_secret_readers(self.current)
         unreadable = [
             path.removeprefix(SECRET_PREFIX) for path in self._stored.complaints if path.startswith(SECRET_PREFIX)
         ]
-        found = []
-        for name in dict.fromkeys([*readers, *self._stored.secrets, *unreadable]):
-            used_by, group = readers.get(name, ("", None))
-            stored: Origin | None = "stored" if name in self._stored.secrets else None
-            origin = group.get_secret_origin(name) if group is not None else stored
-            complaint = self._stored.complaints.get(SECRET_PREFIX + name) if origin is None else None
-            found.append(
-                SecretSettingSchema(
-                    name=name, is_set=origin is not None, origin=origin, used_by=used_by, complaint=complaint
-                )
-            )
-        return found
+        return [
+            self._build_secret_schema(name, *readers.get(name, ("", None)))
+            for name in dict.fromkeys([*readers, *self._stored.secrets, *unreadable])
+        ]
+
+    def _build_secret_schema(self, name: str, used_by: str, group: SettingsGroup | None) -> SecretSettingSchema:
+        stored: Origin | None = "stored" if name in self._stored.secrets else None
+        origin = group.get_secret_origin(name) if group is not None else stored
+        complaint = self._stored.complaints.get(SECRET_PREFIX + name) if origin is None else None
+        return SecretSettingSchema(
+            name=name, is_set=origin is not None, origin=origin, used_by=used_by, complaint=complaint
+        )
 
     def describe_stored(self) -> Message:
-        """Say what is stored; `UsageError` where some of it cannot be used."""
         if self._stored.complaints:
             raise UsageError(_join_complaints("settings.stored_complaint", self._stored.complaints))
         values, secrets = sorted(self._stored.values), sorted(self._stored.secrets)
@@ -268,57 +330,49 @@ class SettingsService:
         names = [*values, *(Message.of("settings.stored_secret", name=name) for name in secrets)]
         return Message.of("settings.stored", names=names)
 
-    async def update(self, values: Mapping[str, Any], *, by: Actor) -> list[SettingChange]:
+    async def update(
+        self, values: Mapping[str, Any], *, by: Actor, record: AuditRecord | None = None
+    ) -> list[SettingChange]:
         """Store the values, by path, all or none; `InvalidSettings` says why not, for each one that is wrong.
 
         `secrets.NAME` is the secret that stands for a variable, `llm.api_key` and `search.backends.….api_key` the one
-        that is read there. What takes effect while running does so at once.
+        that is read there. What takes effect while running does so at once. The audit gets `record`, where there is
+        one, instead of every change.
         """
-        return await self.store(values, None, by=by)
-
-    async def store(self, values: Mapping[str, Any], record: AuditRecord | None, *, by: Actor) -> list[SettingChange]:
-        """Do what `update` does; the audit gets `record`, where there is one, instead of every change."""
         by.require(Role.ADMIN)
         wanted = {self._resolve_path(path): value for path, value in values.items()}
         self._validate(wanted)
-        changes = [change for path, value in wanted.items() if (change := self._build_change(path, value)) is not None]
-        rows = [await self._build_row(change.path, wanted[change.path], by.name) for change in changes]
-        async with self._store.transaction():
-            await self._store.settings.change(rows)
+        wanted = {path: value for path, value in wanted.items() if not self._is_stored(path, value)}
+        changes = [self._build_change(path, self._preview_value(path, value)) for path, value in wanted.items()]
+        rows = [await self._build_row(path, value, by.name) for path, value in wanted.items()]
+        async with self.store.transaction():
+            await self.store.settings.change(rows)
             if record is not None:
-                await self._audit.record(by, record.action, record.subject, **record.detail)
-            else:
-                await self._record_changes(by, AuditAction.SETTINGS_CHANGE, changes)
+                await self.record(by, record.action, record.subject, **record.detail)
+            for change in changes if record is None else ():
+                await self.record(
+                    by, AuditAction.SETTINGS_CHANGE, change.path, before=change.before, after=change.after
+                )
         if changes:
             await self.load()
         return changes
 
     async def reset(self, paths: Iterable[str], *, by: Actor) -> list[SettingChange]:
-        """Let the file and the defaults hold again; a path that is not stored is passed over."""
         by.require(Role.ADMIN)
-        known = {
-            *self._stored.values,
-            *self._stored.complaints,
-            *(SECRET_PREFIX + name for name in self._stored.secrets),
-        }
+        secrets = (SECRET_PREFIX + name for name in self._stored.secrets)
+        known = {*self._stored.values, *self._stored.complaints, *secrets}
         stored = [path for path in map(self._resolve_path, paths) if path in known]
-        before = {path: self._format_value(path, self.current) for path in stored}
-        overlay = self._build_overlay(
-            {path: value for path, value in self._stored.values.items() if path not in stored}, self._stored.secrets
-        )
-        changes = [
-            SettingChange(path=path, before=before[path], after=self._format_value(path, overlay.settings, stored))
-            for path in stored
-        ]
-        async with self._store.transaction():
-            await self._store.settings.change([], deleted_paths=stored)
-            await self._record_changes(by, AuditAction.SETTINGS_FORGET, changes)
+        values = {path: value for path, value in self._stored.values.items() if path not in stored}
+        after = self._build_overlay(values, self._stored.secrets).settings
+        changes = [self._build_change(path, self._format_value(path, after, stored)) for path in stored]
+        async with self.store.transaction():
+            await self.store.settings.change([], deleted_paths=stored)
+            for change in changes:
+                await self.record(
+                    by, AuditAction.SETTINGS_FORGET, change.path, before=change.before, after=change.after
+                )
         await self.load()
         return changes
-
-    async def _record_changes(self, by: Actor, action: AuditAction, changes: Sequence[SettingChange]) -> None:
-        for change in changes:
-            await self._audit.record(by, action, change.path, before=change.before, after=change.after)
 
     def _validate(self, wanted: Mapping[str, Any]) -> None:
         """Raise `InvalidSettings` for values that are wrong in themselves, in type and limits, or with all the rest."""
@@ -340,35 +394,35 @@ class SettingsService:
 
     def _build_overlay(self, values: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
         """The settings with these values; those that a check is against are left out with its complaint."""
-        overlay = apply_stored_settings(self._base, values, secrets)
-        for path, check in self._checks.items():
+        overlay = apply_stored_settings(self.base, values, secrets)
+        for path, check in self.checks.items():
             if path not in values:
                 continue
             try:
                 check(overlay.settings)
             except UsageError as error:
                 values = {other: value for other, value in values.items() if other != path}
-                errors: dict[str, Any] = overlay.errors | {path: error.message}
-                overlay = replace(apply_stored_settings(self._base, values, secrets), errors=errors)
+                errors = overlay.errors | {path: error.message}
+                overlay = replace(apply_stored_settings(self.base, values, secrets), errors=errors)
         return overlay
 
     async def _build_row(self, path: str, value: Any, person: str) -> StoredSetting:
         is_secret = path.startswith(SECRET_PREFIX) or path in ENCRYPTED_SETTINGS
         text = value.strip() if path.startswith(SECRET_PREFIX) else json.dumps(value)
-        kept = await asyncio.to_thread(self._secret_box.encrypt, text) if is_secret else value
-        return StoredSetting(path=path, value=kept, is_secret=is_secret, by=person, at=self._clock.now())
+        kept = await asyncio.to_thread(self.secret_box.encrypt, text) if is_secret else value
+        return StoredSetting(path=path, value=kept, is_secret=is_secret, by=person, at=self.clock.now())
 
-    def _build_change(self, path: str, value: Any) -> SettingChange | None:
-        """Return what storing the value changes; None where it is stored already."""
+    def _is_stored(self, path: str, value: Any) -> bool:
+        return path in self._stored.values and bool(self._stored.values[path] == value)
+
+    def _build_change(self, path: str, after: Any) -> SettingChange:
+        return SettingChange(path=path, before=self._format_value(path, self.current), after=after)
+
+    def _preview_value(self, path: str, value: Any) -> Any:
         if path.startswith(SECRET_PREFIX):
-            before = "set" if self._stored.secrets.get(path.removeprefix(SECRET_PREFIX)) else "not set"
-            return SettingChange(path=path, before=before, after="changed")
-        if path in self._stored.values and self._stored.values[path] == value:
-            return None
-        after = apply_stored_settings(self._base, self._stored.values | {path: value}, {}).settings
-        return SettingChange(
-            path=path, before=self._format_value(path, self.current), after=self._format_value(path, after)
-        )
+            return "changed"
+        after = apply_stored_settings(self.base, self._stored.values | {path: value}, {}).settings
+        return self._format_value(path, after)
 
     def _format_value(self, path: str, settings: Settings, removed: Collection[str] = ()) -> Any:
         if path.startswith(SECRET_PREFIX):
@@ -377,7 +431,6 @@ class SettingsService:
         return get_display_value(path, settings) if path in get_setting_infos() else None
 
     def _resolve_path(self, path: str) -> str:
-        """Return the path under which it is stored."""
         if path == "llm.api_key":
             return SECRET_PREFIX + self.current.llm.api_key_env
         service = re.fullmatch(r"search\.backends\.(\w+)\.api_key", path)
@@ -386,12 +439,12 @@ class SettingsService:
 
     def _build_schema(self, setting: SettingInfo, environment: Mapping[str, Any]) -> SettingSchema:
         path = setting.path
-        origin = get_setting_origin(path, self._base, self._stored.values, environment)
+        origin = get_setting_origin(path, self.base, self._stored.values, environment)
         at_start = self._startup_values or {}
         is_waiting = (
             _needs_restart(path) and origin != "environment" and self._stored.values.get(path) != at_start.get(path)
         )
-        after = apply_stored_settings(self._base, self._stored.values, {}).settings if is_waiting else self.current
+        after = apply_stored_settings(self.base, self._stored.values, {}).settings if is_waiting else self.current
         return SettingSchema(
             path=path,
             value=get_display_value(path, after),
@@ -434,118 +487,3 @@ def _find_secret_problem(path: str, value: Any) -> Message | None:
 def _needs_restart(path: str) -> bool:
     setting = get_setting_infos().get(path)
     return setting is not None and setting.needs_restart
-
-
-@cache
-def load_prompts() -> Mapping[str, Prompt]:
-    """Return every prompt, by name, in the order of the work."""
-    from monitor.briefing.overview import OVERVIEW_PROMPTS
-    from monitor.ranking.prompt import RANKING_PROMPTS
-    from monitor.research.prompts import RESEARCH_PROMPTS
-    from monitor.sweep.prompts import SWEEP_PROMPTS
-
-    prompts = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
-    return {prompt.name: prompt for prompt in prompts}
-
-
-class PromptSchema(MessageModel):
-    """A prompt. `text` is the wording in use, `ours` the built-in one; `complaint` is why a stored one is not used."""
-
-    name: str
-    language: str
-    text: str
-    ours: str
-    is_adjusted: bool
-    required: list[str]
-    optional: list[str]
-    by: str | None = None
-    complaint: Message | None = None
-
-
-class PromptService:
-    """Stores the prompts that administrators put in place of the built-in ones. A run uses those at its start."""
-
-    def __init__(self, *, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self._audit = AuditService(store=store, clock=clock)
-
-    async def load_active(self) -> PromptSet:
-        """Return the prompts in use; a stored one that is no longer valid, after an upgrade, is left out."""
-        adjusted = {}
-        for row in await self._store.prompts.list_all():
-            complaint = _find_problem(row)
-            if complaint is None:
-                adjusted[row.name] = row.text
-            else:
-                _log.warning("stored prompt not used", prompt=row.name, reason=render(complaint, "en"))
-        return PromptSet(adjusted)
-
-    async def list_prompts(self) -> list[PromptSchema]:
-        rows = {row.name: row for row in await self._store.prompts.list_all()}
-        return [_build_prompt_schema(prompt, rows.get(name)) for name, prompt in load_prompts().items()]
-
-    async def get(self, name: str) -> PromptSchema:
-        prompt = _get_prompt(name)
-        rows = {row.name: row for row in await self._store.prompts.list_all()}
-        return _build_prompt_schema(prompt, rows.get(name))
-
-    async def put(self, name: str, text: str, *, by: Actor) -> PromptSchema:
-        """Use this wording from the next run on; `UsageError` where a placeholder is missing or unknown."""
-        by.require(Role.ADMIN)
-        prompt = _get_prompt(name)
-        text = sanitize_text(text.replace("\r\n", "\n"))
-        prompt.check(text)
-        async with self._store.transaction():
-            before = await self.get(name)
-            if text.strip() == prompt.text.strip():
-                await self._store.prompts.delete(name)
-            else:
-                await self._store.prompts.save(StoredPrompt(name=name, text=text, by=by.name, at=self._clock.now()))
-            after = await self.get(name)
-            if after.text != before.text:
-                action = AuditAction.PROMPT_CHANGE
-                await self._audit.record(by, action, name, before=before.text, after=after.text)
-        return after
-
-    async def reset(self, name: str, *, by: Actor) -> PromptSchema:
-        """Use the built-in wording again; `NotFound` where it is in use."""
-        by.require(Role.ADMIN)
-        async with self._store.transaction():
-            before = await self.get(name)
-            if not await self._store.prompts.delete(name):
-                raise NotFound("prompt.not_adjusted", prompt=name)
-            after = await self.get(name)
-            await self._audit.record(by, AuditAction.PROMPT_BACK, name, before=before.text, after=after.text)
-        return after
-
-
-def _get_prompt(name: str) -> Prompt:
-    prompts = load_prompts()
-    if name not in prompts:
-        raise NotFound("prompt.not_found", prompt=name, known=list(prompts))
-    return prompts[name]
-
-
-def _find_problem(row: StoredPrompt) -> Message | None:
-    try:
-        _get_prompt(row.name).check(row.text)
-    except UsageError as error:
-        return error.message
-    return None
-
-
-def _build_prompt_schema(prompt: Prompt, row: StoredPrompt | None) -> PromptSchema:
-    complaint = _find_problem(row) if row is not None else None
-    is_adjusted = row is not None and complaint is None
-    return PromptSchema(
-        name=prompt.name,
-        language=prompt.language,
-        text=row.text if row is not None and is_adjusted else prompt.text,
-        ours=prompt.text,
-        is_adjusted=is_adjusted,
-        required=sorted(prompt.required),
-        optional=sorted(prompt.optional),
-        by=row.by if row is not None and is_adjusted else None,
-        complaint=complaint,
-    )

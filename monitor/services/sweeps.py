@@ -5,30 +5,30 @@ import datetime as dt
 import re
 import secrets
 import tempfile
+from collections import defaultdict
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
 from monitor.briefing.item import FallbackSchema
-from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
-from monitor.errors import Conflict, NotFound, UsageError, WorkFailed, to_message
+from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate, Page
 from monitor.services.alarms import AlarmService
-from monitor.services.audit import Actor, AuditAction, AuditService
-from monitor.services.cancellation import SERVICE_TIMEOUT_S, CancellationWatcher
+from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
-from monitor.services.run_report import FullRunReport, RunReport, load_full_run_report, load_run_report
-from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.runs import RunReport, RunService, load_run_report
+from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import get_timezone
 from monitor.services.search import SavedSearch
 from monitor.steps import StepRunner
@@ -48,8 +48,6 @@ _POLL_INTERVAL_S = 0.5
 
 
 class TrialCandidate(MessageModel):
-    """A candidate of a dry run, and what would become of it."""
-
     candidate: Candidate
     disposition: Disposition
     reason: Message | None = None
@@ -76,12 +74,10 @@ class TrialResult(MessageModel):
 
 
 async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
-    """Return what the run of a trial found."""
-    rows: dict[int, list[TrialCandidate]] = {}
+    found: dict[int, list[TrialCandidate]] = defaultdict(list)
     for row in await store.runs.load_ledger(report.run_id):
         candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
-        tried = TrialCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason)
-        rows.setdefault(row.section, []).append(tried)
+        found[row.section].append(TrialCandidate(candidate=candidate, disposition=row.disposition, reason=row.reason))
     return TrialResult(
         source=report.source,
         kind=source.kind,
@@ -90,7 +86,7 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
         error=report.error,
         would_save=report.coverage.saved,
         sections=[
-            TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=rows.get(ordinal, []))
+            TrialSection(name=section.name, url=section.url, ended=section.ended, candidates=found[ordinal])
             for ordinal, section in enumerate(report.sections)
         ],
         fallbacks=report.fallbacks,
@@ -98,7 +94,6 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
 
 
 def is_feed_page(page: Page) -> bool:
-    """Whether a page is a feed or a sitemap: entries, and nothing that a page of HTML shows."""
     return page.error is None and bool(page.candidates) and not page.lines
 
 
@@ -112,33 +107,19 @@ def extract_site_name(title: str) -> str:
 _log = get_logger("sweeps")
 
 
-class SweepService:
-    """Runs sources; `steps` are those of a run that is carried out in this process."""
+@dataclass(kw_only=True)
+class SweepService(AuditedService):
+    settings: Settings
+    documents: DocumentReader
+    steps: StepRunner
+    presence: WorkerRegistry
+    runs: RunService
+    alarm_service: AlarmService
+    dependency_factory: RunDependencyFactory
+    saved_search: SavedSearch
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        settings: Settings,
-        clock: Clock,
-        documents: DocumentReader,
-        steps: StepRunner,
-        presence: WorkerRegistry,
-        alarm_service: AlarmService,
-        dependency_factory: RunDependencyFactory,
-        saved_search: SavedSearch,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._documents = documents
-        self._steps = steps
-        self._presence = presence
-        self._alarm_service = alarm_service
-        self._dependency_factory = dependency_factory
-        self._saved_search = saved_search
-        self._audit = AuditService(store=store, clock=clock)
-        self._cancellation = CancellationWatcher(store.runs.list_cancel_requested)
+    def __post_init__(self) -> None:
+        self._cancellation = CancellationWatcher(self.store.runs.list_cancel_requested)
 
     async def sweep(
         self,
@@ -147,42 +128,50 @@ class SweepService:
         by: Actor,
         since: dt.date | None = None,
         until: dt.date | None = None,
+        record: AuditRecord | None = None,
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Run a source now and wait for its end; where a service is at work, that carries the run out."""
-        by.require(Role.EDITOR)
-        return await self._sweep(source, since, until, by, on_progress, cancel_event)
+        """Run a source now, through the service where one is at work, and wait; `record` is what the audit keeps."""
+        self._check_start(by, since, until)
+        await self.runs.fail_orphaned()
+        if await self.has_worker():
+            async with self.store.transaction():
+                run = await self._create_run(self.store, source, since, until)
+                await self._record_start(by, record, run)
+            return await self._wait_for_service(run.id, by, on_progress, cancel_event)
+        async with self.presence.register("sweep") as executor:
+            async with self.store.transaction():
+                run = await self._create_run(self.store, source, since, until, executor=executor)
+                await self._record_start(by, record, run)
+            return await self._execute_in_process(self.store, run, on_progress, cancel_event)
 
-    async def _sweep(
+    async def enqueue(
         self,
         source: Source,
-        since: dt.date | None,
-        until: dt.date | None,
-        by: Actor,
-        on_progress: ProgressCallback | None,
-        cancel_event: asyncio.Event | None,
         *,
-        retried: str | None = None,
-    ) -> RunReport:
-        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
-        await self.fail_orphaned()
-        if await self.has_worker():
-            async with self._store.transaction():
-                run = await self._create_run(self._store, source, since, until)
-                await self._record_start(by, source, run.id, retried)
-            return await self._wait_for_service(run.id, by, on_progress, cancel_event)
-        async with self._presence.register("sweep") as executor:
-            async with self._store.transaction():
-                run = await self._create_run(self._store, source, since, until, executor=executor)
-                await self._record_start(by, source, run.id, retried)
-            return await self._execute_in_process(self._store, run, on_progress, cancel_event)
+        by: Actor,
+        since: dt.date | None = None,
+        until: dt.date | None = None,
+        record: AuditRecord | None = None,
+    ) -> str:
+        """Queue a run, or name the one that waits or runs already; `UsageError` where no worker is at work."""
+        self._check_start(by, since, until)
+        if not await self.has_worker():
+            raise UsageError("run.no_worker")
+        async with self.store.transaction():
+            unfinished = (run for run in await self.store.runs.list_open() if run.source_id == source.id)
+            run = next(unfinished, None) or await self._create_run(self.store, source, since, until)
+            await self._record_start(by, record, run)
+        return run.id
 
-    async def _record_start(self, by: Actor, source: Source, run_id: str, retried: str | None) -> None:
-        if retried is None:
-            await self._audit.record(by, AuditAction.SOURCE_RUN, source.name, run=run_id)
-        else:
-            await self._audit.record(by, AuditAction.RUN_RETRY, retried, run=run_id)
+    def _check_start(self, by: Actor, since: dt.date | None, until: dt.date | None) -> None:
+        by.require(Role.EDITOR)
+        build_window(today=self.clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
+
+    async def _record_start(self, by: Actor, record: AuditRecord | None, run: Run) -> None:
+        record = record or AuditRecord(AuditAction.SOURCE_RUN, run.source)
+        await self.record(by, record.action, record.subject, run=run.id)
 
     async def retry(
         self,
@@ -192,35 +181,40 @@ class SweepService:
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunReport:
-        """Retry an ended run from the phase in which it failed, fell back or was cancelled, and wait for its end.
-
-        Where no service is at work, or nothing failed, its source is run anew over the same dates.
-        """
+        """Retry an ended run from the phase that failed, or run its source anew over the same dates, and wait."""
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return await self._wait_for_service(run_id, by, on_progress, cancel_event)
-        return await self._sweep(source, report.since, report.until, by, on_progress, cancel_event, retried=run_id)
+        return await self.sweep(
+            source,
+            by=by,
+            since=report.since,
+            until=report.until,
+            record=AuditRecord(AuditAction.RUN_RETRY, run_id),
+            on_progress=on_progress,
+            cancel_event=cancel_event,
+        )
 
     async def enqueue_retry(self, run_id: str, *, by: Actor) -> str:
-        """Let the service retry a run, without waiting; return the id of the run that does it."""
         report, source = await self._request_retry(run_id, by)
         if source is None:
             return run_id
-        return await self._enqueue(source, report.since, report.until, by, retried=run_id)
+        record = AuditRecord(AuditAction.RUN_RETRY, run_id)
+        return await self.enqueue(source, by=by, since=report.since, until=report.until, record=record)
 
     async def _request_retry(self, run_id: str, by: Actor) -> tuple[RunReport, Source | None]:
         """Return an ended run that the service now does again; or also its source, which is to be run anew."""
         by.require(Role.EDITOR)
-        report = await load_run_report(await self._load_run(run_id), self._store)
+        report = await load_run_report(await self.runs.get(run_id), self.store)
         if not report.status.is_final:
             raise Conflict("run.not_ended", run=run_id, status=report.status)
         phase = report.retry_phase
         if phase is not None and await self.has_worker():
-            async with self._store.transaction():
-                if await self._store.runs.request_retry(run_id, phase):
-                    await self._audit.record(by, AuditAction.RUN_RETRY, run_id, run=run_id)
+            async with self.store.transaction():
+                if await self.store.runs.request_retry(run_id, phase):
+                    await self.record(by, AuditAction.RUN_RETRY, run_id, run=run_id)
                     return report, None
-        source = await self._store.sources.get(report.source)
+        source = await self.store.sources.get(report.source)
         if source is None:
             raise UsageError("run.source_removed", source=report.source)
         return report, source
@@ -236,56 +230,28 @@ class SweepService:
         on_progress: ProgressCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> RunStatus:
-        """Carry out a run, or go on with it behind its finished steps; return its final status.
-
-        `since` and `until` are the days that a person asked for. A run that has ended already is left alone.
-        """
-        run = await self._store.runs.claim(run_id, executor=executor, at=self._clock.now())
+        """Carry out a run, or go on behind its finished steps; `since` and `until` are days that a person asked for."""
+        run = await self.store.runs.claim(run_id, executor=executor, at=self.clock.now())
         if run is None:
-            ended = await self._store.runs.get(run_id)
+            ended = await self.store.runs.get(run_id)
             return ended.status if ended else RunStatus.CANCELLED
-        source = await self._store.sources.get_by_id(run.source_id or 0)
+        source = await self.store.sources.get_by_id(run.source_id or 0)
         if source is None:
             reason = Message("cause.source_removed")
-            await self._store.runs.abandon(run_id, reason=reason, at=self._clock.now(), executor=executor)
+            await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
-        return await self._execute_run(self._store, run, source, since, until, steps, on_progress, cancel_event)
-
-    async def enqueue(
-        self, source: Source, *, by: Actor, since: dt.date | None = None, until: dt.date | None = None
-    ) -> str:
-        """Queue a run of a source; return its id, or that of one that waits or is under way already.
-
-        `UsageError` where no worker is at work.
-        """
-        by.require(Role.EDITOR)
-        return await self._enqueue(source, since, until, by)
-
-    async def _enqueue(
-        self, source: Source, since: dt.date | None, until: dt.date | None, by: Actor, *, retried: str | None = None
-    ) -> str:
-        build_window(today=self._clock.now().date(), days=1, since=since, until=until)  # raises for what is no range
-        if not await self.has_worker():
-            raise UsageError("run.no_worker")
-        async with self._store.transaction():
-            unfinished = (run.id for run in await self._store.runs.list_open() if run.source_id == source.id)
-            run_id = next(unfinished, None) or (await self._create_run(self._store, source, since, until)).id
-            await self._record_start(by, source, run_id, retried)
-        return run_id
+        return await self._execute_run(self.store, run, source, since, until, steps, on_progress, cancel_event)
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
     ) -> TrialResult:
-        """Run a source in a temporary database, with what a stored source remembers.
-
-        `detect_kind`: a site whose address turns out to be a feed is tried as one.
-        """
+        """Run a source in a temporary database; with `detect_kind`, an address that is a feed is tried as one."""
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
-                copy = await copy_source(source, origin=self._store.sessions, target=store.sessions)
+                copy = await copy_source(source, origin=self.store.sessions, target=store.sessions)
                 run = await self._create_run(store, copy, None, None, executor="try")
-                deps = await self._dependency_factory.build(run, store, is_trial=True)
+                deps = await self.dependency_factory.build(run, store, is_trial=True)
                 home = None
                 if source.kind is not SourceKind.QUERY and not source.sections:
                     # The run finds the page remembered: it is asked for once.
@@ -295,50 +261,22 @@ class SweepService:
                 report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
                 return await load_trial_result(report, store, source=copy, home=home)
 
-    async def get_latest_report(self, source: str) -> RunReport | None:
-        """Return the latest run of the source of that name."""
-        runs = await self._store.runs.list(source=source, limit=1)
-        return await load_run_report(runs[0], self._store) if runs else None
-
-    async def get_report(self, run_id: str) -> FullRunReport:
-        """Return one run with its ledger."""
-        await self.fail_orphaned()
-        return await load_full_run_report(await self._load_run(run_id), self._store)
-
     async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
-        """Ask a run to stop; a queued one is cancelled at once. `Conflict` where it has ended."""
         by.require(Role.EDITOR)
-        async with self._store.transaction():
-            run = await self._load_run(run_id)
-            if not await self._store.runs.request_cancel(run_id, at=self._clock.now()):
+        async with self.store.transaction():
+            run = await self.runs.get(run_id)
+            if not await self.store.runs.request_cancel(run_id, at=self.clock.now()):
                 raise Conflict("run.ended", run=run_id, status=run.status)
-            await self._audit.record(by, AuditAction.RUN_CANCEL, run_id)
-            return (await self._load_run(run_id)).status
+            await self.record(by, AuditAction.RUN_CANCEL, run_id)
+            return (await self.runs.get(run_id)).status
 
     async def has_worker(self) -> bool:
-        return await has_worker(self._presence)
-
-    async def fail_orphaned(self) -> None:
-        """End as failed the runs that a process began outside of the queue and died over."""
-        lost = [run for run in await self._store.runs.list_open() if run.executor and run.enqueued_at is None]
-        lost = [run for run in lost if run.status is RunStatus.RUNNING]
-        alive = await self._presence.list_alive() if lost else {}
-        for run in lost:
-            if run.executor not in alive:
-                reason = Message.of("cause.process_ended", run_id=run.id)
-                await self._store.runs.abandon(run.id, reason=reason, at=self._clock.now(), executor=run.executor)
-
-    async def _load_run(self, run_id: str) -> Run:
-        run = await self._store.runs.get(run_id)
-        if run is None:
-            raise NotFound("run.not_found", run=run_id)
-        return run
+        return await has_worker(self.presence)
 
     async def _create_run(
         self, store: Store, source: Source, since: dt.date | None, until: dt.date | None, *, executor: str | None = None
     ) -> Run:
-        """Store a run that a person asked for: queued, or carried out by this process."""
-        now = self._clock.now()
+        now = self.clock.now()
         run = Run(
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
             source_id=source.id,
@@ -362,14 +300,13 @@ class SweepService:
         *,
         trial: RunDependencies | None = None,
     ) -> RunReport:
-        source = await store.sources.get_by_id(run.source_id or 0)
-        if source is not None:
+        if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
             try:
                 await self._execute_run(
-                    store, run, source, run.since, run.until, self._steps, on_progress, cancel_event, trial=trial
+                    store, run, source, run.since, run.until, self.steps, on_progress, cancel_event, trial=trial
                 )
             except asyncio.CancelledError:
-                await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self._clock.now())
+                await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
                 raise
         return await load_run_report(await store.runs.get(run.id) or run, store)
 
@@ -387,81 +324,81 @@ class SweepService:
         trial: RunDependencies | None = None,
     ) -> RunStatus:
         is_trial = trial is not None
-        deps = trial or await self._dependency_factory.build(run, store, is_trial=False)
+        deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+        event = cancel_event or asyncio.Event()
 
         async def begin() -> RunStart:
-            started_at = run.started_at or self._clock.now()
-            today = started_at.astimezone(ZoneInfo(get_timezone(source, self._settings.timezone))).date()
-            days = source.window_days or self._settings.sweep.window_days
-            window = build_window(today=today, days=days, since=since, until=until)
-            is_baseline = source.last_success_at is None
-            await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
-            start = RunStart(today=today, window=window)
+            start = await self._begin(store, run, source, since, until)
             if not is_trial:
-                await self._dependency_factory.save_manifest(run, source, store, deps, start)
+                await self.dependency_factory.save_manifest(run, source, store, deps, start)
             return start
 
-        event = cancel_event or asyncio.Event()
         _log.info("run begins", run=run.id, source=source.name)
         with (
             bind_log_context(run=run.id, source=source.name),
             tempfile.TemporaryDirectory(prefix="monitor-run-") as folder,
         ):
-            parts = SweepDependencies(
+            sweep_deps = SweepDependencies(
                 store=store,
                 loader=deps.loader,
-                documents=self._documents,
+                documents=self.documents,
                 steps=steps,
-                clock=self._clock,
+                clock=self.clock,
                 model=deps.model,
                 linker=deps.linker,
-                limits=self._settings.sweep,
+                limits=self.settings.sweep,
                 folder=Path(folder),
                 prompts=deps.prompts,
-                query_runner=self._saved_search.for_run(run.id, is_trial=is_trial),
+                query_runner=self.saved_search.for_run(run.id, is_trial=is_trial),
                 on_progress=on_progress,
                 cancel_event=event,
                 is_trial=is_trial,
             )
             try:
                 start = await steps.run("begin", RunStart, begin)
-                work = run_sweep(run, source, window=start.window, today=start.today, deps=parts)
+                work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
                 status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
                 # Whatever went wrong, the run must not stay `running`; what it stored stays stored.
-                now, reason = self._clock.now(), to_message(error)
+                now, reason = self.clock.now(), to_message(error)
                 await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
-                    await self._alarm_service.update_alarms(run.id)
+                    await self.alarm_service.update_alarms(run.id)
                 raise
         if status is None:
             status = RunStatus.CANCELLED
-            await store.runs.end(run.id, source.id, status=status, at=self._clock.now())
+            await store.runs.end(run.id, source.id, status=status, at=self.clock.now())
         if not is_trial:
-            await self._alarm_service.update_alarms(run.id)
+            await self.alarm_service.update_alarms(run.id)
         _log.info("run ended", run=run.id, source=source.name, status=str(status))
         return status
+
+    async def _begin(
+        self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None
+    ) -> RunStart:
+        """Fix the days that the run covers and whether it is the first of its source."""
+        started_at = run.started_at or self.clock.now()
+        today = started_at.astimezone(ZoneInfo(get_timezone(source, self.settings.timezone))).date()
+        days = source.window_days or self.settings.sweep.window_days
+        window = build_window(today=today, days=days, since=since, until=until)
+        is_baseline = source.last_success_at is None
+        await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
+        return RunStart(today=today, window=window)
 
     async def _wait_for_service(
         self, run_id: str, by: Actor, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None
     ) -> RunReport:
-        """Wait for the end of a run, report its progress and pass on a cancel request.
-
-        `WorkFailed` where no service has been there for a minute: the run goes on when one is.
-        """
-        loop = asyncio.get_running_loop()
-        last_seen_s = loop.time()
-        while not (run := await self._load_run(run_id)).status.is_final:
+        """Wait for the end of a run and pass on a cancel request; `WorkFailed` where the service is gone."""
+        service = ServiceWatch(self.presence)
+        while not (run := await self.runs.get(run_id)).status.is_final:
             if cancel_event is not None and cancel_event.is_set() and not run.is_cancel_requested:
                 with suppress(Conflict):
                     await self.cancel(run_id, by=by)
             if on_progress is not None:
-                sections = await self._store.runs.list_sections(run_id)
+                sections = await self.store.runs.list_sections(run_id)
                 read = sum(section.ended is not None for section in sections)
                 on_progress(Progress(phase=Phase.CRAWL, place=run.source, done=read, total=len(sections) or None))
-            if await self.has_worker():
-                last_seen_s = loop.time()
-            elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+            if await service.is_gone():
                 raise WorkFailed("run.service_gone", run=run_id)
             await asyncio.sleep(_POLL_INTERVAL_S)
-        return await self.get_report(run_id)
+        return await self.runs.get_full_report(run_id)

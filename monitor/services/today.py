@@ -1,7 +1,9 @@
 """The first look of a day: what is new and what matters most of it, what ran, and what somebody should see to."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
@@ -14,7 +16,7 @@ from monitor.db.database import Store
 from monitor.db.queries.dashboard import LastRun, QueueStatus, TierCount, UnreadPlace, WatchedSource
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item
-from monitor.db.tables.delivery import AlarmKind, AlarmView, Delivery, DeliveryStatus
+from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
@@ -23,15 +25,9 @@ from monitor.services.usage import list_days_until
 from monitor.vocabulary import RunStatus
 
 MAX_SHOWN_ITEMS = 30
-"""So many items stand on the page."""
-
 HISTORY_DAYS = 30
-"""The days whose numbers of new items are told, for comparison."""
-
 _MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
-_VISIT_GAP = dt.timedelta(hours=2)
-"""After so long without a look a new sitting begins."""
-
+_VISIT_GAP = dt.timedelta(hours=2)  # after so long without a look a new sitting begins
 _VISIT_UPDATE_INTERVAL = dt.timedelta(minutes=5)
 _MAX_LOOKBACK = dt.timedelta(days=7)
 _DELIVERY_WINDOW = dt.timedelta(days=7)
@@ -56,11 +52,7 @@ class AttentionKind(StrEnum):
 
 
 class AttentionEntry(MessageModel):
-    """One thing that somebody should see to; what does not belong to its matter is empty.
-
-    `count` is the runs that wait, the percent of the budget, the failures in a row, or the places that were not read;
-    `message` the sentence on record.
-    """
+    """One thing to see to; `count` is of waiting runs, percent of the budget, failures in a row, or unread places."""
 
     matter: AttentionKind
     source: str = ""
@@ -122,34 +114,28 @@ class TodaySummary(BaseModel):
 
     @property
     def is_well(self) -> bool:
-        """Whether something ran, and nothing is to be seen to."""
         return self.ran.sources > 0 and not self.attention
 
 
+@dataclass(kw_only=True)
 class TodayService:
-    """Tells what the day brought, in few queries, however much is watched."""
-
-    def __init__(self, *, store: Store, settings: Settings, clock: Clock, presence: WorkerRegistry) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._presence = presence
+    store: Store
+    settings: Settings
+    clock: Clock
+    presence: WorkerRegistry
 
     async def get_summary(self, person: str, *, record_visit: bool = False) -> TodaySummary:
-        """The day as a person finds it. `is_kept`: they look themselves, and the next look begins where this one is."""
-        now = self._clock.now()
-        days = list_days_until(now, ZoneInfo(self._settings.timezone), HISTORY_DAYS)
+        """The day as a person finds it; with `record_visit` they look themselves, and this sitting is remembered."""
+        now = self.clock.now()
+        days = list_days_until(now, ZoneInfo(self.settings.timezone), HISTORY_DAYS)
         today = days[-1]
         last = await self._get_last_visit(person, now, record_visit=record_visit)
         since = today.begin if last is None else min(today.begin, max(last, today.begin - _MAX_LOOKBACK))
-        dashboard = self._store.dashboard
+        dashboard = self.store.dashboard
         tiers = await dashboard.count_by_tier(since, fresh_since=last or since)
         found = await dashboard.list_top_items(since, _MAX_LOADED_ITEMS)
-        sources, runs, pulse = (
-            await dashboard.list_sources(),
-            await dashboard.list_last_runs(today.begin),
-            await dashboard.load_queue_status(today.begin),
-        )
+        sources = await dashboard.list_sources()
+        pulse = await dashboard.load_queue_status(today.begin)
         unread, places = await dashboard.list_unread(today.begin, _MAX_PLACES)
         return TodaySummary(
             day=today.date,
@@ -159,7 +145,7 @@ class TodayService:
             tiers=tiers,
             items=await self._build_new_items(found, person, last),
             new_by_day=await dashboard.count_new_by_day(days),
-            ran=_count_runs(runs, pulse, unread),
+            ran=_count_runs(await dashboard.list_last_runs(today.begin), pulse, unread),
             attention=await self._list_attention(today, sources, pulse, places),
             sources=len(sources),
             enabled=sum(source.is_enabled for source in sources),
@@ -168,19 +154,19 @@ class TodayService:
 
     async def _get_last_visit(self, person: str, now: dt.datetime, *, record_visit: bool) -> dt.datetime | None:
         """When the sitting before this one ended; None for a first one, and for a program."""
-        known = await self._store.dashboard.get_last_visit(person)
+        known = await self.store.dashboard.get_last_visit(person)
         if known is None:
             return None
         looked_at, before = known
         if looked_at is not None and now - looked_at > _VISIT_GAP:
             before = looked_at
         if record_visit and (looked_at is None or now - looked_at > _VISIT_UPDATE_INTERVAL):
-            await self._store.dashboard.save_visit(person, now, before)
+            await self.store.dashboard.save_visit(person, now, before)
         return before
 
     async def _build_new_items(self, found: Sequence[Item], person: str, last: dt.datetime | None) -> list[NewItem]:
         folded = merge_same_titles(found)[:MAX_SHOWN_ITEMS]
-        starred = await self._store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
+        starred = await self.store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
         return [
             NewItem(
                 **dict(build_item_schema(item)),
@@ -194,25 +180,36 @@ class TodayService:
     async def _list_attention(
         self, today: Day, sources: Sequence[WatchedSource], pulse: QueueStatus, places: Sequence[UnreadPlace]
     ) -> list[AttentionEntry]:
-        alarms = await self._store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
-        failed = await self._store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
-        is_served = await has_worker(self._presence)
-        matters = [] if is_served else _check_worker(sources, pulse)
-        matters += _check_disk(get_free_bytes(self._settings.data_dir))
-        matters += _check_budget(pulse.tokens, self._settings.llm.daily_token_budget)
-        matters += _list_alarm_entries(alarms, sources)
-        matters += _list_failing_entries(sources, alarms)
-        matters += [
-            _build_delivery_entry(delivery)
+        alarms = await self.store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
+        failed = await self.store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
+        ids = {source.name: source.id for source in sources}
+        entries = []
+        is_needed = pulse.queued or any(source.is_enabled and source.is_planned for source in sources)
+        if is_needed and not await has_worker(self.presence):
+            entries.append(AttentionEntry(matter=AttentionKind.NO_WORKER, count=pulse.queued))
+        free_bytes = get_free_bytes(self.settings.data_dir)
+        if free_bytes < DISK_WARN_BYTES:
+            entries.append(AttentionEntry(matter=AttentionKind.DISK_LOW, count=free_bytes // 1_000_000))
+        entries += _check_budget(pulse.tokens, self.settings.llm.daily_token_budget)
+        entries += _list_alarm_entries(alarms, ids)
+        entries += _list_failing_entries(sources, alarms)
+        entries += [
+            AttentionEntry(
+                matter=AttentionKind.DELIVERY,
+                target=delivery.target,
+                message=delivery.last_error,
+                at=delivery.planned_at,
+                count=delivery.attempts,
+            )
             for delivery in failed
             if delivery.planned_at >= today.begin - _DELIVERY_WINDOW
         ]
-        reported = {
-            matter.source
-            for matter in matters
-            if matter.matter is AttentionKind.FAILING or matter.alarm in _EXPLAINING_ALARMS
+        explained = {
+            entry.source
+            for entry in entries
+            if entry.matter is AttentionKind.FAILING or entry.alarm in _EXPLAINING_ALARMS
         }
-        return matters + _list_unread_entries(places, sources, reported)
+        return entries + _list_unread_entries([place for place in places if place.source not in explained], ids)
 
 
 def merge_same_titles(items: Iterable[Item]) -> list[tuple[Item, list[str]]]:
@@ -227,29 +224,18 @@ def merge_same_titles(items: Iterable[Item]) -> list[tuple[Item, list[str]]]:
 
 
 def _count_runs(runs: Sequence[LastRun], pulse: QueueStatus, unread: int) -> RunTotals:
-    def ended(status: RunStatus) -> int:
-        return sum(run.status is status for run in runs)
-
+    counts = Counter(run.status for run in runs)
     return RunTotals(
         sources=len(runs),
-        read=ended(RunStatus.SUCCEEDED),
-        partly=ended(RunStatus.DEGRADED),
-        failed=ended(RunStatus.FAILED),
+        read=counts[RunStatus.SUCCEEDED],
+        partly=counts[RunStatus.DEGRADED],
+        failed=counts[RunStatus.FAILED],
         unread=unread,
         waiting=pulse.queued,
         running=pulse.running,
         waits_since=pulse.oldest_queued_at,
         baselines=[run.source for run in runs if run.is_baseline],
     )
-
-
-def _check_worker(sources: Sequence[WatchedSource], pulse: QueueStatus) -> list[AttentionEntry]:
-    is_needed = pulse.queued or any(source.is_enabled and source.is_planned for source in sources)
-    return [AttentionEntry(matter=AttentionKind.NO_WORKER, count=pulse.queued)] if is_needed else []
-
-
-def _check_disk(free: int) -> list[AttentionEntry]:
-    return [AttentionEntry(matter=AttentionKind.DISK_LOW, count=free // 1_000_000)] if free < DISK_WARN_BYTES else []
 
 
 def _check_budget(tokens: int, budget: int | None) -> list[AttentionEntry]:
@@ -259,8 +245,7 @@ def _check_budget(tokens: int, budget: int | None) -> list[AttentionEntry]:
     return [AttentionEntry(matter=matter, count=min(100, 100 * tokens // budget))]
 
 
-def _list_alarm_entries(alarms: Sequence[AlarmView], sources: Sequence[WatchedSource]) -> list[AttentionEntry]:
-    ids = {source.name: source.id for source in sources}
+def _list_alarm_entries(alarms: Sequence[AlarmView], ids: Mapping[str, int]) -> list[AttentionEntry]:
     return [
         AttentionEntry(
             matter=AttentionKind.ALARM,
@@ -292,25 +277,11 @@ def _list_failing_entries(sources: Sequence[WatchedSource], alarms: Sequence[Ala
     ]
 
 
-def _build_delivery_entry(delivery: Delivery) -> AttentionEntry:
-    return AttentionEntry(
-        matter=AttentionKind.DELIVERY,
-        target=delivery.target,
-        message=delivery.last_error,
-        at=delivery.planned_at,
-        count=delivery.attempts,
-    )
-
-
-def _list_unread_entries(
-    places: Sequence[UnreadPlace], sources: Sequence[WatchedSource], reported_sources: set[str]
-) -> list[AttentionEntry]:
-    """What was not read, source by source, but for those that are told of as failing."""
-    ids = {source.name: source.id for source in sources}
+def _list_unread_entries(places: Sequence[UnreadPlace], ids: Mapping[str, int]) -> list[AttentionEntry]:
+    """What was not read, one entry for each source."""
     by_source: dict[str, list[UnreadPlace]] = {}
     for place in places:
-        if place.source not in reported_sources:
-            by_source.setdefault(place.source, []).append(place)
+        by_source.setdefault(place.source, []).append(place)
     return [
         AttentionEntry(
             matter=AttentionKind.UNREAD,

@@ -5,6 +5,7 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -15,12 +16,15 @@ from monitor.config.model import Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.db.maintenance import PruneResult
+from monitor.db.maintenance import PruneResult, create_backup
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
+from monitor.errors import DatabaseError
 from monitor.evidence.records import EvidenceArchive
+from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
-from monitor.services.audit import Actor, AuditAction, AuditService
-from monitor.services.health import get_free_bytes
+from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.health import get_free_bytes, measure_database
+from monitor.services.schedules import get_midnight
 from monitor.vocabulary import Role
 
 
@@ -47,7 +51,6 @@ class CostChart(BaseModel):
 
     @property
     def cost(self) -> float | None:
-        """The sum of the prices; None where nothing had one."""
         return sum_costs([*(phase.cost for phase in self.phases), *(search.cost for search in self.searches)])
 
     def sum_cost_on(self, day: dt.date) -> float | None:
@@ -55,20 +58,17 @@ class CostChart(BaseModel):
         return sum_costs(row.cost for row in rows if row.day == day)
 
 
+@dataclass(kw_only=True)
 class CostService:
-    """Sums up what the model and the search services cost."""
-
-    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
-        self._store = store
-        self._clock = clock
-        self._zone = ZoneInfo(timezone)
+    store: Store
+    clock: Clock
+    timezone: str
 
     async def get_ledger(self, days: int) -> CostLedger:
-        """Return what was spent on so many days, today included."""
         span = self._list_days(days)
         newest_first = span[::-1]
-        rows = await self._store.usage.load_daily(newest_first)
-        searches = await self._store.searches.load_daily_usage(newest_first)
+        rows = await self.store.usage.load_daily(newest_first)
+        searches = await self.store.searches.load_daily_usage(newest_first)
         return CostLedger(
             since=span[0].date,
             until=span[-1].date,
@@ -80,42 +80,34 @@ class CostService:
         )
 
     async def get_chart(self, days: int) -> CostChart:
-        """Return what was spent on so many days, today included, summed up for charts."""
         span = self._list_days(days)
         begin, end = span[0].begin, span[-1].end
         return CostChart(
             days=[day.date for day in span],
-            phases=await self._store.usage.load_daily_by_phase(span),
-            models=await self._store.usage.load_by_model(begin, end),
-            sources=await self._store.usage.load_by_source(begin, end),
-            searches=await self._store.searches.load_daily_usage(span),
+            phases=await self.store.usage.load_daily_by_phase(span),
+            models=await self.store.usage.load_by_model(begin, end),
+            sources=await self.store.usage.load_by_source(begin, end),
+            searches=await self.store.searches.load_daily_usage(span),
         )
 
     async def count_tokens_today(self) -> int:
-        """Return the tokens of all calls since midnight, which the daily budget limits."""
-        return await self._store.usage.count_tokens_since(self._list_days(1)[0].begin)
+        return await self.store.usage.count_tokens_since(self._list_days(1)[0].begin)
 
     def get_today(self) -> dt.date:
-        """Return the day in the time zone of the service."""
         return self.list_dates(1)[0]
 
     def list_dates(self, count: int) -> list[dt.date]:
-        """Return so many days, today the last of them."""
         return [day.date for day in self._list_days(count)]
 
     def _list_days(self, count: int) -> list[Day]:
-        return list_days_until(self._clock.now(), self._zone, count)
+        return list_days_until(self.clock.now(), ZoneInfo(self.timezone), count)
 
 
 def list_days_until(now: dt.datetime, zone: ZoneInfo, count: int) -> list[Day]:
     """Return so many days of a zone, that of `now` the last."""
-
-    def midnight(day: dt.date) -> dt.datetime:
-        return dt.datetime.combine(day, dt.time.min, tzinfo=zone).astimezone(dt.UTC)
-
     today = now.astimezone(zone).date()
     dates = [today - dt.timedelta(days=back) for back in reversed(range(count))]
-    return [Day(date, midnight(date), midnight(date + dt.timedelta(days=1))) for date in dates]
+    return [Day(day, get_midnight(day, zone), get_midnight(day + dt.timedelta(days=1), zone)) for day in dates]
 
 
 def sum_costs(costs: Iterable[float | None]) -> float | None:
@@ -125,22 +117,17 @@ def sum_costs(costs: Iterable[float | None]) -> float | None:
 
 
 _MAX_COUNTING_S = 2.0
+_log = get_logger("storage")
 
 
 class FolderSize(BaseModel):
-    """A folder of the data folder, with everything in it."""
-
     name: str
     files: int
     size_bytes: int
 
 
 class StorageSchema(BaseModel):
-    """Where the data lies and how much there is; `is_whole` is False where counting took too long.
-
-    `database_bytes` is the size of a SQLite file, None for another database; `evidence` a place elsewhere, None where
-    records lie in the data folder.
-    """
+    """Where the data lies and how much there is; `is_whole` is False where counting took too long."""
 
     database: str
     database_bytes: int | None
@@ -152,19 +139,29 @@ class StorageSchema(BaseModel):
     retention_days: int
 
 
-class StorageService:
-    def __init__(self, *, settings: Settings) -> None:
-        self._settings = settings
+@dataclass(kw_only=True)
+class StorageService(AuditedService):
+    settings: Settings
+
+    async def back_up(self, file: Path, *, by: Actor) -> int:
+        """Write the whole database into a new file; return its size. An older version's is not recorded."""
+        by.require(Role.ADMIN)
+        size = await asyncio.to_thread(create_backup, self.settings.database_url, file)
+        try:
+            await self.record(by, AuditAction.STORAGE_BACKUP, "storage", file=str(file), bytes=size)
+        except Exception as error:
+            if not isinstance(error, DatabaseError) or error.message.code != "database.not_migrated":
+                await asyncio.to_thread(file.unlink)
+                raise
+            _log.warning("backup not recorded", file=str(file), reason=str(error))
+        return size
 
     async def measure(self) -> StorageSchema:
-        """Measure the sizes; counting ends after two seconds."""
-        settings = self._settings
-        address = DatabaseAddress.parse(settings.database_url)
-        file = address.file
+        settings = self.settings
         folders, is_whole = await asyncio.to_thread(_measure_folders, settings.data_dir)
         return StorageSchema(
-            database=address.redacted_url,
-            database_bytes=file.stat().st_size if file is not None and file.exists() else None,
+            database=DatabaseAddress.parse(settings.database_url).redacted_url,
+            database_bytes=measure_database(settings),
             data_dir=str(settings.data_dir),
             evidence=mask_passwords(settings.storage_url),
             folders=folders,
@@ -194,39 +191,30 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 
 EVENT_RETENTION_DAYS = 14
-"""How long the progress events of runs are kept; their results stay with the run."""
 
 
-class RetentionService:
+@dataclass(kw_only=True)
+class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
 
-    def __init__(
-        self, *, store: Store, records: EvidenceArchive, bundles: BundleFolder, clock: Clock, settings: Settings
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._bundles = bundles
-        self._clock = clock
-        self._settings = settings
-        self._audit = AuditService(store=store, clock=clock)
+    records: EvidenceArchive
+    bundles: BundleFolder
+    settings: Settings
 
     async def prune(self, days: int | None, *, by: Actor) -> PruneResult:
-        """Delete what is older than so many days, by default those of the configuration.
-
-        The act is recorded before it begins, not with it: rows go in many short transactions, so that nobody waits.
-        """
+        """Delete what is older than so many days; recorded before it begins, as rows go in many short transactions."""
         by.require(Role.ADMIN)
-        await self._audit.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
-        return await self._prune(self._settings.work.retention_days if days is None else days)
+        await self.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
+        return await self._prune(self.settings.work.retention_days if days is None else days)
 
     async def prune_expired(self) -> PruneResult:
         """Delete what is older than the configuration wants it kept; done daily, and not recorded."""
-        return await self._prune(self._settings.work.retention_days)
+        return await self._prune(self.settings.work.retention_days)
 
     async def _prune(self, days: int) -> PruneResult:
-        before = self._clock.now() - dt.timedelta(days=days)
-        await self._store.retention.prune_events(self._clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
-        pruned = await self._store.retention.prune(before)
-        files = await self._records.remove_unused(before.date())
-        files += await asyncio.to_thread(self._bundles.remove_before, before)
+        before = self.clock.now() - dt.timedelta(days=days)
+        await self.store.retention.prune_events(self.clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
+        pruned = await self.store.retention.prune(before)
+        files = await self.records.remove_unused(before.date())
+        files += await asyncio.to_thread(self.bundles.remove_before, before)
         return pruned.model_copy(update={"files": files})

@@ -2,20 +2,28 @@
 
 import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from monitor.db.sessions import Queries, build_insert, get_dialect, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, Run, SeededSource, Source
+from monitor.db.tables.delivery import Alarm
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.message import Message
 from monitor.vocabulary import RunStatus
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _IMMUTABLE_FIELDS = ("id", "created_at")
+
+
+class SourceActivity(NamedTuple):
+    """How many alarms of a source are open, and the latest run of it that has not ended, by the source's id."""
+
+    open_alarms: dict[int, int]
+    unfinished_runs: dict[int | None, str]
 
 
 class SourceStore(Queries):
@@ -113,6 +121,15 @@ class SourceStore(Queries):
 
     async def list_tags(self) -> set[str]:
         return {tag for tags in await self._fetch_all(select(col(Source.tags))) for tag in tags}
+
+    async def load_activity(self) -> SourceActivity:
+        alarms = select(col(Alarm.source_id), func.count()).where(col(Alarm.cleared_at).is_(None))
+        is_unfinished = col(Run.status).in_((RunStatus.QUEUED, RunStatus.RUNNING))
+        runs = select(col(Run.source_id), col(Run.id)).where(is_unfinished, col(Run.source_id).is_not(None))
+        async with self._sessions.begin_read() as session:
+            counts = await session.execute(alarms.group_by(col(Alarm.source_id)))
+            unfinished = await session.execute(runs.order_by(col(Run.planned_at)))
+            return SourceActivity(dict(counts.tuples().all()), dict(unfinished.tuples().all()))
 
 
 async def record_run(

@@ -25,22 +25,22 @@ from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.services.evidence import SnapshotReader
-from monitor.services.recording import PageLoaderFactory, PromptsLoader
+from monitor.services.prompts import PromptsLoader
+from monitor.services.recording import PageLoaderFactory
 from monitor.services.search import SearchService
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render
 
 
+@dataclass(kw_only=True)
 class ResearchPageLoader:
-    """Loads the pages of one research (`ports.PageLoader`). `loader` keeps what it sees.
+    """Loads the pages of one research; whoever asks for a page that is under way gets that one."""
 
-    Paragraphs that are at work at once find the same pages: who asks for one that is under way gets that one.
-    """
+    store: Store
+    loader: PageLoader
+    documents: DocumentReader
 
-    def __init__(self, *, store: Store, loader: PageLoader, documents: DocumentReader) -> None:
-        self._store = store
-        self._loader = loader
-        self._documents = documents
+    def __post_init__(self) -> None:
         self._in_flight: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
@@ -60,34 +60,34 @@ class ResearchPageLoader:
         return page
 
     async def _load_page(self, url: str, render: Render) -> Page:
-        saved = await self._find_saved_page(url)
-        if saved is not None:
-            return saved
-        page = await self._loader.load(url, render=render)
-        if page.error is not None and page.error.code is PageErrorCode.UNSUPPORTED_TYPE:
-            return await self._load_document(page)
-        return page
+        page = await self._find_saved_page(url) or await self.loader.load(url, render=render)
+        if page.error is None or page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
+            return page
+        with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
+            try:
+                path = await self.loader.download(page.url, Path(folder))
+                text = await self.documents.read(path)
+            except WorkFailed:
+                return page
+        return page.model_copy(update={"text": text, "error": None})
 
     async def download(self, url: str, folder: Path) -> Path:
-        """The document at `url`, from its site."""
-        return await self._loader.download(url, folder)
+        return await self.loader.download(url, folder)
 
     def can_render(self) -> bool:
-        """Whether there is a browser to draw with."""
-        return self._loader.can_render()
+        return self.loader.can_render()
 
     def notes(self) -> Mapping[str, Message]:
-        """What is to be said about getting there, by url."""
-        return self._loader.notes()
+        return self.loader.notes()
 
     async def _find_saved_page(self, url: str) -> Page | None:
         """The page of an item as it was kept; None where none was, or no text of it."""
         address = clean_url(url)
-        item = await self._store.items.find_by_key(url_key(address)) if address else None
-        text = await self._store.items.get_text(item.id or 0) if item else None
+        item = await self.store.items.find_by_key(url_key(address)) if address else None
+        text = await self.store.items.get_text(item.id or 0) if item else None
         if address is None or item is None or not text:
             return None
-        record = await self._store.evidence.get_record(next(reversed(item.evidence), ""))
+        record = await self.store.evidence.get_record(next(reversed(item.evidence), ""))
         is_kept = record is not None and record.stored_at is not None
         return Page(
             url=address,
@@ -104,18 +104,9 @@ class ResearchPageLoader:
             record=record.id if record and is_kept else None,
         )
 
-    async def _load_document(self, page: Page) -> Page:
-        with tempfile.TemporaryDirectory(prefix="monitor-research-") as folder:
-            try:
-                path = await self._loader.download(page.url, Path(folder))
-                text = await self._documents.read(path)
-            except WorkFailed:
-                return page
-        return page.model_copy(update={"text": text, "error": None})
-
 
 class StoreNotebook:
-    """Keeps a research in its rows (`research.parts.Notebook`): the plan, each paragraph by itself, what steps gave."""
+    """Keeps a research in its rows: the plan, each paragraph by itself, what steps gave."""
 
     def __init__(self, store: Store, task_id: str) -> None:
         self._research = store.research
@@ -130,7 +121,6 @@ class StoreNotebook:
         await self._research.save_plan(self._task_id, kept, paragraphs)
 
     async def save_paragraph(self, paragraph: ParagraphState) -> None:
-        """Put a paragraph in the place of the one that was kept."""
         data = paragraph.model_dump(mode="json")
         await self._research.save_paragraph(self._task_id, paragraph.order, data)
 
@@ -145,7 +135,6 @@ class StoreNotebook:
 
 
 def dump_state(state: State) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A state as its rows hold it: the plan, and its paragraphs."""
     kept = state.model_dump(mode="json")
     return {name: value for name, value in kept.items() if name != "paragraphs"}, kept["paragraphs"]
 
@@ -156,8 +145,6 @@ _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
 
 @dataclass(frozen=True, slots=True)
 class ResearchModel:
-    """A model whose calls are booked under a research, and what they took so far."""
-
     model: ChatModel
     tokens: Callable[[], int]
 
@@ -181,7 +168,6 @@ class ResearchDependencyFactory:
     new_prompts: PromptsLoader
 
     async def build(self, research: Research, cancel_event: asyncio.Event) -> ResearchDependencies:
-        """What the research works with from now on, be it begun or gone on with."""
         options, config = ResearchOptions.model_validate(research.options), SearchConfig.model_validate(research.config)
         asked = await self.new_model(research.id, options)
         gathering = self.search_service.build_research_search(config.engines)
@@ -194,7 +180,7 @@ class ResearchDependencyFactory:
             config=config,
             options=options,
             model=asked.model if asked else None,
-            count_tokens=asked.tokens if asked else _count_no_tokens,
+            count_tokens=asked.tokens if asked else lambda: 0,
             search=gathering.search,
             search_warnings=tuple(gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
@@ -211,7 +197,6 @@ class ResearchDependencyFactory:
 
 
 def detect_language(query: str) -> str:
-    """The language in which a question is asked, and answered: zh or en."""
     return "zh" if len(_HAN_CHAR.findall(query)) > len(_LATIN_WORD.findall(query)) else "en"
 
 
@@ -219,13 +204,9 @@ def _cache_reads(read: Callable[[str], Awaitable[str | None]]) -> Callable[[str]
     """The same for one research, which holds its notes and then its report against the same kept pages."""
     texts: dict[str, str | None] = {}
 
-    async def text(record: str) -> str | None:
+    async def load_text(record: str) -> str | None:
         if record not in texts:
             texts[record] = await read(record)
         return texts[record]
 
-    return text
-
-
-def _count_no_tokens() -> int:
-    return 0
+    return load_text

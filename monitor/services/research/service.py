@@ -1,17 +1,15 @@
 """Researches: asking, carrying out, approving a plan, remarks, cancelling and resuming."""
 
 import asyncio
-import datetime as dt
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from monitor.clock import Clock
-from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
-from monitor.errors import Conflict, NotFound, RunCancelled, UsageError, WorkFailed, to_message
+from monitor.errors import Conflict, RunCancelled, UsageError, WorkFailed, to_message
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
@@ -27,11 +25,11 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
-from monitor.services.audit import Actor, AuditAction, AuditService
-from monitor.services.cancellation import SERVICE_TIMEOUT_S, CancellationWatcher
-from monitor.services.research.dependencies import ResearchDependencyFactory, detect_language, dump_state
+from monitor.services.audit import Actor, AuditAction
+from monitor.services.events import ResearchEventLog, build_final_event, follow_events
+from monitor.services.research.dependencies import detect_language, dump_state
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
-from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.steps import StepRunner
 from monitor.vocabulary import Role
 
@@ -39,10 +37,7 @@ _MAX_TITLE_CHARS, _MAX_CONTENT_CHARS = 200, 2000
 
 
 def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], *, max_paragraphs: int) -> None:
-    """Put a person's plan into the state; without a title the present one stays.
-
-    `UsageError` where it has no paragraph, more than `max_paragraphs`, or one without a title.
-    """
+    """Put a person's plan into the state; `UsageError` for no paragraph, too many, or one without a title."""
     kept = [
         PlanParagraph(
             title=paragraph.title.strip()[:_MAX_TITLE_CHARS], content=paragraph.content.strip()[:_MAX_CONTENT_CHARS]
@@ -55,7 +50,6 @@ def replace_plan(state: State, title: str, paragraphs: Sequence[PlanParagraph], 
 
 
 def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
-    """What the plan's step gave, as a person left it."""
     plan = Plan.model_validate(output["result"])
     paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     if (plan.metadata.report_title, plan.metadata.paragraphs) != (state.report_title, paragraphs):
@@ -67,169 +61,7 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
     return output | {"result": plan.to_json(), "told": published}
 
 
-def build_approval_event(
-    research: Research, output: dict[str, Any], *, progress: float, at: dt.datetime
-) -> ResearchEvent:
-    """The message that tells the plan by which it goes on."""
-    event = StepEvent(
-        step_id=STEP_IDS[StepType.PLAN],
-        step_type=StepType.PLAN,
-        status="complete",
-        progress=progress,
-        label=STEP_LABELS[StepType.PLAN][research.language],
-        payload={"result": output["result"], "metadata": output["told"]},
-    )
-    return ResearchEvent(task_id=research.id, at=at, data=event.to_json())
-
-
-WRITE_INTERVAL_S = 0.25
-FOLLOW_INTERVAL_S = 0.25
-_CLOSE_TIMEOUT_S = 2.0
-
-
-class ResearchEventLog:
-    """The messages of one research on their way into the database (`research.parts.Audience`).
-
-    They are written together, four times a second and where somebody waits for it; chunks of a text that wait beside
-    each other are written as one. Progress never falls, over restarts too. `RunCancelled` where another process has
-    the research by now: this one must not go on. `on_kept` hears each message when it is kept, with its number.
-    """
-
-    def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        task_id: str,
-        executor: str,
-        on_stored: Callable[[ResearchEvent], None] | None = None,
-    ) -> None:
-        self._events = store.research_events
-        self._clock = clock
-        self._task_id = task_id
-        self._executor = executor
-        self._on_stored = on_stored
-        self._progress = 0.0
-        self._ended: set[str] = set()
-        self._pending: list[ResearchEvent] = []
-        self._write_task: asyncio.Task[None] | None = None
-        self._write_lock = asyncio.Lock()
-        self._failure: Exception | None = None
-
-    async def open(self) -> None:
-        """Go on after what was told before."""
-        latest = await self._events.latest(self._task_id)
-        self._progress = float(latest.data["progress"]) if latest else 0.0
-        self._ended = await self._events.list_ended_steps(self._task_id)
-
-    async def publish(self, event: StepEvent) -> None:
-        """Take down a message; it is kept within a quarter of a second."""
-        self._progress = max(self._progress, event.progress)
-        if event.status == "start":
-            self._ended.discard(event.step_type)
-        elif event.status == "complete":
-            self._ended.add(event.step_type)
-        data = event.model_copy(update={"progress": self._progress}).to_json()
-        if not (self._pending and _merge_chunk(self._pending[-1].data, data)):
-            self._pending.append(ResearchEvent(task_id=self._task_id, at=self._clock.now(), data=data))
-        self._raise_failure()
-        if self._write_task is None or self._write_task.done():
-            self._write_task = asyncio.create_task(self._write_soon())
-
-    async def flush(self) -> None:
-        """Come back when all that was told is kept."""
-        await self._write_pending()
-        self._raise_failure()
-
-    async def has_ended(self, step: StepType) -> bool:
-        """Whether the end of a step was told since it began last."""
-        return step in self._ended
-
-    async def close(self) -> None:
-        """Write what waits, as far as that takes no longer than two seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-                await self._write_pending()
-        if self._write_task is not None:
-            self._write_task.cancel()
-            await asyncio.wait({self._write_task})
-
-    async def _write_soon(self) -> None:
-        await asyncio.sleep(WRITE_INTERVAL_S)
-        await self._write_pending()
-
-    async def _write_pending(self) -> None:
-        async with self._write_lock:
-            events, self._pending = self._pending, []
-            if not events or self._failure is not None:
-                return
-            try:
-                numbers = await self._events.add(events, executor=self._executor)
-                if numbers is None:
-                    self._failure = RunCancelled("research.taken_over", research=self._task_id)
-                    return
-                for number, event in zip(numbers, events, strict=True):
-                    event.id = number
-                    if self._on_stored is not None:
-                        self._on_stored(event)
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:  # noqa: BLE001 -- raised where the research hears it
-                self._failure = error
-
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-
-def build_final_event(
-    task_id: str, latest: ResearchEvent | None, *, language: str, code: str, message: str, at: dt.datetime
-) -> ResearchEvent:
-    """The message with which a research ends that nobody carries out: in the step where it was, without a result."""
-    step = StepType(latest.data["stepType"]) if latest else StepType.PLAN
-    event = StepEvent(
-        step_id=STEP_IDS[step],
-        step_type=step,
-        status="error",
-        progress=latest.data["progress"] if latest else 0.0,
-        label=STEP_LABELS[step][language],
-        payload={"error": {"code": code, "message": message}, "result": None},
-    )
-    return ResearchEvent(task_id=task_id, at=at, data=event.to_json())
-
-
-async def follow_events(
-    task_id: str, *, store: Store, on_event: Callable[[ResearchEvent], None], after: int = 0
-) -> ResearchStatus:
-    """Hand on the messages of a research, each once, until it has ended; answers how. `NotFound` where it is gone."""
-    while True:
-        # How it stands is asked first: what has ended had told everything by then.
-        standing = await store.research_events.get_status(task_id)
-        if standing is None:
-            raise NotFound("research.not_found", research=task_id)
-        events = await store.research_events.after(task_id, after)
-        for event in events:
-            after = event.id or after
-            on_event(event)
-        if standing.status.is_final and not events:
-            return standing.status
-        if not events:
-            await asyncio.sleep(FOLLOW_INTERVAL_S)
-
-
-def _merge_chunk(last: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Join a further chunk of the same text to the message that waits; False where they do not belong together."""
-    is_more = all(event["status"] == "progress" and event["payload"].keys() == {"chunk"} for event in (last, new))
-    if not is_more or last["stepType"] != new["stepType"]:
-        return False
-    last["payload"]["chunk"] += new["payload"]["chunk"]
-    last["progress"] = new["progress"]
-    return True
-
-
 MAX_QUESTION_CHARS = 2000
-"""The longest question."""
-
 _EXECUTOR = "research"
 _POLL_INTERVAL_S = 0.5
 _CANCELLED = Message("cause.research_cancelled")
@@ -237,46 +69,32 @@ _log = get_logger("research")
 ResearchEventCallback = Callable[[ResearchEvent], None]
 
 
+@dataclass(kw_only=True)
 class ResearchService(ResearchReader):
-    """Has researches done; `gear` equips each, `steps` are those of one that is carried out here and now."""
+    """Has researches done; `steps` are those of one that is carried out here and now."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        dependency_factory: ResearchDependencyFactory,
-        steps: StepRunner,
-        presence: WorkerRegistry,
-    ) -> None:
-        super().__init__(store=store, pages=dependency_factory.snapshot_reader, settings=dependency_factory.settings)
-        self._clock = clock
-        self._dependency_factory = dependency_factory
-        self._steps = steps
-        self._presence = presence
-        self._cancellation = CancellationWatcher(store.research.list_cancel_requested)
-        self._audit = AuditService(store=store, clock=clock)
+    steps: StepRunner
+    presence: WorkerRegistry
+
+    def __post_init__(self) -> None:
+        self._cancellation = CancellationWatcher(self.store.research.list_cancel_requested)
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
-        """The history as it is by now."""
         await self.fail_orphaned()
         return await super().list(limit=limit, after=after, text=text)
 
     async def get(self, task_id: str) -> ResearchView:
-        """A research as it is by now."""
         await self.fail_orphaned()
         return await super().get(task_id)
 
     async def has_worker(self) -> bool:
-        return await has_worker(self._presence)
+        return await has_worker(self.presence)
 
     def list_search_warnings(self, config: SearchConfig) -> Sequence[Message]:
-        """What is to be said of the backends that would be asked."""
-        gathering = self._dependency_factory.search_service.build_research_search(config.engines)
+        gathering = self.dependency_factory.search_service.build_research_search(config.engines)
         return gathering.warnings
 
     async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: Actor) -> str:
-        """Queue a research; return its id. `UsageError` where no worker is at work."""
         research = self._build_research(query, config, options, by)
         if not await self.has_worker():
             raise UsageError("run.no_worker")
@@ -296,7 +114,7 @@ class ResearchService(ResearchReader):
         """Carry out a research in this process, to its end; answers its id. A plan is not waited for."""
         options = options.model_copy(update={"review_plan": False})
         research = self._build_research(query, config, options, by)
-        async with self._presence.register(_EXECUTOR) as executor:
+        async with self.presence.register(_EXECUTOR) as executor:
             await self.fail_orphaned(own_executor=executor)
             research.status, research.executor = ResearchStatus.RUNNING, executor
             await self._create(research, by)
@@ -312,13 +130,13 @@ class ResearchService(ResearchReader):
         cancel_event: asyncio.Event | None = None,
     ) -> None:
         """Go on, in this process, with a research that failed or was cancelled; `Conflict` where it did not."""
-        async with self._presence.register(_EXECUTOR) as executor:
+        async with self.presence.register(_EXECUTOR) as executor:
             await self._resume(task_id, executor, by)
             await self._execute_in_process(task_id, executor, on_event, cancel_event)
 
     async def resume(self, task_id: str, *, by: Actor) -> int:
         """Let the service go on with a research, without waiting; return the number of its last event before that."""
-        latest = await self._store.research_events.latest((await self.load_research(task_id)).id)
+        latest = await self.store.research_events.latest((await self.load_research(task_id)).id)
         await self._resume(task_id, None, by)
         return (latest.id or 0) if latest else 0
 
@@ -331,13 +149,9 @@ class ResearchService(ResearchReader):
         cancel_event: asyncio.Event | None = None,
         after: int = 0,
     ) -> ResearchStatus:
-        """Follow a research that a service carries out to its end, and pass on the wish to stop it.
-
-        `WorkFailed` where no service has been there for a minute: the research goes on when one is.
-        """
-        following = asyncio.create_task(follow_events(task_id, store=self._store, on_event=on_event, after=after))
-        loop, is_asked = asyncio.get_running_loop(), False
-        last_seen_s = loop.time()
+        """Follow a research to its end and pass on a cancel request; `WorkFailed` where the service is gone."""
+        following = asyncio.create_task(follow_events(task_id, store=self.store, on_event=on_event, after=after))
+        service, is_asked = ServiceWatch(self.presence), False
         try:
             while not following.done():
                 await asyncio.wait({following}, timeout=_POLL_INTERVAL_S)
@@ -345,9 +159,7 @@ class ResearchService(ResearchReader):
                     is_asked = True
                     with suppress(Conflict):
                         await self.cancel(task_id, by=by)
-                if await self.has_worker():
-                    last_seen_s = loop.time()
-                elif loop.time() - last_seen_s > SERVICE_TIMEOUT_S:
+                if await service.is_gone():
                     raise WorkFailed("research.service_gone", research=task_id)
             return following.result()
         finally:
@@ -362,16 +174,13 @@ class ResearchService(ResearchReader):
         cancel_event: asyncio.Event | None = None,
         on_event: ResearchEventCallback | None = None,
     ) -> ResearchStatus:
-        """Carry out a research on record, or go on with it where it was left; answers how it stands then.
-
-        `on_event` hears each message as soon as it is kept.
-        """
-        research = await self._store.research.claim(task_id, executor=executor, at=self._clock.now())
+        """Carry out a research, or go on with it; `on_event` hears each message as soon as it is kept."""
+        research = await self.store.research.claim(task_id, executor=executor, at=self.clock.now())
         if research is None:
-            standing = await self._store.research_events.get_status(task_id)
+            standing = await self.store.research_events.get_status(task_id)
             return standing.status if standing else ResearchStatus.CANCELLED
         log = ResearchEventLog(
-            store=self._store, clock=self._clock, task_id=task_id, executor=executor, on_stored=on_event
+            store=self.store, clock=self.clock, task_id=task_id, executor=executor, on_stored=on_event
         )
         await log.open()
         _log.info("research begins", task=task_id)
@@ -397,20 +206,25 @@ class ResearchService(ResearchReader):
         research, state = await self.load_research(task_id), await self.load_state(task_id)
         if research.status is not ResearchStatus.AWAITING_PLAN or state is None:
             raise Conflict("research.not_waiting", research=task_id, status=research.status)
-        replace_plan(state, title, paragraphs, max_paragraphs=self._dependency_factory.settings.research.max_paragraphs)
+        replace_plan(state, title, paragraphs, max_paragraphs=self.dependency_factory.settings.research.max_paragraphs)
         plan = build_plan_output(state, research.outputs["plan"])
         state_row, rows = dump_state(state)
-        latest = await self._store.research_events.latest(task_id)
-        progress = latest.data["progress"] if latest else 0.0
-        event = build_approval_event(research, plan, progress=progress, at=self._clock.now())
+        latest = await self.store.research_events.latest(task_id)
+        approval = StepEvent(
+            step_id=STEP_IDS[StepType.PLAN],
+            step_type=StepType.PLAN,
+            status="complete",
+            progress=latest.data["progress"] if latest else 0.0,
+            label=STEP_LABELS[StepType.PLAN][research.language],
+            payload={"result": plan["result"], "metadata": plan["told"]},
+        )
+        event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=approval.to_json())
         titles = [paragraph.title for paragraph in state.paragraphs]
-        async with self._store.transaction():
-            if not await self._store.research.approve(
-                task_id, state=state_row, paragraphs=rows, plan=plan, event=event
-            ):
+        async with self.store.transaction():
+            if not await self.store.research.approve(task_id, state=state_row, paragraphs=rows, plan=plan, event=event):
                 raise Conflict("research.not_waiting_any_more", research=task_id)
             detail = {"title": state.report_title, "paragraphs": titles}
-            await self._audit.record(by, AuditAction.RESEARCH_PLAN, task_id, **detail)
+            await self.record(by, AuditAction.RESEARCH_PLAN, task_id, **detail)
 
     async def add_remark(self, task_id: str, text: str, *, by: Actor) -> None:
         """Add a remark for the nodes that summarise, which read the latest; `Conflict` where the research has ended."""
@@ -418,35 +232,29 @@ class ResearchService(ResearchReader):
         research = await self.load_research(task_id)
         if not text.strip() or len(text) > MAX_QUESTION_CHARS:
             raise UsageError("research.bad_remark", limit=MAX_QUESTION_CHARS)
-        remark = ResearchRemark(task_id=research.id, person=by.name, text=text.strip(), at=self._clock.now())
-        async with self._store.transaction():
-            if not await self._store.research.add_remark(remark):
+        remark = ResearchRemark(task_id=research.id, person=by.name, text=text.strip(), at=self.clock.now())
+        async with self.store.transaction():
+            if not await self.store.research.add_remark(remark):
                 raise Conflict("research.remark_too_late", research=task_id)
-            await self._audit.record(by, AuditAction.RESEARCH_REMARK, research.id, text=text)
+            await self.record(by, AuditAction.RESEARCH_REMARK, research.id, text=text)
 
     async def cancel(self, task_id: str, *, by: Actor) -> ResearchStatus:
-        """Ask a research to stop and return its status; `Conflict` where it has ended."""
         by.require(Role.EDITOR)
         await self.fail_orphaned()
         research = await self.load_research(task_id)
         event = await self._build_final_event(research, "cancelled", _CANCELLED)
-        async with self._store.transaction():
-            status = await self._store.research.request_cancel(research.id, at=self._clock.now(), event=event)
+        async with self.store.transaction():
+            status = await self.store.research.request_cancel(research.id, at=self.clock.now(), event=event)
             if status is None:
                 raise Conflict("research.ended", research=task_id, status=research.status)
-            await self._audit.record(by, AuditAction.RESEARCH_CANCEL, research.id)
+            await self.record(by, AuditAction.RESEARCH_CANCEL, research.id)
         return status
 
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
-        """End as failed what a process began outside of the queue and did not live to end; it can be gone on with.
-
-        What is in the hands of `mine`, which has begun nothing yet, is of another process that had the same name.
-        """
-        running = [
-            research for research in await self._store.research.list_open() if research.status is ResearchStatus.RUNNING
-        ]
-        lost = [research for research in running if research.enqueued_at is None]
-        alive = await self._presence.list_alive() if lost else {}
+        """End as failed what died with its process; what `own_executor` seems to have is of one with the same name."""
+        lost = [research for research in await self.store.research.list_open() if research.enqueued_at is None]
+        lost = [research for research in lost if research.status is ResearchStatus.RUNNING]
+        alive = await self.presence.list_alive() if lost else {}
         for research in lost:
             if research.executor not in alive or research.executor == own_executor:
                 reason = Message.of("cause.research_process_ended", task_id=research.id)
@@ -457,19 +265,17 @@ class ResearchService(ResearchReader):
     ) -> None:
         """End a research that this executor had and nobody carries out any more."""
         code = "cancelled" if status is ResearchStatus.CANCELLED else "failed"
-        published = await self._build_final_event(await self.load_research(task_id), code, reason)
-        now = self._clock.now()
-        await self._store.research.abandon(
-            task_id, status=status, reason=reason, at=now, executor=executor, event=published
+        event = await self._build_final_event(await self.load_research(task_id), code, reason)
+        await self.store.research.abandon(
+            task_id, status=status, reason=reason, at=self.clock.now(), executor=executor, event=event
         )
 
     async def _execute_workflow(
         self, research: Research, steps: StepRunner, log: ResearchEventLog, event: asyncio.Event
     ) -> ResearchStatus:
-        """Do the work and write down how it ended."""
         executor = research.executor or ""
         processor = ResearchTaskProcessor(
-            await self._dependency_factory.build(research, event), steps=steps, event_sink=log
+            await self.dependency_factory.build(research, event), steps=steps, event_sink=log
         )
         try:
             outcome = await self._cancellation.run_until_cancelled(processor.run(), event, run_id=research.id)
@@ -480,10 +286,10 @@ class ResearchService(ResearchReader):
             _log.warning("research moved on", task=research.id, reason=str(moved))
             return ResearchStatus.RUNNING
         if outcome.status is ResearchStatus.AWAITING_PLAN:
-            await self._store.research.mark_awaiting_plan(research.id, executor=executor)
+            await self.store.research.mark_awaiting_plan(research.id, executor=executor)
         else:
-            now = self._clock.now()
-            await self._store.research.end(
+            now = self.clock.now()
+            await self.store.research.end(
                 research.id, executor=executor, status=outcome.status, at=now, error=outcome.error
             )
         return outcome.status
@@ -493,35 +299,35 @@ class ResearchService(ResearchReader):
     ) -> None:
         try:
             await self.execute(
-                task_id, executor=executor, steps=self._steps, cancel_event=cancel_event, on_event=on_event
+                task_id, executor=executor, steps=self.steps, cancel_event=cancel_event, on_event=on_event
             )
         except asyncio.CancelledError:
             await self.abandon(task_id, executor=executor, reason=_CANCELLED, status=ResearchStatus.CANCELLED)
             raise
 
     async def _create(self, research: Research, by: Actor) -> None:
-        async with self._store.transaction():
-            await self._store.research.create(research)
-            await self._audit.record(by, AuditAction.RESEARCH_START, research.id, query=research.query)
+        async with self.store.transaction():
+            await self.store.research.create(research)
+            await self.record(by, AuditAction.RESEARCH_START, research.id, query=research.query)
 
     async def _resume(self, task_id: str, executor: str | None, by: Actor) -> None:
         by.require(Role.EDITOR)
         await self.fail_orphaned(own_executor=executor)
-        async with self._store.transaction():
-            if not await self._store.research.resume(task_id, executor=executor):
+        async with self.store.transaction():
+            if not await self.store.research.resume(task_id, executor=executor):
                 status = (await self.load_research(task_id)).status
                 raise Conflict("research.not_resumable", research=task_id, status=status)
-            await self._audit.record(by, AuditAction.RESEARCH_RESUME, task_id)
+            await self.record(by, AuditAction.RESEARCH_RESUME, task_id)
 
     async def _build_final_event(self, research: Research, code: str, message: Message) -> ResearchEvent:
-        latest = await self._store.research_events.latest(research.id)
+        latest = await self.store.research_events.latest(research.id)
         return build_final_event(
             research.id,
             latest,
             language=research.language,
             code=code,
             message=render(message, "en"),
-            at=self._clock.now(),
+            at=self.clock.now(),
         )
 
     def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: Actor) -> Research:
@@ -529,7 +335,7 @@ class ResearchService(ResearchReader):
         query = query.strip()
         if not query or len(query) > MAX_QUESTION_CHARS:
             raise UsageError("research.bad_question", limit=MAX_QUESTION_CHARS)
-        now = self._clock.now()
+        now = self.clock.now()
         return Research(
             id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
             query=query,

@@ -1,13 +1,12 @@
 """A research as people and programs look at it."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
 
-from monitor.config.model import Settings
-from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey, ResearchRow
 from monitor.db.reading import RunUsage
 from monitor.db.sessions import sanitize_text
@@ -29,13 +28,13 @@ from monitor.research.shapes import (
     ResearchReport,
     SearchAgentResult,
     SearchConfig,
-    StepMetadata,
     StepType,
 )
 from monitor.research.state import SearchEntry, State
 from monitor.search.contract import MessageText
-from monitor.services.evidence import SnapshotReader, SnapshotView
-from monitor.services.research.dependencies import StoreNotebook
+from monitor.services.audit import AuditedService
+from monitor.services.evidence import SnapshotView
+from monitor.services.research.dependencies import ResearchDependencyFactory, StoreNotebook
 from monitor.vocabulary import FetchMode
 
 
@@ -49,8 +48,6 @@ class StepUsage(CamelCaseSchema):
 
 
 class ResearchUsage(StepUsage):
-    """The same of all steps, and of each."""
-
     by_phase: dict[str, StepUsage] = Field(default_factory=dict)
 
 
@@ -70,29 +67,18 @@ class ResearchSummary(CamelCaseSchema, MessageModel):
     error: Message | None
 
 
-class ResearchView(CamelCaseSchema, MessageModel):
+class ResearchView(ResearchSummary):
     """A research with all that it has so far; `bases` say for each note where it is from."""
 
-    task_id: str
-    query: str
-    status: ResearchStatus
-    language: str
-    asked_by: str
     is_cancel_requested: bool
     config: SearchConfig
     options: ResearchOptions
-    created_at: dt.datetime
-    started_at: dt.datetime | None
-    ended_at: dt.datetime | None
-    progress: float
     plan: Plan | None
     notes: list[ResearchNote]
     bases: list[NoteBasis] = Field(exclude=True)
     blueprint: ModelBlueprint | None
     report: ResearchReport | None
-    score: ReportScore | None
     usage: ResearchUsage
-    error: Message | None
     warnings: list[MessageText]
 
 
@@ -103,7 +89,6 @@ def build_summary(row: ResearchRow) -> ResearchSummary:
 
 
 def build_view(research: Research, latest: ResearchEvent | None, usage: RunUsage) -> ResearchView:
-    """A research as its row and what its steps gave tell it."""
     outputs = research.outputs
     plan = _parse_result(Plan, outputs, StepType.PLAN)
     found = _parse_result(SearchAgentResult, outputs, StepType.DEEP_SEARCH)
@@ -138,12 +123,8 @@ def _parse_result(kind: Any, outputs: Mapping[str, Any], step: StepType) -> Any:
     return None if kept is None else kind.model_validate(kept["result"])
 
 
-def _collect_warnings(documents: Any) -> list[Message]:
-    said: list[Message] = []
-    for metadata in documents:
-        assert isinstance(metadata, StepMetadata)  # noqa: S101 -- for the type checker
-        said += metadata.warnings
-    return merge_messages(said)
+def _collect_warnings(documents: Iterable[Any]) -> list[Message]:
+    return merge_messages([warning for metadata in documents for warning in metadata.warnings])
 
 
 def _build_usage(usage: RunUsage) -> ResearchUsage:
@@ -159,10 +140,7 @@ CitationUrl = Callable[[int], str | None]
 
 
 class NoteSnapshotView(SnapshotView):
-    """The page behind a note with one of its quotes; `claim` is what the note says by it.
-
-    Where the page itself is not kept any more, `record` is empty and the text is what of it was read.
-    """
+    """The page behind a quote of a note; without a kept page, `record` is empty and the text is what was read."""
 
     task_id: str
     note_index: int
@@ -170,32 +148,27 @@ class NoteSnapshotView(SnapshotView):
     claim: str
 
 
-class ResearchReader:
-    def __init__(self, *, store: Store, pages: SnapshotReader, settings: Settings) -> None:
-        self._store = store
-        self._pages = pages
-        self._settings = settings
+@dataclass(kw_only=True)
+class ResearchReader(AuditedService):
+    dependency_factory: ResearchDependencyFactory
 
     async def load_research(self, task_id: str) -> Research:
-        """The research of that id as it is on record; `NotFound` where there is none."""
-        research = await self._store.research.get(sanitize_text(task_id))
+        research = await self.store.research.get(sanitize_text(task_id))
         if research is None:
             raise NotFound("research.not_found", research=task_id)
         return research
 
     async def get(self, task_id: str) -> ResearchView:
-        """A research with all that it has so far."""
         research = await self.load_research(task_id)
-        latest = await self._store.research_events.latest(research.id)
-        return build_view(research, latest, await self._store.usage.load_run_usage(research.id))
+        latest = await self.store.research_events.latest(research.id)
+        return build_view(research, latest, await self.store.usage.load_run_usage(research.id))
 
     async def load_state(self, task_id: str) -> State | None:
         """The plan with its paragraphs as they stand; None before there is one."""
-        return await StoreNotebook(self._store, (await self.load_research(task_id)).id).load_state()
+        return await StoreNotebook(self.store, (await self.load_research(task_id)).id).load_state()
 
     async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
-        """What people said while it ran."""
-        return await self._store.research.list_remarks((await self.load_research(task_id)).id)
+        return await self.store.research.list_remarks((await self.load_research(task_id)).id)
 
     async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0) -> NoteSnapshotView:
         """The kept page behind a note, with the quote of that number, from 0, marked in it."""
@@ -207,21 +180,22 @@ class ResearchReader:
         if not 0 <= quote < max(len(note.evidence), 1):
             raise NotFound("research.no_quote", note=note_index, quote=quote, quotes=len(note.evidence))
         passage = note.evidence[quote].quote if note.evidence else ""
-        record = await self._store.evidence.get_record(basis.record) if basis.record else None
-        page = await self._pages.load_view(record, title=basis.title, passage=passage) if record else None
+        record = await self.store.evidence.get_record(basis.record) if basis.record else None
+        page = (
+            await self.dependency_factory.snapshot_reader.load_view(record, title=basis.title, passage=passage)
+            if record
+            else None
+        )
         if page is None or page.problem:
             page = await self._find_read_text(research.id, note, basis, passage) or page
         if page is None:
             raise NotFound("research.page_gone", url=note.source_url)
         return NoteSnapshotView(
-            **page.model_dump(), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
+            **dict(page), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
         )
 
     async def build_document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
-        """The report as a document; `Conflict` while there is none.
-
-        Where the service has an address that others reach, its citations lead to the kept pages there.
-        """
+        """Return the report as a document; its citations lead to the kept pages. `Conflict` while there is none."""
         research = await self.load_research(task_id)
         view = build_view(research, None, RunUsage())
         if view.report is None:
@@ -239,19 +213,17 @@ class ResearchReader:
         )
 
     async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
-        """The history, newest first, of those whose question holds the text; `after` the last row that was shown."""
-        rows = await self._store.research.list_rows(after=after, text=text, limit=limit)
+        rows = await self.store.research.list_rows(after=after, text=text, limit=limit)
         return [build_summary(row) for row in rows]
 
     def _build_citation_url(self, task_id: str) -> CitationUrl:
-        home = self._settings.web.public_url
+        home = self.dependency_factory.settings.web.public_url
         return lambda index: f"{home.rstrip('/')}/research/{task_id}/notes/{index}" if home else None
 
     async def _find_read_text(
         self, task_id: str, note: ResearchNote, basis: NoteBasis, passage: str
     ) -> SnapshotView | None:
-        """What of a page was read, from the paragraphs that took it up."""
-        state = await StoreNotebook(self._store, task_id).load_state()
+        state = await StoreNotebook(self.store, task_id).load_state()
         entries = (
             [entry for paragraph in state.paragraphs for entry in paragraph.research.search_history] if state else []
         )

@@ -23,17 +23,7 @@ LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude"
 _NUMBER_FIELDS = ("window_days", "max_items")
 _BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
 
-_BOOLEAN_WORDS = {
-    "true": True,
-    "yes": True,
-    "1": True,
-    "是": True,
-    "false": False,
-    "no": False,
-    "0": False,
-    "否": False,
-}
-
+_BOOLEAN_WORDS = dict.fromkeys(("true", "yes", "1", "是"), True) | dict.fromkeys(("false", "no", "0", "否"), False)
 _FIELDS = list(SourceForm.model_fields)
 
 # A cell that begins so is a formula to some spreadsheet; an apostrophe before it makes it a text.
@@ -43,7 +33,6 @@ _DELIMITERS = ",;\t"
 
 
 def to_csv(sources: list[Source]) -> str:
-    """One line a source; what is at its default is left empty."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, _FIELDS, lineterminator="\r\n")
     writer.writeheader()
@@ -53,10 +42,7 @@ def to_csv(sources: list[Source]) -> str:
 
 
 def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
-    """What the lines say, not yet checked; UTF-8, or GB 18030 as spreadsheets in China write it.
-
-    A source without a name is called after its host. `UsageError` where there is no line of fields' names.
-    """
+    """Parse UTF-8 or GB 18030, unchecked; a source without a name gets its host. `UsageError` without a header."""
     text = _decode(label, content)
     head = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=lambda sign: sum(_normalize_column(name) in _FIELDS for name in head.split(sign)))
@@ -68,8 +54,7 @@ def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
     names = [_normalize_column(name) for name in lines[0]] if lines else []
     if "url" not in names and "name" not in names:
         raise UsageError("source.csv_without_header", label=label, names=",".join(_FIELDS[:4]))
-    rows = [dict(zip(names, line, strict=False)) for line in lines[1:]]
-    return [_parse_row(row) for row in rows]
+    return [_parse_row(dict(zip(names, line, strict=False))) for line in lines[1:]]
 
 
 def _decode(label: str, content: bytes) -> str:
@@ -123,12 +108,10 @@ def _parse_list(field: str, text: str) -> list[Any]:
 
 
 def format_section(section: dict[str, str]) -> str:
-    """A pinned section on one line: its name, then its url, which holds no space."""
     return f"{section['name']} {section['url']}"
 
 
 def parse_section(line: str) -> dict[str, str]:
-    """The section on a line; a line without a name gets its url as one."""
     name, _, url = line.strip().rpartition(" ")
     return {"name": name.strip() or url, "url": url}
 
@@ -140,25 +123,16 @@ _INVALID_XML_CHARS = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself e
 
 
 class SourceListFormat(StrEnum):
-    """How a list of sources is written down."""
-
     YAML = "yaml"
     OPML = "opml"
     CSV = "csv"
 
 
 def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
-    """The sources as a text of that form."""
-    writers: dict[SourceListFormat, Callable[[list[Source]], str]] = {
-        SourceListFormat.YAML: to_yaml,
-        SourceListFormat.OPML: to_opml,
-        SourceListFormat.CSV: to_csv,
-    }
-    return writers[list_format](sources)
+    return _WRITERS[list_format](sources)
 
 
 def to_yaml(sources: list[Source]) -> str:
-    """The sources as config.yaml writes them."""
     document = {"sources": [dump_form_values(source) for source in sources]}
     return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
 
@@ -189,11 +163,12 @@ def to_opml(sources: list[Source]) -> str:
 
 def _build_opml_address(source: Source) -> dict[str, str]:
     """What a feed reader understands; a standing search has no address."""
-    if source.kind is SourceKind.QUERY:
-        return {}
-    return (
-        {"type": "rss", "xmlUrl": source.url} if source.kind is SourceKind.FEED else {"type": "link", "url": source.url}
-    )
+    match source.kind:
+        case SourceKind.QUERY:
+            return {}
+        case SourceKind.FEED:
+            return {"type": "rss", "xmlUrl": source.url}
+    return {"type": "link", "url": source.url}
 
 
 def _escape_char(found: re.Match[str]) -> str:
@@ -201,10 +176,7 @@ def _escape_char(found: re.Match[str]) -> str:
 
 
 def read_source_file(path: Path) -> list[dict[str, Any]]:
-    """What a file of sources says, not yet checked; its name says which form it has.
-
-    `UsageError` where the file cannot be read as that.
-    """
+    """Parse a file, unchecked, in the form that its name says; `UsageError` where it cannot be read."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -219,18 +191,10 @@ def detect_format(name: str) -> SourceListFormat:
 
 
 def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> list[dict[str, Any]]:
-    """What a list of sources says, not yet checked; `where` is what complaints call it.
-
-    `UsageError` for what is not of that form, or too much: 2 MB and 5,000 sources are the most.
-    """
+    """Parse a list, unchecked; `UsageError` for another form, more than 2 MB or more than 5,000 sources."""
     if len(content) > MAX_IMPORT_BYTES:
         raise UsageError("source.large_list", label=label, limit_mb=MAX_IMPORT_BYTES // 1024**2)
-    readers: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
-        SourceListFormat.YAML: _parse_yaml,
-        SourceListFormat.OPML: _parse_opml,
-        SourceListFormat.CSV: parse_csv,
-    }
-    rows = readers[list_format](label, content)
+    rows = _READERS[list_format](label, content)
     if len(rows) > MAX_IMPORT_SOURCES:
         raise UsageError("source.long_list", label=label, number=len(rows), limit=MAX_IMPORT_SOURCES)
     return rows
@@ -253,8 +217,7 @@ def _parse_opml(label: str, content: bytes) -> list[dict[str, Any]]:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         raise UsageError("source.bad_opml", label=label, reason=error.msg) from None
-    rows = [_parse_outline(outline) for outline in root.iter("outline")]
-    return [row for row in rows if row]
+    return [row for outline in root.iter("outline") if (row := _parse_outline(outline))]
 
 
 def _parse_outline(outline: Any) -> dict[str, Any]:
@@ -271,3 +234,15 @@ def _parse_outline(outline: Any) -> dict[str, Any]:
     if feed:
         return {"name": name or feed, "url": feed, "kind": "feed"}
     return {"name": name or page, "url": page} if page else {}
+
+
+_WRITERS: dict[SourceListFormat, Callable[[list[Source]], str]] = {
+    SourceListFormat.YAML: to_yaml,
+    SourceListFormat.OPML: to_opml,
+    SourceListFormat.CSV: to_csv,
+}
+_READERS: dict[SourceListFormat, Callable[[str, bytes], list[dict[str, Any]]]] = {
+    SourceListFormat.YAML: _parse_yaml,
+    SourceListFormat.OPML: _parse_opml,
+    SourceListFormat.CSV: parse_csv,
+}

@@ -38,8 +38,6 @@ StorableText = Annotated[str, AfterValidator(sanitize_text)]
 
 
 class SectionForm(BaseModel):
-    """A section that the administrator pinned."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: SourceName = Field(max_length=200)
@@ -106,10 +104,7 @@ class SourceFields(BaseModel):
 
 
 class SourceForm(SourceFields):
-    """A source as a person writes it down.
-
-    Of kind `query`, the url is the query itself, or the site on which the focus areas are searched for, or nothing.
-    """
+    """A source as a person writes it; of kind `query`, the url is the query, a site to search on, or nothing."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -147,20 +142,17 @@ class InvalidSource(UsageError):
 
 
 def build_source(values: Mapping[str, Any], *, now: dt.datetime, timezone: str) -> Source:
-    """Return a source from what a person wrote; raise `UsageError` for the first thing that is wrong.
-
-    `timezone` is the service's, for a schedule whose source names none.
-    """
+    """Return a checked source; `timezone` is the service's, for a schedule whose source names none."""
     return Source(**validate_form(values, timezone=timezone).model_dump(mode="python"), created_at=now)
 
 
 def validate_form(values: Mapping[str, Any], *, timezone: str) -> SourceForm:
     """Return the form filled in and checked as a whole; raise `InvalidSource` or `SettingsError`."""
     name = _find_name(values)
-    forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
     try:
         form = SourceForm.model_validate(dict(values))
     except ValidationError as error:
+        forbid_unknown_keys(dict(values), SourceForm, f"the source {name!r}")
         complaints: dict[str, Message] = {}
         for detail in error.errors():
             field = ".".join(str(part) for part in detail["loc"]) or "url"
@@ -177,20 +169,17 @@ def validate_form(values: Mapping[str, Any], *, timezone: str) -> SourceForm:
 
 
 def diff_sources(before: Source, after: Source) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields in which two states of a source differ, as they were and as they are."""
     was, now = (source.model_dump(mode="json", include=set(SourceForm.model_fields)) for source in (before, after))
     changed = [field for field in SourceForm.model_fields if was[field] != now[field]]
     return {field: was[field] for field in changed}, {field: now[field] for field in changed}
 
 
 def _find_name(values: Mapping[str, Any]) -> str:
-    """Return what to call a source that may be wrong in every respect."""
     named = (values.get(field) for field in ("name", "url"))
     return next((normalize_line(text[:_MAX_NAME_CHARS]) for text in named if isinstance(text, str) and text), "?")
 
 
 def dump_form_values(source: Source) -> dict[str, Any]:
-    """Return what a person would write to get this source: its fields that differ from their defaults."""
     values = SourceForm.model_validate(source.model_dump(include=set(SourceForm.model_fields))).model_dump(mode="json")
     defaults = SourceForm(name="-", url="http://a.invalid/").model_dump(mode="json")
     return {key: value for key, value in values.items() if key in ("name", "url") or value != defaults[key]}

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from monitor.clock import Clock
-from monitor.db.database import Store
+from monitor.db.queries.sources import SourceActivity
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.services.audit import Actor, AuditAction, AuditService
-from monitor.services.schedules import find_next_fire_time, get_backoff_end
+from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.schedules import find_next_fire_time
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
 from monitor.vocabulary import Render, Role, SourceKind
 
@@ -45,14 +44,27 @@ class PinnedSection(BaseModel):
     url: str
 
 
-class SourceSchema(MessageModel):
+class SourceHealthSummary(MessageModel):
+    """How a source fares; `next_run_at` is the next planned time that is not passed over."""
+
+    id: int
+    enabled: bool
+    last_run_at: dt.datetime | None
+    last_success_at: dt.datetime | None
+    last_new_item_at: dt.datetime | None
+    consecutive_failures: int
+    last_error: Message | None
+    resting_until: dt.datetime | None = None
+    next_run_at: dt.datetime | None = None
+
+
+class SourceSchema(SourceHealthSummary):
     """A source: what a person set, and how it fares.
 
     `next_run_at` is the next planned time that is not passed over; `run_id` a run that waits or is under way;
     `open_alarms` counts what is out of the ordinary.
     """
 
-    id: int
     name: str
     url: str
     kind: SourceKind
@@ -70,16 +82,8 @@ class SourceSchema(MessageModel):
     tags: list[str]
     language: str | None
     summary_language: str
-    enabled: bool
     created_at: dt.datetime
-    last_run_at: dt.datetime | None
-    last_success_at: dt.datetime | None
-    last_new_item_at: dt.datetime | None
-    consecutive_failures: int
-    last_error: Message | None
     state: SourceStatus
-    resting_until: dt.datetime | None = None
-    next_run_at: dt.datetime | None = None
     run_id: str | None = None
     open_alarms: int = 0
 
@@ -94,11 +98,7 @@ class SourceFilter(BaseModel):
 
 
 class SourceListPage(BaseModel):
-    """A part of the list of sources, newest first; `after` is the number of the last one where there are more.
-
-    `states` counts all that match the filter but for its state, `total` those that match it whole; `tags` are those
-    of all sources.
-    """
+    """A part of the list; `states` counts all that match but for the state, `total` those that match it whole."""
 
     sources: list[SourceSchema] = Field(default_factory=list)
     after: int | None = None
@@ -108,8 +108,6 @@ class SourceListPage(BaseModel):
 
 
 class BulkAction(StrEnum):
-    """What can be done to several sources at once."""
-
     ENABLE = "enable"
     DISABLE = "disable"
     TAG = "tag"
@@ -117,8 +115,6 @@ class BulkAction(StrEnum):
 
 
 class ImportStatus(StrEnum):
-    """Whether an entry of a list can be added, is there already, or is wrong."""
-
     NEW = "new"
     TAKEN = "taken"
     WRONG = "wrong"
@@ -135,41 +131,28 @@ class ImportEntry(MessageModel):
 
 
 def is_importable(entries: Sequence[ImportEntry]) -> bool:
-    """Whether a list can be imported as it stands."""
     return bool(entries) and all(entry.newness is ImportStatus.NEW for entry in entries)
 
 
-@dataclass(frozen=True, slots=True)
-class _SourceContext:
-    """Open alarms by the source's name, and unfinished runs by its number."""
-
-    alarms: Counter[str]
-    runs: dict[int, str]
-
-
-class SourceService:
-    def __init__(self, *, store: Store, clock: Clock, timezone: str) -> None:
-        self._store = store
-        self._clock = clock
-        self._timezone = timezone
-        self._audit = AuditService(store=store, clock=clock)
+@dataclass(kw_only=True)
+class SourceService(AuditedService):
+    timezone: str
 
     async def list_sources(self, *, only_enabled: bool = False, tag: str | None = None) -> list[Source]:
-        return await self._store.sources.list(only_enabled=only_enabled, tag=tag)
+        return await self.store.sources.list(only_enabled=only_enabled, tag=tag)
 
     async def list_page(
         self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
     ) -> SourceListPage:
-        """Return the matching sources, newest first, from the one that follows number `after` on."""
-        context = await self._load_context()
-        newest = sorted(await self._store.sources.list(), key=lambda source: source.id or 0, reverse=True)
+        activity = await self.store.sources.load_activity()
+        newest = sorted(await self.store.sources.list(), key=lambda source: source.id or 0, reverse=True)
         matching = [source for source in newest if _matches_filter(source, source_filter)]
-        states = {source.id: self._get_status(source, context) for source in matching}
+        states = {source.id: self._get_status(source, activity) for source in matching}
         of_state = [source for source in matching if source_filter.state in (None, states[source.id])]
         # The source of that number may be gone; numbers rise with time.
         rest = [source for source in of_state if after is None or (source.id or 0) < after]
         return SourceListPage(
-            sources=[self._build_schema(source, context) for source in rest[:limit]],
+            sources=[self._build_schema(source, activity) for source in rest[:limit]],
             after=rest[limit - 1].id if len(rest) > limit else None,
             states=dict(Counter(states.values())),
             tags=sorted({tag for source in newest for tag in source.tags}),
@@ -177,39 +160,34 @@ class SourceService:
         )
 
     async def get(self, name: str) -> Source:
-        """Return the source of that name; `NotFound` names the nearest ones."""
-        source = await self._store.sources.get(name)
-        if source is None:
-            raise await self._build_not_found(name)
-        return source
-
-    async def _build_not_found(self, name: str) -> NotFound:
-        known = [source.name for source in await self._store.sources.list()]
+        source = await self.store.sources.get(name)
+        if source is not None:
+            return source
+        known = [source.name for source in await self.store.sources.list()]
         if not known:
-            return NotFound("source.none_yet", name=name)
+            raise NotFound("source.none_yet", name=name)
         wanted = name.casefold()
         near = [other for other in known if wanted in other.casefold() or other.casefold() in wanted]
-        return NotFound("source.not_found", name=name, known=(near or known)[:10])
+        raise NotFound("source.not_found", name=name, known=(near or known)[:10])
 
     async def get_by_id(self, source_id: int) -> Source:
-        source = await self._store.sources.get_by_id(source_id)
+        source = await self.store.sources.get_by_id(source_id)
         if source is None:
             raise NotFound("source.no_such_number", number=source_id)
         return source
 
     async def get_schema(self, source_id: int) -> SourceSchema:
-        return self._build_schema(await self.get_by_id(source_id), await self._load_context())
+        return self._build_schema(await self.get_by_id(source_id), await self.store.sources.load_activity())
 
     async def add(self, values: Mapping[str, Any], *, by: Actor) -> Source:
         by.require(Role.EDITOR)
         source = self._build_source(values)
-        async with self._store.transaction():
-            added = await self._store.sources.add(source)
-            await self._audit.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
+        async with self.store.transaction():
+            added = await self.store.sources.add(source)
+            await self.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
         return added
 
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
-        """Return a source that is checked but not stored, for a trial: a new one, or a stored one with changes."""
         if stored is None:
             return self._build_source(values)
         made = self._build_source({**dump_form_values(stored), **values})
@@ -218,22 +196,21 @@ class SourceService:
     async def edit(self, source_id: int, changes: Mapping[str, Any], *, by: Actor) -> Source:
         """Change fields of a source; an edit that leaves it as it was is not recorded."""
         by.require(Role.EDITOR)
-        async with self._store.transaction():
+        async with self.store.transaction():
             before = await self.get_by_id(source_id)
-            form = validate_form({**dump_form_values(before), **changes}, timezone=self._timezone)
-            after = await self._store.sources.update(before.name, **form.model_dump(mode="python"))
+            form = validate_form({**dump_form_values(before), **changes}, timezone=self.timezone)
+            after = await self.store.sources.update(before.name, **form.model_dump(mode="python"))
             was, now = diff_sources(before, after)
             if now:
-                await self._audit.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
+                await self.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
         return after
 
     async def remove(self, source_id: int, *, by: Actor) -> Source:
-        """Delete a source; its items and runs stay in the archive."""
         by.require(Role.ADMIN)
-        async with self._store.transaction():
+        async with self.store.transaction():
             source = await self.get_by_id(source_id)
-            await self._store.sources.remove(source.name)
-            await self._audit.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
+            await self.store.sources.remove(source.name)
+            await self.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
         return source
 
     async def change_many(
@@ -257,10 +234,10 @@ class SourceService:
             return {} if word in source.tags else {"tags": [*others, word]}
 
         detail = {"tag": tag} if is_about_tag else {}
-        async with self._store.transaction():
-            changed = await self._store.sources.update_many(source_ids, change)
+        async with self.store.transaction():
+            changed = await self.store.sources.update_many(source_ids, change)
             for source in changed:
-                await self._audit.record(by, AuditAction(f"source.{action}"), source.name, **detail)
+                await self.record(by, AuditAction(f"source.{action}"), source.name, **detail)
         return changed
 
     async def import_file(self, path: Path, *, by: Actor) -> list[Source]:
@@ -282,95 +259,72 @@ class SourceService:
     async def _import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str, by: Actor) -> list[Source]:
         by.require(Role.ADMIN)
         sources = [self._build_source(values) for values in rows]
-        async with self._store.transaction():
-            taken = {source.name for source in await self._store.sources.list()}
+        async with self.store.transaction():
+            taken = {source.name for source in await self.store.sources.list()}
             for source in sources:
                 if source.name in taken:
                     raise Conflict("source.import_name_taken", name=source.name, label=label)
                 taken.add(source.name)
-            added = await self._store.sources.add_all(sources)
+            added = await self.store.sources.add_all(sources)
             for source in added:
-                await self._audit.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
+                await self.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
         return added
 
     async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> list[ImportEntry]:
-        """Tell what would become of each entry of a list; nothing is stored."""
         from monitor.services.sources.exchange import parse_rows
 
         rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
-        taken = {source.name for source in await self._store.sources.list()}
+        taken = {source.name for source in await self.store.sources.list()}
         entries = []
-        complaint: Message | None
         for number, values in enumerate(rows, start=1):
+            name, url = (_format_value(values.get(field)) for field in ("name", "url"))
+            entry = ImportEntry(number=number, name=name, url=url, newness=ImportStatus.WRONG)
             try:
                 source = self._build_source(values)
             except UsageError as error:
-                name, url = (_format_value(values.get(field)) for field in ("name", "url"))
-                status, complaint = ImportStatus.WRONG, error.message
+                entry.complaint = error.message
             else:
-                name, url, complaint = source.name, source.url, None
-                status = ImportStatus.TAKEN if name in taken else ImportStatus.NEW
-                taken.add(name)
-            entries.append(ImportEntry(number=number, name=name, url=url, newness=status, complaint=complaint))
+                entry.name, entry.url = source.name, source.url
+                entry.newness = ImportStatus.TAKEN if source.name in taken else ImportStatus.NEW
+                taken.add(source.name)
+            entries.append(entry)
         return entries
 
     async def export(self, list_format: str) -> str:
-        """Return all sources as YAML, OPML or CSV text."""
         from monitor.services.sources.exchange import SourceListFormat, format_sources
 
         if list_format not in set(SourceListFormat):
             raise UsageError("source.unknown_list_format", format=list_format)
-        sources = list(reversed(await self._store.sources.list()))
+        sources = list(reversed(await self.store.sources.list()))
         return format_sources(sources, SourceListFormat(list_format))
 
     async def seed(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Create the sources of config.yaml that were never created; return their names."""
-        return await self._store.sources.seed([self._build_source(row) for row in rows])
+        return await self.store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:
-        return build_source(values, now=self._clock.now(), timezone=self._timezone)
+        return build_source(values, now=self.clock.now(), timezone=self.timezone)
 
-    async def _load_context(self) -> _SourceContext:
-        alarms = Counter(alarm.source for alarm in await self._store.alarms.list(only_open=True, limit=10_000))
-        runs = {run.source_id or 0: run.id for run in await self._store.runs.list_open()}
-        return _SourceContext(alarms, runs)
-
-    def _build_schema(self, source: Source, context: _SourceContext) -> SourceSchema:
-        resting_until = self._get_backoff_end(source)
-        return SourceSchema.model_validate(
-            source.model_dump()
-            | {
-                "state": self._get_status(source, context),
-                "resting_until": resting_until,
-                "next_run_at": self._compute_next_run(source, resting_until),
-                "run_id": context.runs.get(source.id or 0),
-                "open_alarms": context.alarms[source.name],
-            }
+    def _build_schema(self, source: Source, activity: SourceActivity) -> SourceSchema:
+        resting_until = find_rest_end(source, self.clock.now())
+        return SourceSchema(
+            **source.model_dump(),
+            state=self._get_status(source, activity),
+            resting_until=resting_until,
+            next_run_at=find_next_run(source, resting_until or self.clock.now(), timezone=self.timezone),
+            run_id=activity.unfinished_runs.get(source.id),
+            open_alarms=activity.open_alarms.get(source.id or 0, 0),
         )
 
-    def _get_status(self, source: Source, context: _SourceContext) -> SourceStatus:
+    def _get_status(self, source: Source, activity: SourceActivity) -> SourceStatus:
         if not source.enabled:
             return SourceStatus.DISABLED
-        if self._get_backoff_end(source) is not None:
+        if find_rest_end(source, self.clock.now()) is not None:
             return SourceStatus.RESTING
         if source.consecutive_failures:
             return SourceStatus.FAILING
-        if context.alarms[source.name]:
+        if activity.open_alarms.get(source.id or 0, 0):
             return SourceStatus.ALARM
         return SourceStatus.NEW if source.last_run_at is None else SourceStatus.FINE
-
-    def _get_backoff_end(self, source: Source) -> dt.datetime | None:
-        until = get_backoff_end(source)
-        return until if until is not None and until > self._clock.now() else None
-
-    def _compute_next_run(self, source: Source, resting_until: dt.datetime | None) -> dt.datetime | None:
-        if not source.enabled or source.schedule is None:
-            return None
-        try:
-            zone = source.timezone or self._timezone
-            return find_next_fire_time(source.schedule, zone, resting_until or self._clock.now())
-        except UsageError:  # stored by an older version, which took it
-            return None
 
 
 def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
@@ -384,3 +338,31 @@ def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
 
 def _format_value(value: Any) -> str:
     return normalize_line(value[:200]) if isinstance(value, str) else ""
+
+
+MAX_BACKOFF = dt.timedelta(hours=20)  # shorter than a day, so that a source that is planned daily is tried every day
+_INITIAL_BACKOFF = dt.timedelta(hours=1)
+
+
+def get_backoff_end(source: Source) -> dt.datetime | None:
+    """Return when a failing source's rest ends: it doubles from an hour, after the second failure, to twenty hours."""
+    if source.consecutive_failures < 2 or source.last_run_at is None:
+        return None
+    rest = _INITIAL_BACKOFF * int(2 ** min(source.consecutive_failures - 2, 10))
+    return source.last_run_at + min(rest, MAX_BACKOFF)
+
+
+def find_rest_end(source: Source, now: dt.datetime) -> dt.datetime | None:
+    """Return until when a failing source rests; None for one that does not rest now."""
+    until = get_backoff_end(source)
+    return until if until is not None and until > now else None
+
+
+def find_next_run(source: Source, after: dt.datetime, *, timezone: str) -> dt.datetime | None:
+    """Return the next planned time; None for a source without a schedule, and for a disabled one."""
+    if not source.enabled or source.schedule is None:
+        return None
+    try:
+        return find_next_fire_time(source.schedule, source.timezone or timezone, after)
+    except UsageError:  # stored by an older version, which took it
+        return None

@@ -60,10 +60,7 @@ class TrialStep(MessageModel):
 
 
 class TrialReport(MessageModel):
-    """A trial: its steps so far and, once it is done, what a sweep would find and save.
-
-    `values` are the source as it was written down, `source_id` the stored one whose changes are tried.
-    """
+    """A trial with its steps so far; `values` are the source as written, `source_id` the stored one that is changed."""
 
     id: str
     state: TrialState
@@ -84,10 +81,7 @@ class _TrialJob:
 
 
 class TrialService:
-    """Tries sources out: two at once, five minutes each at most; what came of it is forgotten after half an hour.
-
-    Nothing is stored: a trial lives in this process alone, and ends with it.
-    """
+    """Tries sources out, two at once, for five minutes at most; a trial lives in this process, for half an hour."""
 
     def __init__(
         self, *, sources: SourceService, sweeps: SweepService, clock: Clock, max_trial_s: float = MAX_TRIAL_S
@@ -102,10 +96,7 @@ class TrialService:
     async def start(
         self, values: Mapping[str, Any], *, by: Actor, source_id: int | None = None, detect_kind: bool = False
     ) -> TrialReport:
-        """Begin to try a source as it is written down, or a stored one with these fields changed.
-
-        `UsageError` for what is no source, `Conflict` where many wait already.
-        """
+        """Begin to try a source as written, or a stored one with changes; `Conflict` where many wait already."""
         by.require(Role.EDITOR)
         self._forget_expired()
         if sum(not job.report.state.is_final for job in self._jobs.values()) >= MAX_UNFINISHED_TRIALS:
@@ -129,7 +120,6 @@ class TrialService:
         return self._get_job(trial_id).report
 
     async def cancel(self, trial_id: str) -> TrialReport:
-        """Stop a trial; one that has ended stays as it is."""
         job = self._get_job(trial_id)
         await _stop_job(job)
         return job.report

@@ -17,9 +17,8 @@ from monitor.briefing.notification import build_attachment_name
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
-from monitor.services.briefings import BriefingQuery, ExportService
+from monitor.services.briefings import BriefingDraft, BriefingQuery, ExportService
 from monitor.services.deliveries import DeliverySchema, TargetChange, TargetForm, TargetSchema
-from monitor.services.drafts import BriefingDraft
 from monitor.vocabulary import ItemType
 from monitor.web.api.cursors import Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day

@@ -13,8 +13,15 @@ from monitor.briefing.render import render_items, render_saved_briefings
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.evidence import ItemProof, ItemSnapshotView
-from monitor.services.items import ItemDetail, ItemQuery, ListedItem
-from monitor.services.marks import MAX_NOTE_CHARS, MAX_REASON_CHARS, HiddenItemSchema, ItemNoteSchema
+from monitor.services.items import (
+    MAX_NOTE_CHARS,
+    MAX_REASON_CHARS,
+    HiddenItemSchema,
+    ItemDetail,
+    ItemNoteSchema,
+    ItemQuery,
+    ListedItem,
+)
 from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant

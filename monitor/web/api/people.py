@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from monitor.bootstrap import App
-from monitor.services.people import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
+from monitor.services.audit import MAX_TOKEN_DAYS, NAME_PATTERN, TokenScope
 from monitor.vocabulary import Role
 from monitor.web.auth import Admin, AppDep, Principal, Reader
 from monitor.web.middleware import Problem

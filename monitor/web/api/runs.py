@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.db.queries.history import CandidateFilter
-from monitor.services.run_report import RunLedgerEntrySchema, RunReport, RunSummary
-from monitor.services.runs import RunQuery
+from monitor.services.runs import RunLedgerEntrySchema, RunQuery, RunReport, RunSummary
 from monitor.vocabulary import Disposition, Phase, RunStatus
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day

@@ -12,7 +12,8 @@ from monitor.errors import NotFound
 from monitor.llm.chat import ModelTrial
 from monitor.llm.prompts import MAX_PROMPT_CHARS
 from monitor.search.contract import ToolResult
-from monitor.services.settings import PromptSchema, SecretSettingSchema, SettingChange, SettingSchema
+from monitor.services.prompts import PromptSchema
+from monitor.services.settings import SecretSettingSchema, SettingChange, SettingSchema
 from monitor.services.usage import StorageSchema
 from monitor.web.auth import Admin, AppDep
 from monitor.web.problems import PROBLEM_RESPONSES

@@ -34,7 +34,7 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.research.views import ResearchView
-from monitor.services.run_report import PhaseState
+from monitor.services.runs import PhaseState
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.events import TaskId
 from monitor.web.api.research import NoteIndex, ResearchOptionsSchema

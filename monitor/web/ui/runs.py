@@ -12,8 +12,7 @@ from monitor.db.queries.history import LedgerRow
 from monitor.db.tables.collection import RunSection
 from monitor.errors import Conflict
 from monitor.i18n.catalogue import get_word, get_words
-from monitor.services.run_report import PhaseState, build_phase_views
-from monitor.services.runs import RunQuery
+from monitor.services.runs import PhaseState, RunQuery, build_phase_views
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
 from monitor.web.api.cursors import Cursor, build_next_url, cut_page, decode_cursor
 from monitor.web.api.runs import RunId

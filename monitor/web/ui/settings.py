@@ -17,7 +17,8 @@ from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
 from monitor.search.contract import ToolResult
 from monitor.search.registry import find_missing_setting, select_backends
-from monitor.services.settings import InvalidSettings, PromptSchema, SettingSchema
+from monitor.services.prompts import PromptSchema
+from monitor.services.settings import InvalidSettings, SettingSchema
 from monitor.web.api.settings import ModelTrials, try_model, try_search
 from monitor.web.auth import Admin, AppDep
 from monitor.web.middleware import Problem

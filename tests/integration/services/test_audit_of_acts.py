@@ -1,8 +1,9 @@
 """Every act is done and recorded in one transaction, and refused to whoever may not do it."""
 
+import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ from typing import Any
 import pytest
 
 from monitor.bootstrap import App, open_app
+from monitor.briefing.editing import BriefingEditPatch
 from monitor.config.model import Settings
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Forbidden
-from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.research.shapes import Plan, PlanMetadata, PlanParagraph, ResearchOptions, SearchConfig, StepType
+from monitor.research.state import State
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
 from monitor.services.deliveries import TargetForm
+from monitor.services.research.dependencies import StoreNotebook
 from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
 from monitor.vocabulary import RankDirection, Role, RunStatus
@@ -38,7 +42,10 @@ class World:
     item_id: int
     note_id: int
     briefing_id: int
+    archived_id: int
+    session_id: str
     folder: Path
+    worker: AsyncExitStack
 
 
 Act = Callable[[World, Actor], Awaitable[Any]]
@@ -58,6 +65,27 @@ async def send_saved(world: World, by: Actor) -> None:
     await world.app.deliveries.send_saved("hook", await world.app.drafts.get(world.briefing_id), by=by)
 
 
+async def edit_briefing(world: World, by: Actor) -> None:
+    draft = await world.app.drafts.get(world.briefing_id)
+    changes = BriefingEditPatch(title="renamed")
+    await world.app.drafts.update(world.briefing_id, changes, version=draft.row.version, by=by)
+
+
+async def send_now(world: World, by: Actor) -> None:
+    await world.worker.aclose()  # this process makes the attempt, and nobody is waited for
+    await world.app.deliveries.send_now("hook", by=by)
+
+
+async def back_up(world: World, by: Actor) -> None:
+    file = world.folder / "kept.bak"
+    try:
+        await world.app.storage.back_up(file, by=by)
+    except Exception:
+        assert not file.exists(), "a backup that is not recorded is not kept"
+        raise
+    assert file.exists()
+
+
 ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "add a source": (
         AuditAction.SOURCE_ADD,
@@ -70,6 +98,11 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         lambda w, by: w.app.sources.edit(w.source_id, {"max_items": 7}, by=by),
     ),
     "remove a source": (AuditAction.SOURCE_REMOVE, Role.ADMIN, lambda w, by: w.app.sources.remove(w.source_id, by=by)),
+    "enable sources": (
+        AuditAction.SOURCE_ENABLE,
+        Role.EDITOR,
+        lambda w, by: w.app.sources.change_many([w.source_id + 1], BulkAction.ENABLE, by=by),
+    ),
     "disable sources": (
         AuditAction.SOURCE_DISABLE,
         Role.EDITOR,
@@ -94,6 +127,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     ),
     "import a file": (AuditAction.SOURCE_IMPORT, Role.ADMIN, import_file),
     "run a source": (AuditAction.SOURCE_RUN, Role.EDITOR, enqueue_run),
+    "start the sample": (AuditAction.SOURCE_SAMPLE, Role.EDITOR, lambda w, by: w.app.sample.start(by=by)),
     "cancel a run": (AuditAction.RUN_CANCEL, Role.EDITOR, lambda w, by: w.app.sweeps.cancel("queued", by=by)),
     "retry a run": (AuditAction.RUN_RETRY, Role.EDITOR, lambda w, by: w.app.sweeps.enqueue_retry("failed", by=by)),
     "write a note": (AuditAction.ITEM_NOTE, Role.READER, lambda w, by: w.app.marks.add_note(w.item_id, "n", by=by)),
@@ -119,6 +153,12 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.drafts.save(BriefingQuery(), by=by),
     ),
+    "edit a briefing": (AuditAction.BRIEFING_EDIT, Role.EDITOR, edit_briefing),
+    "take a briefing out of the archive": (
+        AuditAction.BRIEFING_UNARCHIVE,
+        Role.EDITOR,
+        lambda w, by: w.app.drafts.set_archived(w.archived_id, by=by, is_archived=False),
+    ),
     "archive a briefing": (
         AuditAction.BRIEFING_ARCHIVE,
         Role.EDITOR,
@@ -130,6 +170,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.deliveries.retry("failed", by=by, wait=False),
     ),
+    "send to a target": (AuditAction.TARGET_SEND, Role.EDITOR, send_now),
     "test a target": (AuditAction.TARGET_TEST, Role.ADMIN, lambda w, by: w.app.deliveries.send_test("hook", by=by)),
     "add a target": (
         AuditAction.TARGET_ADD,
@@ -167,6 +208,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         lambda w, by: w.app.prompts.reset("summary.user.en", by=by),
     ),
     "prune the storage": (AuditAction.STORAGE_PRUNE, Role.ADMIN, lambda w, by: w.app.retention.prune(9, by=by)),
+    "back up the database": (AuditAction.STORAGE_BACKUP, Role.ADMIN, back_up),
     "add a person": (AuditAction.PERSON_ADD, Role.ADMIN, lambda w, by: w.app.people.add("new", "reader", by=by)),
     "set a password": (
         AuditAction.PERSON_PASSWORD,
@@ -185,6 +227,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     ),
     "shut out": (AuditAction.PERSON_SHUT_OUT, Role.ADMIN, lambda w, by: w.app.people.block_sign_in("anna", by=by)),
     "let in": (AuditAction.PERSON_LET_IN, Role.ADMIN, lambda w, by: w.app.people.allow_sign_in("bert", by=by)),
+    "end a session": (AuditAction.SESSION_END, Role.ADMIN, lambda w, by: w.app.people.end_session(w.session_id, by=by)),
     "create a token": (AuditAction.TOKEN_ADD, Role.READER, lambda w, by: w.app.tokens.create("t2", "reader", by=by)),
     "revoke a token": (AuditAction.TOKEN_REVOKE, Role.ADMIN, lambda w, by: w.app.tokens.revoke("t", by=by)),
     "start a research": (
@@ -198,6 +241,12 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         lambda w, by: w.app.research.add_remark("r-1", "多看地方政策", by=by),
     ),
     "cancel a research": (AuditAction.RESEARCH_CANCEL, Role.EDITOR, lambda w, by: w.app.research.cancel("r-1", by=by)),
+    "resume a research": (AuditAction.RESEARCH_RESUME, Role.EDITOR, lambda w, by: w.app.research.resume("r-2", by=by)),
+    "approve a plan": (
+        AuditAction.RESEARCH_PLAN,
+        Role.EDITOR,
+        lambda w, by: w.app.research.approve("r-3", "储能", [PlanParagraph(title="装机", content="")], by=by),
+    ),
 }
 
 LESSER = {Role.EDITOR: READER, Role.ADMIN: EDITOR}
@@ -208,16 +257,20 @@ ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
 @pytest.fixture
 async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]})
-    async with open_app(settings) as app, app.presence.register("worker"):
+    async with open_app(settings) as app, AsyncExitStack() as worker:
+        await worker.enter_async_context(app.presence.register("worker"))
         now, by = app.clock.now(), COMMAND_LINE
         source = await app.sources.add({"name": "a", "url": "https://a.example/", "tags": ["old"]}, by=by)
+        await app.sources.add({"name": "off", "url": "https://off.example/", "enabled": False}, by=by)
+        await app.sources.add({"name": "s", "url": f"http://127.0.0.1:{free_port()}/", "tags": ["sample"]}, by=by)
         await app.store.runs.create(Run(id="queued", source="a", planned_at=now))
         failed = Run(id="failed", source_id=source.id, source="a", planned_at=now, status=RunStatus.FAILED)
         await app.store.runs.create(failed)
         items = [await save_item(app, source.id or 0, number) for number in (1, 2)]
         note = await app.marks.add_note(items[0], "mine", by=READER)
         await app.marks.hide(items[1], "why", by=by)
-        draft = await app.drafts.save(BriefingQuery(), by=by)
+        draft, archived = [await app.drafts.save(BriefingQuery(), by=by) for _ in range(2)]
+        await app.drafts.set_archived(archived.row.id, by=by)
         await app.store.deliveries.create(
             Delivery(
                 id="failed",
@@ -229,16 +282,44 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
                 message_id="m",
             )
         )
-        for name in ("anna", "bert"):
-            await app.people.add(name, "reader", by=by)
+        password, _ = [await app.people.add(name, "reader", by=by) for name in ("anna", "bert")]
+        session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
         await app.settings_service.update({"llm.model": "other"}, by=by)
         await app.prompts.put("summary.user.en", "One sentence. {rules}{title}{text}", by=by)
-        research_id = await app.research.enqueue("储能？", config=SearchConfig(), options=ResearchOptions(), by=by)
-        with closing(sqlite3.connect(tmp_path / "monitor.db")) as database, database:
-            database.execute("UPDATE research SET id = 'r-1' WHERE id = ?", (research_id,))
-        yield World(app, source.id or 0, items[0], note.id, draft.row.id, tmp_path)
+        await save_researches(app, tmp_path)
+        yield World(
+            app=app,
+            source_id=source.id or 0,
+            item_id=items[0],
+            note_id=note.id,
+            briefing_id=draft.row.id,
+            archived_id=archived.row.id,
+            session_id=session.session_id,
+            folder=tmp_path,
+            worker=worker,
+        )
+
+
+def free_port() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        return int(server.getsockname()[1])
+
+
+async def save_researches(app: App, folder: Path) -> None:
+    """One that is queued, one that was cancelled and one that waits for its plan: r-1, r-2 and r-3."""
+    rows = (("r-1", "queued"), ("r-2", "cancelled"), ("r-3", "awaiting_plan"))
+    for name, status in rows:
+        task_id = await app.research.enqueue(
+            "储能？", config=SearchConfig(), options=ResearchOptions(), by=COMMAND_LINE
+        )
+        with closing(sqlite3.connect(folder / "monitor.db")) as database, database:
+            database.execute("UPDATE research SET id = ?, status = ? WHERE id = ?", (name, status, task_id))
+    notebook = StoreNotebook(app.store, "r-3")
+    await notebook.save_plan(State.create("储能？", at=app.clock.now()))
+    plan = Plan(content="", metadata=PlanMetadata(report_title="储能", paragraphs=[]))
+    await notebook.save_output(StepType.PLAN, {"result": plan.to_json(), "told": {}})
 
 
 async def save_item(app: App, source_id: int, number: int) -> int:
@@ -259,6 +340,10 @@ def dump(world: World) -> list[str]:
     """The database but for what merely passes: signs of life of processes."""
     with closing(sqlite3.connect(world.folder / "monitor.db")) as database, database:
         return [line for line in database.iterdump() if 'INTO "executor"' not in line]
+
+
+def test_every_action_is_covered() -> None:
+    assert {action for action, _, _ in ACTS.values()} == set(AuditAction)
 
 
 @pytest.mark.parametrize("name", ACTS)

@@ -15,8 +15,7 @@ from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.services.audit import COMMAND_LINE, Actor
-from monitor.services.secrets import KEY_FILE, KEY_VARIABLE
-from monitor.services.settings import InvalidSettings
+from monitor.services.settings import KEY_FILE, KEY_VARIABLE, InvalidSettings
 from monitor.vocabulary import Role
 
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is written
@@ -131,7 +130,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
         assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
         assert SECRET in (app.settings.network.proxy or "")
-        assert app.dispatch.get_target("hook").url.endswith(SECRET)
+        assert app.target_editing.get("hook").url.endswith(SECRET)
     reported = [*changes, *here.list_settings(), *here.list_secrets()]
     reported += await here.reset(["network.proxy", "llm.api_key"], by=COMMAND_LINE)
     assert (
@@ -139,7 +138,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         not in "".join(base.model_dump_json() for base in reported) + render(here.describe_stored(), "en") + caplog.text
     )
     backup = settings.data_dir / "backup.db"
-    back_up_database(settings, backup)
+    await back_up_database(settings, backup)
     files = [
         path for path in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if path.is_file()
     ]

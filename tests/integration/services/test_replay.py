@@ -124,7 +124,7 @@ class TestProof:
         assert judged["of_overview"] > 40
         assert judged["checked"] > 200
         assert len(recorded.items) > 40
-        assert {record["problem"] for item in recorded.items for record in item["records"]} == {""}
+        assert {record["problem"] for item in recorded.items for record in item["records"]} == {None}
 
     async def test_what_a_model_invented_was_dropped_and_counted(self, recorded: Recorded) -> None:
         """Beside each true sentence of an overview the model writes five that rest on nothing."""
@@ -190,8 +190,9 @@ class TestProof:
         copy.file(item["records"][0]).unlink()
         async with open_app(copy.settings) as app:
             proof: ItemProof = await app.proofs.get_proof(item["id"])
-        assert "cannot be read" in proof.records[0].problem
-        assert proof.records[1].problem == ""
+        assert proof.records[0].problem is not None
+        assert proof.records[0].problem.code == "record.not_readable"
+        assert proof.records[1].problem is None
 
 
 class TestStore:

@@ -106,7 +106,7 @@ async def test_a_research_is_carried_out_here_and_looked_at_from_all_sides(app: 
     note = view.notes[0]
     page = await app.research.get_note_snapshot(task_id, 0)
     assert page.text[page.start : page.end] == note.evidence[0].quote
-    assert (page.url, page.claim, page.problem) == (note.source_url, note.summary, "")
+    assert (page.url, page.claim, page.problem) == (note.source_url, note.summary, None)
     document = await app.research.build_document(
         task_id, citation_url=lambda index: f"/research/{task_id}/notes/{index}"
     )
@@ -128,7 +128,7 @@ async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, t
     for file in (tmp_path / "evidence").rglob("*.warc.gz"):
         file.unlink()
     page = await app.research.get_note_snapshot(task_id, 0)
-    assert (page.record, page.is_cut, page.problem) == ("", True, "")
+    assert (page.record, page.is_cut, page.problem) == ("", True, None)
     assert page.text[page.start : page.end] == quote
 
 

@@ -11,7 +11,7 @@ from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
 from monitor.errors import NotFound, RunCancelled
 from monitor.i18n.message import Message
 from monitor.research.shapes import StepEvent, StepType
-from monitor.services.research.service import ResearchEventLog, build_final_event, follow_events
+from monitor.services.events import ResearchEventLog, build_final_event, follow_events
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 TASK = "r-1"

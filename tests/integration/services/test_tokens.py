@@ -8,8 +8,8 @@ import pytest
 
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.services.audit import COMMAND_LINE, Actor
-from monitor.services.people import PeopleService, TokenService
+from monitor.services.audit import COMMAND_LINE, Actor, TokenService
+from monitor.services.people import PeopleService
 from monitor.vocabulary import Role
 
 

@@ -29,10 +29,10 @@ from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import COMMAND_LINE
+from monitor.services.prompts import PromptService
 from monitor.services.recording import RunDependencyFactory
-from monitor.services.run_report import RunReport
+from monitor.services.runs import RunReport, RunService
 from monitor.services.search import SavedSearch, SearchService
-from monitor.services.settings import PromptService
 from monitor.services.sweeps import SweepService
 from monitor.steps import InProcessSteps
 from monitor.sweep.agent import AgentResult, CrawlAgent
@@ -253,6 +253,7 @@ async def bureau(
             documents=DocumentTextReader(),
             steps=InProcessSteps(),
             presence=presence,
+            runs=RunService(store=store, clock=movable_clock, presence=presence, timezone=settings.timezone),
             alarm_service=health,
             dependency_factory=recording,
             saved_search=saved_search,

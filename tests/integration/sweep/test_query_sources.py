@@ -151,7 +151,7 @@ async def test_a_run_that_is_carried_on_reads_the_results_that_it_had(bureau: An
     await bureau.sweeps._execute_in_process(bureau.store, stored, None, None)
     assert [path for path in bureau.site.paths() if path.startswith("/search")] == searches
     assert asked == bureau.site.paths().count("/search")
-    assert (await bureau.sweeps.get_report(run.run_id)).coverage.saved == 2
+    assert (await bureau.sweeps.runs.get_full_report(run.run_id)).coverage.saved == 2
 
 
 async def test_a_dry_run_leaves_no_bundle(bureau: Any, finds: Callable[..., None], tmp_path: Path) -> None:

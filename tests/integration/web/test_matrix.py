@@ -14,8 +14,7 @@ from fastapi.routing import iter_route_contexts
 
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
-from monitor.services.audit import COMMAND_LINE
-from monitor.services.people import TokenScope
+from monitor.services.audit import COMMAND_LINE, TokenScope
 from monitor.vocabulary import Role
 from monitor.web.app import create_web_app
 from monitor.web.auth import SESSION_COOKIE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from monitor.demo.model.server import ScriptedModel
-from monitor.services.secrets import KEY_VARIABLE
+from monitor.services.settings import KEY_VARIABLE
 
 PAGES = ["", "/model", "/prompts", "/prompts/ranking.user.en", "/search", "/limits", "/network", "/storage"]
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is shown
@@ -209,14 +209,14 @@ class TestTargets:
         admin = await desk.sign_in("admin", language="en")
         added = await admin.post("/settings/targets", self.FORM)
         assert (added.status_code, added.headers["location"]) == (303, "/settings/targets")
-        target = desk.app.dispatch.get_target("desk")
+        target = desk.app.target_editing.get("desk")
         assert (target.sources, target.types, target.top, target.alarms) == (["甲", "乙"], ["政策", "法规"], 5, True)
         assert (target.url, target.load_secret()) == (self.FORM["url"], SECRET.encode())
         page = (await admin.get("/settings/targets/desk/edit")).text
         assert SECRET not in page
         assert "Empty: it stays https://hook.example" in page
         await admin.post("/settings/targets/desk/edit", self.FORM | {"url": "", "secret": "", "top": ""})
-        target = desk.app.dispatch.get_target("desk")
+        target = desk.app.target_editing.get("desk")
         assert (target.url, target.load_secret(), target.top) == (self.FORM["url"], SECRET.encode(), None)
         await admin.post("/settings/targets/desk/remove")
         assert desk.app.settings.deliver.targets == []
@@ -253,6 +253,6 @@ class TestTargets:
         assert (await program.put("/api/targets/mail", json=form)).status_code == 200
         again = await program.put("/api/targets/mail", json=form | {"url": None, "top": 3})
         assert (again.json()["after"]["top"], again.json()["after"]["url"]) == (3, "smtp://mail.example")
-        assert desk.app.dispatch.get_target("mail").url == url
+        assert desk.app.target_editing.get("mail").url == url
         assert (await program.put("/api/targets/mail", json=form | {"to": []})).status_code == 400
         assert [(await program.delete("/api/targets/mail")).status_code for _ in range(2)] == [204, 404]

@@ -8,7 +8,7 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.llm.prompts import Prompt, PromptSet
-from monitor.services.settings import load_prompts
+from monitor.services.prompts import load_prompts
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_agent_prompt, build_summary_messages
 

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from monitor.db.tables.collection import Source
-from monitor.services.schedules import MAX_BACKOFF, get_backoff_end
+from monitor.services.sources.service import MAX_BACKOFF, get_backoff_end
 
 AT = dt.datetime(2026, 11, 20, 8, tzinfo=dt.UTC)
 

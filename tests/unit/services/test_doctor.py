@@ -9,8 +9,7 @@ from monitor.db.database import Store
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
 from monitor.i18n.catalogue import render
 from monitor.services.health import Doctor, DoctorFinding, check_disk_space
-from monitor.services.secrets import SecretBox
-from monitor.services.settings import SettingsService
+from monitor.services.settings import SecretBox, SettingsService
 
 
 class Noon:

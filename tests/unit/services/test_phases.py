@@ -6,7 +6,7 @@ import pytest
 
 from monitor.db.tables.collection import Item, Run, RunSection
 from monitor.db.tables.research import RunEvent
-from monitor.services.run_report import build_phase_views
+from monitor.services.runs import build_phase_views
 from monitor.vocabulary import RunStatus, SectionEnd
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)

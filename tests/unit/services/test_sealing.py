@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import UsageError
-from monitor.services.secrets import KEY_FILE, KEY_VARIABLE, SecretBox
+from monitor.services.settings import KEY_FILE, KEY_VARIABLE, SecretBox
 
 FERNET_KEY = base64.urlsafe_b64encode(bytes(range(32))).decode()
 

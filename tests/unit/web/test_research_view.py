@@ -9,7 +9,7 @@ from monitor.db.tables.research import Research, ResearchStatus
 from monitor.i18n.message import Message
 from monitor.research.shapes import ModelBlueprint
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchRound, State
-from monitor.services.run_report import PhaseState
+from monitor.services.runs import PhaseState
 from monitor.web.ui.research import build_paragraph_views, build_step_views, render_graph
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
