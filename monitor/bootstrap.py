@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from monitor.fetch.result import Transport
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.llm.chat import ChatModel
-    from monitor.llm.clients import ModelClients
+    from monitor.llm.client import ModelClient, ModelClients
     from monitor.pages.loader import Loader, LoaderPool
     from monitor.research.shapes import ResearchOptions
     from monitor.search.backends.archive import ArchiveSearch
@@ -109,11 +109,15 @@ class App:
 
     @cached_property
     def models(self) -> "ModelClients":
-        from monitor.llm.clients import ModelClients
+        from monitor.llm.client import ModelClients  # its library takes a second to import
 
         models = ModelClients(self.settings)
         self._stack.push_async_callback(models.close)
         return models
+
+    def get_model_client(self) -> "ModelClient | None":
+        """Return the client of the current settings, or None where the model is off."""
+        return self.models.get_current() if self.settings.llm.is_on else None
 
     @cached_property
     def files(self) -> "FileStorage":
@@ -509,7 +513,7 @@ class App:
 
     async def build_run_model(self, run_id: str, run_store: Store) -> "ChatModel | None":
         """Return a model whose calls are booked under a run, or None where the model is off."""
-        client = self.models.get_current()
+        client = self.get_model_client()
         if client is None:
             return None
         used = await run_store.usage.load_run_usage(run_id)
@@ -526,7 +530,7 @@ class App:
         from monitor.llm.run_model import Budget
         from monitor.services.research.dependencies import ResearchModel
 
-        client = self.models.get_current() if options.enabled else None
+        client = self.get_model_client() if options.enabled else None
         if client is None:
             return None
         llm, limits = self.settings.llm, self.settings.research
@@ -584,9 +588,7 @@ def _check_blackout(settings: Settings) -> None:
 
 def _check_llm(settings: Settings) -> None:
     if settings.llm.is_on:
-        from monitor.llm.clients import check_endpoint
-
-        check_endpoint(settings.llm)
+        settings.llm.check_endpoint()
 
 
 @asynccontextmanager
@@ -683,11 +685,11 @@ def build_doctor(config_path: Path | None) -> "Doctor":
 
 
 async def _check_model(settings: Settings) -> str:
-    from monitor.llm.clients import build_client
-
     if not settings.llm.is_on:
         return "off: every phase works by rule"
-    client = build_client(settings.llm)
+    from monitor.llm.client import ModelClient
+
+    client = ModelClient(settings.llm)
     try:
         return await client.check()
     finally:

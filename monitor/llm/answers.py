@@ -47,7 +47,7 @@ class JsonSpan:
     source: str
     is_array: bool
     is_closed: bool
-    is_inner: bool = False
+    is_inner: bool
 
 
 def find_json_spans(text: str) -> Iterator[JsonSpan]:
@@ -66,7 +66,7 @@ def find_json_spans(text: str) -> Iterator[JsonSpan]:
 
 @dataclass
 class _OpenBracket:
-    """An array or object that has begun; `complete_length` is the output up to its last complete element."""
+    """`complete_length` is the output up to the last complete element."""
 
     opener: str
     complete_length: int | None = None
@@ -84,7 +84,6 @@ class _JsonScanner:
     def scan(self) -> JsonSpan | None:
         """Return the span that begins at `start`; None where no element of it is complete."""
         self.position = self.start
-        first = self.text[self.start].translate(_ASCII_PUNCTUATION)
         while self.position < len(self.text):
             char = self.text[self.position].translate(_ASCII_PUNCTUATION)
             if char.isspace():
@@ -97,14 +96,7 @@ class _JsonScanner:
                 self._emit(char)
             elif char in "]}":
                 if self._read_closer(char):
-                    return JsonSpan(
-                        self.start,
-                        self.position,
-                        "".join(self.output),
-                        first == "[",
-                        is_closed=True,
-                        is_inner=self.is_inner,
-                    )
+                    return self._build_span("".join(self.output), is_closed=True)
             elif char == ",":
                 self._read_comma()
             elif char == ":":
@@ -113,7 +105,7 @@ class _JsonScanner:
                 self.position = end if (end := self.text.find("\n", self.position)) >= 0 else len(self.text)
             elif not self._read_value(char):
                 break
-        return self._salvage(first)
+        return self._salvage()
 
     def _emit(self, written: str, length: int = 1) -> None:
         self.output.append(written)
@@ -208,15 +200,18 @@ class _JsonScanner:
         word = self.text[self.position : end].strip()
         self._emit(_LITERALS.get(word) or json.dumps(word, ensure_ascii=False), end - self.position)
 
-    def _salvage(self, first: str) -> JsonSpan | None:
+    def _salvage(self) -> JsonSpan | None:
         """Return the complete elements of the outermost open array of an answer that stopped, or else its members."""
         depth = next((i for i, bracket in enumerate(self.open_brackets) if bracket.opener == "["), 0)
         complete = self.open_brackets[depth].complete_length if self.open_brackets else None
         if complete is None:
             return None
         closers = "".join(_CLOSERS[bracket.opener] for bracket in reversed(self.open_brackets[: depth + 1]))
-        source = "".join(self.output[:complete]) + closers
-        return JsonSpan(self.start, self.position, source, first == "[", is_closed=False, is_inner=self.is_inner)
+        return self._build_span("".join(self.output[:complete]) + closers, is_closed=False)
+
+    def _build_span(self, source: str, *, is_closed: bool) -> JsonSpan:
+        is_array = self.text[self.start] in "[［"
+        return JsonSpan(self.start, self.position, source, is_array, is_closed, self.is_inner)
 
 
 _MAX_CHARS = 400_000
@@ -312,7 +307,10 @@ def _parse_trailing_value(thoughts: str) -> list[tuple[JsonSpan, JsonValue]]:
 
 def _parse_span(span: JsonSpan) -> JsonValue | None:
     """Return the value of a span, repaired if necessary; None where the repair changes its type."""
-    value = _parse_strict(span.source)
+    try:
+        value = _sanitize(json.loads(span.source, parse_constant=lambda _: None))
+    except (ValueError, RecursionError):
+        value = None
     if value is None:
         import json_repair
 
@@ -321,13 +319,6 @@ def _parse_span(span: JsonSpan) -> JsonValue | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, list if span.is_array else dict) else None
-
-
-def _parse_strict(text: str) -> JsonValue | None:
-    try:
-        return _sanitize(json.loads(text, parse_constant=lambda _: None))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _sanitize(value: object) -> JsonValue | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, OnToken
+from monitor.llm.chat import ChatMessage, CompletionRequest, OnToken
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import State
 from monitor.vocabulary import Phase
@@ -69,7 +69,7 @@ class Node(ABC, Generic[InputT, OutputT]):
         if self.deps.model is None:
             return NodeAnswer(failure=NO_MODEL_FAILURE)
         try:
-            completion = await self.deps.model.complete(messages, phase=phase, place=place, on_token=on_token)
+            completion = await self.deps.model.complete(CompletionRequest(messages, phase, place, on_token=on_token))
         except ModelFailed as error:
             return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
         tokens = completion.prompt_tokens + completion.completion_tokens

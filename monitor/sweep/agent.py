@@ -13,7 +13,7 @@ from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, CompletionRequest, Tool, ToolCall
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_general_prompt
@@ -220,7 +220,9 @@ class CrawlAgent:
 
     async def _complete(self, context: AgentContext, tools: Sequence[Tool], result: AgentResult) -> Completion:
         messages = context.prepare_messages()
-        completion = await self._model.complete(messages, phase=Phase.CRAWL, place=self._place, tools=tools)
+        completion = await self._model.complete(
+            CompletionRequest(messages, phase=Phase.CRAWL, place=self._place, tools=tools)
+        )
         usage = result.usage
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens

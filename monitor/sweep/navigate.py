@@ -9,7 +9,7 @@ from monitor.db.tables.collection import Source
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
@@ -132,7 +132,7 @@ async def _ask_model(
         prompts=prompts,
     )
     try:
-        completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.NAVIGATE, place=source.url))
     except ModelFailed as error:
         await fallbacks.record(Phase.NAVIGATE, source.url, error.reason)
         return []

@@ -22,7 +22,7 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.steps import StepRunner
@@ -45,21 +45,13 @@ class ReportingModel:
         self._model = model
         self._report_progress = report_progress
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        asked = Progress(phase=phase, place=place, kind=EventKind.ASKED)
+    async def complete(self, request: CompletionRequest) -> Completion:
+        asked = Progress(phase=request.phase, place=request.place, kind=EventKind.ASKED)
         self._report_progress(asked)
         began = time.perf_counter()
         tokens, outcome = 0, "cancelled"
         try:
-            completion = await self._model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
+            completion = await self._model.complete(request)
             tokens, outcome = completion.prompt_tokens + completion.completion_tokens, "ok"
         except ModelFailed as error:
             outcome = error.outcome

@@ -7,7 +7,7 @@ from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.ranking.prompt import build_ranking_messages, repair_order
@@ -44,7 +44,7 @@ async def _rank_by_model(
 ) -> list[int]:
     messages = build_ranking_messages(items, language, prompts=prompts)
     try:
-        completion = await model.complete(messages, phase=Phase.RANK, place=place)
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=place))
     except ModelFailed as error:
         await fallbacks.record(Phase.RANK, place, error.reason)
         return sort_newest_first(items)

@@ -23,7 +23,7 @@ from monitor.extract.documents import DocumentReader
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.page import ArticleFacts, Page, PageErrorCode
 from monitor.pages.loader import PageLoader
@@ -290,7 +290,9 @@ class Summariser:
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
             try:
-                completion = await self.model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
+                completion = await self.model.complete(
+                    CompletionRequest(messages, phase=Phase.SUMMARISE, place=item.url)
+                )
             except ModelFailed as error:
                 fault = error.reason
                 if isinstance(error, ModelUnavailable):
