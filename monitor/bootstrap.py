@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from monitor.services.people import PeopleService, TokenService
     from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
-    from monitor.services.research.dependencies import ResearchModel
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
@@ -525,10 +524,9 @@ class App:
             tokens_used=used.prompt_tokens + used.completion_tokens,
         )
 
-    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ResearchModel | None":
+    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ChatModel | None":
         """Return the model of a research, with the models, sampling and budget that it was asked for."""
         from monitor.llm.run_model import Budget
-        from monitor.services.research.dependencies import ResearchModel
 
         client = self.get_model_client() if options.enabled else None
         if client is None:
@@ -540,7 +538,7 @@ class App:
         tokens, name = limits.token_budget, "research.token_budget"
         if tokens is None:
             tokens, name = llm.run_token_budget, "llm.run_token_budget"
-        model = client.for_run(
+        return client.for_run(
             task_id,
             record=self.store.usage.add,
             clock=self.clock,
@@ -550,7 +548,6 @@ class App:
             tokens_used=used.prompt_tokens + used.completion_tokens,
             cost_used=used.cost or 0.0,
         )
-        return ResearchModel(model, lambda: model.tokens_used)
 
 
 def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock: Clock) -> "Loader":

@@ -166,7 +166,6 @@ class Appendix:
             await self._write_metric(metric)
 
     async def write_timeline(self) -> None:
-        """What the notes date, one row a fact."""
         self._writer.queue_heading(2, self._words["timeline"])
         for fact in build_timeline(self._judge.notes):
             verdict = self._judge.judge_row(CitedSentence(fact.text, (fact.number,)))
@@ -247,7 +246,6 @@ class Appendix:
 
 
 def _format_number(number: float) -> str:
-    """A number without an exponent and without zeros at its end."""
     return f"{number:.6f}".rstrip("0").rstrip(".")
 
 

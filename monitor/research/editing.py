@@ -116,7 +116,6 @@ class SentenceJudge:
         return together if together and not set.intersection(*(missing[entry] for entry in together)) else ()
 
     def _select_first_per_page(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        """The first of the notes of each page."""
         by_page: dict[str, int] = {}
         for number in numbers:
             by_page.setdefault(self.notes[number - 1].source_url, number)
@@ -173,8 +172,6 @@ class DraftSentence:
 
 @dataclass(frozen=True)
 class DraftRow:
-    """A row of a table, the first of which is its head."""
-
     cells: tuple[str, ...]
     cited: CitedSentence
     is_header: bool = False

@@ -53,7 +53,6 @@ class ConfidenceScorer:
         self._texts = [(self._publisher_by_url[url], get_quotable_text(entry)) for url, entry in entry_by_url.items()]
 
     def score_quote(self, quote: str, entry: SearchEntry) -> float:
-        """How far a quote of a result's page can be relied on, 0 to 1."""
         agreement = 1 - 0.5 ** len(self.find_agreeing_publishers(quote, entry))
         return round(
             AUTHORITY_WEIGHT * entry.authority + AGREEMENT_WEIGHT * agreement + DATE_WEIGHT * entry.freshness, 2
@@ -267,7 +266,6 @@ class _NoteDraft:
         return ResearchNote(summary=summary, evidence=evidence, topic=topic, source_url=entry.url, engine=entry.engine)
 
     def build_basis(self) -> NoteBasis:
-        """Its basis; a title that is no title of ours to tell gives way to the host."""
         entry, host = self.entry, get_host(self.entry.url)
         is_title = is_prose(entry.title) and not is_prompt_injection(entry.title)
         return NoteBasis(

@@ -48,7 +48,6 @@ class QuotableText:
 
     @cached_property
     def as_excerpt(self) -> "Excerpt":
-        """The same, to hold sentences against."""
         return Excerpt(self.text)
 
     @cached_property
@@ -69,7 +68,6 @@ class QuotableText:
 
     @cached_property
     def joined_excerpts(self) -> list["Excerpt"]:
-        """Two or three sentences side by side as one piece."""
         return _build_excerpts(
             collapse_whitespace(piece) for line in self.lines for piece in _join_adjacent_sentences(line)
         )
@@ -77,8 +75,6 @@ class QuotableText:
 
 @dataclass(frozen=True, eq=False)
 class Excerpt:
-    """A piece of a page's text."""
-
     text: str
 
     @cached_property
@@ -156,7 +152,6 @@ def cut_quote(quote: str, text: str) -> str | None:
 
 
 def is_verbatim_in(quote: str, text: str) -> bool:
-    """Whether a quote stands in a text, white space aside."""
     return bool(quote.strip()) and _remove_whitespace(quote) in _remove_whitespace(text)
 
 

@@ -35,7 +35,7 @@ class CamelCaseSchema(BaseModel):
 
 
 def _parse_message(value: Any) -> Any:
-    """Read a message in any form that was ever stored: an object, or the sentence of an earlier version."""
+    """Read a message as it was ever stored: an object, or the sentence of an earlier version."""
     if isinstance(value, str):
         return Message.other(value)
     return Message.from_json(value) if isinstance(value, dict) else value
@@ -86,7 +86,10 @@ class StepMetadata(CamelCaseSchema):
 
 
 def render_messages(data: Any, language: str) -> Any:
-    """Return JSON with the sentences `reason` and `warnings` in a language, wherever their codes stand beside them."""
+    """Return JSON with the sentences of messages in a language, wherever their codes stand beside them.
+
+    The codes of `reason` and `warnings` stay; that of an error's `message` is no part of the protocol and is dropped.
+    """
     if isinstance(data, list):
         return [render_messages(entry, language) for entry in data]
     if not isinstance(data, dict):
@@ -97,24 +100,23 @@ def render_messages(data: Any, language: str) -> Any:
         rendered["reason"] = render(Message.from_json(reason), language) if reason else ""
     if "warningMessages" in data:
         rendered["warnings"] = [render(Message.from_json(warning), language) for warning in data["warningMessages"]]
+    if "messageCode" in data:
+        message = {"code": rendered.pop("messageCode"), "args": rendered.pop("messageArgs")}
+        rendered["message"] = render(Message.from_json(message), language)
     return rendered
 
 
 def describe_fallback(reason: Message) -> dict[str, Any]:
-    """Return what a progress event says of a fallback; `render_messages` puts it into another language."""
+    """Return what a progress event says of a fallback; `render_messages` translates it."""
     return {"node": "fallback", "reason": render(reason, "en"), "reasonMessage": reason.to_json()}
 
 
 class PlanParagraph(CamelCaseSchema):
-    """A paragraph as it is planned: its title, and what it is to say."""
-
     title: str
     content: str
 
 
 class PlanMetadata(StepMetadata):
-    """How the plan was made, and the structure of the report."""
-
     report_title: str = ""
     paragraphs: list[PlanParagraph] = Field(default_factory=list)
 
@@ -162,8 +164,6 @@ class ResearchNote(CamelCaseSchema):
 
 
 class RawResult(CamelCaseSchema):
-    """A result as a backend gave it."""
-
     title: str
     url: str
     snippet: str
@@ -186,8 +186,6 @@ class Driver(CamelCaseSchema):
 
 
 class Relationship(CamelCaseSchema):
-    """How one driver acts on another."""
-
     from_: str = Field(alias="from")
     to: str
     type: str = "influence"
@@ -195,8 +193,6 @@ class Relationship(CamelCaseSchema):
 
 
 class Scenario(CamelCaseSchema):
-    """What may come, and what it assumes."""
-
     name: str
     assumptions: list[str] = Field(default_factory=list)
     outcomes: list[str] = Field(default_factory=list)
@@ -204,8 +200,6 @@ class Scenario(CamelCaseSchema):
 
 
 class Metric(CamelCaseSchema):
-    """A figure that stands in the notes."""
-
     name: str
     estimate: float
     unit: str = ""
@@ -222,8 +216,6 @@ class ModelBlueprint(CamelCaseSchema):
 
 
 class OutlineEntry(CamelCaseSchema):
-    """A heading of the report, and what stands below it in short."""
-
     heading: str
     bullets: list[str] = Field(default_factory=list)
 
@@ -287,8 +279,6 @@ class ResearchOptions(CamelCaseSchema):
 
 
 class AgentOutput(BaseModel, Generic[ContentT]):
-    """What an agent gives: its document, and how it went."""
-
     content: ContentT
     metadata: StepMetadata
 
@@ -322,13 +312,11 @@ STEP_LABELS = {
 StepStatus = Literal["start", "progress", "complete", "error"]
 
 
-class StepEvent(BaseModel):
-    """A message. A step that begins anew, after a crash, says `start` once more: its chunks begin anew with it.
+class StepEvent(CamelCaseSchema):
+    """An event of a research. A step that begins anew, after a crash, says `start` once more, and its chunks are void.
 
-    `payload` holds `chunk` (more text), `result` (the step's document, with its last message), `metadata`, `error`.
+    `payload` holds `chunk` (more text), `result` (the step's document, with its last event), `metadata`, `error`.
     """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     step_id: str
     step_type: StepType
@@ -337,11 +325,28 @@ class StepEvent(BaseModel):
     label: str
     payload: dict[str, Any] = Field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True)
+
+def build_step_event(
+    step: StepType, status: StepStatus, progress: float, *, language: str, payload: dict[str, Any]
+) -> StepEvent:
+    return StepEvent(
+        step_id=STEP_IDS[step],
+        step_type=step,
+        status=status,
+        progress=progress,
+        label=STEP_LABELS[step][language],
+        payload=payload,
+    )
+
+
+def build_error_payload(code: str, reason: Message) -> dict[str, Any]:
+    """Return the payload of a research's last event, `cancelled` or `failed`; `render_messages` translates it."""
+    stored = reason.to_json()
+    message = {"message": render(reason, "en"), "messageCode": stored["code"], "messageArgs": stored["args"]}
+    return {"error": {"code": code, **message}, "result": None}
 
 
 def compute_progress(step: StepType, share: float) -> float:
-    """How much of the whole is done when so much of a step is, 0 to 1; three decimals."""
+    """Return how much of the whole is done when so much of a step is, 0 to 1; three decimals."""
     before = sum(STEP_WEIGHTS[entry] for entry in list(StepType)[: list(StepType).index(step)])
     return round(min(before + STEP_WEIGHTS[step] * min(max(share, 0.0), 1.0), 1.0), 3)

@@ -19,8 +19,6 @@ OnSource = Callable[[int, int], Awaitable[None]]
 
 @dataclass
 class ReportSection:
-    """What stands below a heading of level 2."""
-
     heading: str
     note_numbers: set[int] = field(default_factory=set)
     bullets: list[str] = field(default_factory=list)
@@ -55,7 +53,6 @@ class ReportWriter:
         return list(self._sources)
 
     def build_outline(self) -> list[OutlineEntry]:
-        """The headings, each with the first sentences below it."""
         return [
             OutlineEntry(heading=section.heading, bullets=section.bullets)
             for section in self.sections
@@ -66,7 +63,6 @@ class ReportWriter:
         await self._emit(f"# {escape_markdown(text)}")
 
     async def close(self) -> None:
-        """The end of the last line."""
         await self._emit("\n")
 
     def has_sentence(self, text: str) -> bool:
@@ -82,7 +78,6 @@ class ReportWriter:
         self._pending_headings[level] = text
 
     def discard_headings(self) -> None:
-        """No heading waits any more: nothing is to stand below it."""
         self._pending_headings = {}
 
     async def write_blockquote(self, text: str) -> None:

@@ -12,18 +12,17 @@ from monitor.db.database import Store
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, NotFound, RunCancelled, UsageError, WorkFailed, to_message
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
 from monitor.research.shapes import (
-    STEP_IDS,
-    STEP_LABELS,
     Plan,
     PlanParagraph,
     ResearchOptions,
     SearchConfig,
     StepEvent,
     StepType,
+    build_error_payload,
+    build_step_event,
 )
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
@@ -71,14 +70,8 @@ def build_approval_event(
     research: Research, output: dict[str, Any], *, progress: float, at: dt.datetime
 ) -> ResearchEvent:
     """The message that tells the plan by which it goes on."""
-    event = StepEvent(
-        step_id=STEP_IDS[StepType.PLAN],
-        step_type=StepType.PLAN,
-        status="complete",
-        progress=progress,
-        label=STEP_LABELS[StepType.PLAN][research.language],
-        payload={"result": output["result"], "metadata": output["told"]},
-    )
+    payload = {"result": output["result"], "metadata": output["told"]}
+    event = build_step_event(StepType.PLAN, "complete", progress, language=research.language, payload=payload)
     return ResearchEvent(task_id=research.id, at=at, data=event.to_json())
 
 
@@ -183,18 +176,12 @@ class ResearchEventLog:
 
 
 def build_final_event(
-    task_id: str, latest: ResearchEvent | None, *, language: str, code: str, message: str, at: dt.datetime
+    task_id: str, latest: ResearchEvent | None, *, language: str, code: str, reason: Message, at: dt.datetime
 ) -> ResearchEvent:
     """The message with which a research ends that nobody carries out: in the step where it was, without a result."""
     step = StepType(latest.data["stepType"]) if latest else StepType.PLAN
-    event = StepEvent(
-        step_id=STEP_IDS[step],
-        step_type=step,
-        status="error",
-        progress=latest.data["progress"] if latest else 0.0,
-        label=STEP_LABELS[step][language],
-        payload={"error": {"code": code, "message": message}, "result": None},
-    )
+    progress = latest.data["progress"] if latest else 0.0
+    event = build_step_event(step, "error", progress, language=language, payload=build_error_payload(code, reason))
     return ResearchEvent(task_id=task_id, at=at, data=event.to_json())
 
 
@@ -513,15 +500,10 @@ class ResearchService(ResearchReader):
                 raise Conflict("research.not_resumable", research=task_id, status=status)
             await self._audit.record(by, AuditAction.RESEARCH_RESUME, task_id)
 
-    async def _build_final_event(self, research: Research, code: str, message: Message) -> ResearchEvent:
+    async def _build_final_event(self, research: Research, code: str, reason: Message) -> ResearchEvent:
         latest = await self._store.research_events.latest(research.id)
         return build_final_event(
-            research.id,
-            latest,
-            language=research.language,
-            code=code,
-            message=render(message, "en"),
-            at=self._clock.now(),
+            research.id, latest, language=research.language, code=code, reason=reason, at=self._clock.now()
         )
 
     def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: Actor) -> Research:

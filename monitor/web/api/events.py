@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -13,7 +14,8 @@ from starlette.types import Send
 
 from monitor.bootstrap import App
 from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
-from monitor.research.shapes import STEP_IDS, StepEvent, StepType
+from monitor.i18n.model import reader_language
+from monitor.research.shapes import STEP_IDS, StepEvent, StepType, render_messages
 from monitor.services.events import E, EventBatch, EventStreamService, S
 from monitor.vocabulary import EventKind, RunStatus
 from monitor.web.api.runs import RunId
@@ -194,12 +196,14 @@ def research_events_router(app: App) -> APIRouter:
         known = after if last_event_id is None else last_event_id
         if not await app.research_events.has_more(task_id, after=known):
             return Response(status_code=204)
+        format_events = partial(_format_events, language=reader_language.get())
         return EventStreamResponse(
-            stream_events(app.research_events, task_id, after=known, format_events=_format_events)
+            stream_events(app.research_events, task_id, after=known, format_events=format_events)
         )
 
     return routes
 
 
-def _format_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
-    return (format_sse(json.dumps(event.data, ensure_ascii=False), event.id or 0) for event in batch.events)
+def _format_events(batch: EventBatch[ResearchEvent, ResearchStatus], *, language: str) -> Iterator[bytes]:
+    for event in batch.events:
+        yield format_sse(json.dumps(render_messages(event.data, language), ensure_ascii=False), event.id or 0)
