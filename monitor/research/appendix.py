@@ -8,6 +8,7 @@ from monitor.dates import WrittenDate, find_dates
 from monitor.exports.document import format_link_text, sanitize_link_target
 from monitor.exports.graph import GraphEdge, GraphNode, render_graph
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
+from monitor.i18n.catalogue import get_words
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.editing import SentenceJudge
 from monitor.research.findings import NoteBasis
@@ -58,25 +59,13 @@ def _find_first_date(sentence: str) -> WrittenDate | None:
 ASSOCIATION = "association"
 """The type of a relationship that has no direction."""
 
-_WORDS = {
-    "influence": "影响",
-    "refers_to": "提及",
-    ASSOCIATION: "关联",
-    "constrain": "制约",
-    "enable": "促进",
-    "support": "支撑",
-    "require": "要求",
-    "increase": "推高",
-    "decrease": "压低",
-    "cause": "导致",
-    "depend": "依赖",
-    "conflict": "冲突",
-}
+APPENDIX_WORDS = "report_appendix"
+"""The vocabulary of what code says in a report."""
 
 
 def translate_relationship_type(kind: str, language: str) -> str:
     """What a type of relationship is called in a language; one that is not known stays as it is."""
-    return _WORDS.get(kind.lower(), kind) if language == "zh" else kind.replace("_", " ")
+    return get_words(language, "relationship").get(kind.lower(), kind) if language == "zh" else kind.replace("_", " ")
 
 
 def draw_blueprint(blueprint: ModelBlueprint, *, title: str, language: str) -> str:
@@ -96,42 +85,6 @@ def draw_blueprint(blueprint: ModelBlueprint, *, title: str, language: str) -> s
     return render_graph(nodes, edges, title=title)
 
 
-WORDS = {
-    "zh": {
-        "model": "驱动因素与关系",
-        "scenarios": "情景推演",
-        "metrics": "关键指标",
-        "timeline": "时间线",
-        "sources": "来源",
-        "metric": "指标",
-        "value": "数值",
-        "date": "日期",
-        "event": "事项",
-        "scenario": "{name}（推演，不是事实）。假设：{assumptions}。可能的结果：{outcomes}。",
-        "none": "无",
-        "and": "；",
-        "colon": "：",
-        "relation": "{start} {arrow} {end}（{type}）。",
-    },
-    "en": {
-        "model": "Drivers and how they act",
-        "scenarios": "Scenarios",
-        "metrics": "Key figures",
-        "timeline": "Timeline",
-        "sources": "Sources",
-        "metric": "Figure",
-        "value": "Value",
-        "date": "Date",
-        "event": "Event",
-        "none": "none",
-        "and": "; ",
-        "colon": ": ",
-        "scenario": "{name} (a scenario, not a fact). Assumptions: {assumptions}. Possible outcomes: {outcomes}.",
-        "relation": "{start} {arrow} {end} ({type}).",
-    },
-}
-"""What code says in a report, by language."""
-
 _MAX_CITATIONS_PER_CLAIM = 2
 
 
@@ -142,7 +95,7 @@ class Appendix:
         self._writer = writer
         self._judge = judge
         self._language = language
-        self._words = WORDS[language]
+        self._words = get_words(language, APPENDIX_WORDS)
         self._refused = refused
 
     async def write_model(self, blueprint: ModelBlueprint) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest, OnToken
@@ -37,29 +38,6 @@ from monitor.verify.citations import (
     parse_cited_sentences,
 )
 from monitor.vocabulary import Phase
-
-_WORDS = {
-    "zh": {
-        "extracts": "本报告未使用语言模型：正文由程序从所引网页摘录而成，每句都注明出处。",
-        "summaries": "语言模型未能写成报告：正文由程序按各段小结整理，每句都注明出处。",
-        "title": "研究报告",
-        "nothing": "没有找到可以引用的材料，因此不作任何结论。",
-        "missing": "以下部分没有找到可以引用的材料：{titles}。",
-        "and": "、",
-        "finding": "查到的内容",
-    },
-    "en": {
-        "extracts": "No language model was used: the text is made of extracts from the pages cited, each with its "
-        "source.",
-        "summaries": "The language model wrote no usable report: the text is put together by rule from the paragraphs' "
-        "summaries, each sentence with its source.",
-        "title": "Research report",
-        "nothing": "Nothing was found that could be cited, so nothing is concluded.",
-        "missing": "Nothing that could be cited was found for: {titles}.",
-        "and": "; ",
-        "finding": "Findings",
-    },
-}
 
 _SUMMARY_HEADING = re.compile(r"摘要|概要|概述|总结|小结|结论|要点|summary|overview|conclusion|findings", re.IGNORECASE)
 
@@ -93,8 +71,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     on_token: OnToken | None = None
 
     @property
-    def _words(self) -> dict[str, str]:
-        return _WORDS[self.deps.language]
+    def _words(self) -> Mapping[str, str]:
+        return get_words(self.deps.language, "report")
 
     async def run(self, given: ReportNodeInput) -> FormattedReport:
         self.validate_input(given)

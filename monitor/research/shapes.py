@@ -1,7 +1,4 @@
-"""What a research takes and gives, in the names of its seed: camelCase as JSON, snake_case here.
-
-What a step's `metadata` holds beside the seed's keys is ours: whether it fell back and why, and what was refused.
-"""
+"""What a research takes and gives, in the names of its protocol: camelCase as JSON, snake_case here."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -20,7 +17,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from monitor.i18n.catalogue import render
+from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
 
@@ -129,7 +126,7 @@ class Plan(CamelCaseSchema):
 
 
 class SearchConfig(CamelCaseSchema):
-    """The wishes for the search: backends by name, results of one search, the time of one search."""
+    """Backends by name, and the limits of one search."""
 
     engines: list[str] = Field(default_factory=list, max_length=20)
     max_results: int | None = Field(default=None, ge=1, le=100)
@@ -137,7 +134,7 @@ class SearchConfig(CamelCaseSchema):
 
 
 class SearchStrategy(CamelCaseSchema):
-    """How it was searched: the queries in the order in which they were made, the backends that answered."""
+    """The queries in the order in which they were made, and the backends that answered."""
 
     primary_query: str
     queries: list[str] = Field(default_factory=list)
@@ -154,7 +151,7 @@ class NoteEvidence(CamelCaseSchema):
 
 
 class ResearchNote(CamelCaseSchema):
-    """What one page contributes to one paragraph (`topic`), and the quotes that bear it."""
+    """What one page contributes to one paragraph (`topic`), and the quotes that support it."""
 
     summary: str
     evidence: list[NoteEvidence] = Field(default_factory=list)
@@ -240,7 +237,7 @@ class ResearchReport(CamelCaseSchema):
 
 
 class ReportScore(CamelCaseSchema):
-    """How far a report can be trusted, measured on it when it is done; shares are 0 to 1, None where there is nothing.
+    """How far a finished report can be trusted; shares are 0 to 1, None where there is nothing to share.
 
     `quote_fidelity`: quotes that stand in the kept bytes of the page that they are from. `figure_fidelity`: figures and
     dates of the report that stand in a note cited beside them. `citation_coverage`: sentences of the report that cite.
@@ -266,10 +263,9 @@ class SamplingOptions(CamelCaseSchema):
 
 
 class ResearchOptions(CamelCaseSchema):
-    """What may be asked beside the question.
+    """`models` by step (plan, search, modeling, report); `review_plan` waits for a person before the search begins.
 
-    A model for a step (plan, search, modeling, report), sampling, a look at the plan before the search begins. Where
-    it is not `enabled`, no model is asked.
+    Without `enabled` no model is asked.
     """
 
     enabled: bool = True
@@ -296,18 +292,10 @@ STEP_IDS = {
     StepType.MODELING: "model",
     StepType.REPORTING: "report",
 }
-"""The older names of the steps, which the messages carry too."""
+"""The older names of the steps, which the events carry too."""
 
 STEP_WEIGHTS = {StepType.PLAN: 0.05, StepType.DEEP_SEARCH: 0.6, StepType.MODELING: 0.1, StepType.REPORTING: 0.25}
 """How much of the whole a step is; together 1."""
-
-STEP_LABELS = {
-    StepType.PLAN: {"zh": "研究计划", "en": "Research plan"},
-    StepType.DEEP_SEARCH: {"zh": "多源深度搜索", "en": "Deep search of many sources"},
-    StepType.MODELING: {"zh": "主题建模", "en": "Model of the topic"},
-    StepType.REPORTING: {"zh": "撰写报告", "en": "Writing the report"},
-}
-"""What people call the steps."""
 
 StepStatus = Literal["start", "progress", "complete", "error"]
 
@@ -334,7 +322,7 @@ def build_step_event(
         step_type=step,
         status=status,
         progress=progress,
-        label=STEP_LABELS[step][language],
+        label=get_word(language, "step_label", step),
         payload=payload,
     )
 

@@ -1,12 +1,12 @@
 """The structure of a report: its paragraphs, each with a title and what it is to find out."""
 
 import re
-from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from monitor.errors import UsageError
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
+from monitor.i18n.catalogue import LANGUAGES, get_words
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
@@ -30,22 +30,8 @@ _QUESTION_WORDS = re.compile(
     re.IGNORECASE,
 )
 
-_DEFAULT_PARAGRAPHS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "zh": (
-        ("背景与由来", "{topic}：事情的来龙去脉、涉及的主体和基本概念。"),
-        ("现状与最新进展", "{topic}：目前的情况、最近发生的变化和主要数据。"),
-        ("相关政策与规则", "{topic}：有关的政策、法规、标准和监管要求，以及发布机关和施行时间。"),
-        ("影响与各方看法", "{topic}：对企业、行业和公众的影响，各方的看法和分歧。"),
-        ("趋势与展望", "{topic}：下一步的安排、可能的走向和需要关注的风险。"),
-    ),
-    "en": (
-        ("Background", "{topic}: how it came about, who is involved, the terms that matter."),
-        ("Present state and latest moves", "{topic}: where it stands now, recent changes, main figures."),
-        ("Policy and rules", "{topic}: policies, laws, standards and supervision, by whom and from when."),
-        ("Effects and views", "{topic}: effects on companies, industry and the public, and where views differ."),
-        ("Outlook", "{topic}: what is planned next, where it may lead, what to watch."),
-    ),
-}
+_PLAN_BY_RULE = ("background", "state", "rules", "effects", "outlook")
+"""What a plan by rule has, as values of the vocabularies `plan_title` and `plan_content`."""
 
 
 class ReportStructure(NodeResult):
@@ -91,8 +77,11 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
     def run_by_rule(self, given: str) -> ReportStructure:
         """Plan background, present state, rules, effects and outlook of the question's topic."""
         topic = extract_topic(given)
-        planned = _DEFAULT_PARAGRAPHS[self.deps.language][: self.deps.limits.max_paragraphs]
-        paragraphs = [PlanParagraph(title=title, content=content.format(topic=topic)) for title, content in planned]
+        titles, contents = (get_words(self.deps.language, kind) for kind in ("plan_title", "plan_content"))
+        paragraphs = [
+            PlanParagraph(title=titles[name], content=contents[name].format(topic=topic))
+            for name in _PLAN_BY_RULE[: self.deps.limits.max_paragraphs]
+        ]
         return ReportStructure(title=build_title(given), paragraphs=paragraphs)
 
     def _parse_paragraph(self, entry: JsonValue, question: str, refused: dict[str, int]) -> PlanParagraph | None:
@@ -117,7 +106,7 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
 
 
 def is_planned_by_rule(title: str) -> bool:
-    return any(title == entry for planned in _DEFAULT_PARAGRAPHS.values() for entry, _ in planned)
+    return any(title in get_words(language, "plan_title").values() for language in LANGUAGES)
 
 
 def extract_topic(question: str) -> str:

@@ -13,9 +13,9 @@ from starlette.datastructures import FormData
 from monitor.bootstrap import App
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.exports.document import Block
-from monitor.i18n.catalogue import get_words, translate
+from monitor.i18n.catalogue import LANGUAGES, get_word, get_words, translate
 from monitor.i18n.message import Message
-from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
 from monitor.research.findings import NoteBasis
 from monitor.research.node import NO_MODEL_FAILURE
@@ -83,9 +83,6 @@ def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
 def _list_texts(form: FormData, name: str) -> list[str]:
     return [str(value).replace("\r\n", "\n").strip() for value in form.getlist(name)]
 
-
-SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
-"""The headings of a report's sources: on the page they stand beside it."""
 
 _SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
@@ -231,8 +228,13 @@ async def load_research_context(app: App, task_id: str, language: str, *, notes_
         "warnings": list_warnings(view),
         "why": list_reasons,
         "words": {name: dict(get_words(language, kind)) for name, kind in _VOCABULARIES.items()}
-        | {"end": SOURCE_HEADINGS},
+        | {"end": list_source_headings()},
     }
+
+
+def list_source_headings() -> list[str]:
+    """Return the headings of a report's sources, in every language: on the page the sources stand beside it."""
+    return [f"## {get_word(language, APPENDIX_WORDS, 'sources')}" for language in LANGUAGES]
 
 
 def list_warnings(view: ResearchView) -> list[Message]:
@@ -258,7 +260,8 @@ def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
         return None
     links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
     lines = view.report.markdown.splitlines()
-    end = next((place for place, line in enumerate(lines) if line in SOURCE_HEADINGS), len(lines))
+    headings = list_source_headings()
+    end = next((place for place, line in enumerate(lines) if line in headings), len(lines))
     blocks = parse_report_blocks(
         "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
     )

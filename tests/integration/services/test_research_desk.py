@@ -150,7 +150,7 @@ async def test_unknown_engines_are_told_and_left_out(app: App, world: ResearchWo
         QUESTION, config=config, options=ResearchOptions(), by=Actor("anna", Role.ADMIN)
     )
     view = await app.research.get(task_id)
-    assert any("'bing'" in warning for warning in view.warnings)
+    assert any("'bing'" in render(warning, "en") for warning in view.warnings)
     assert world.search_requests
     assert {note.engine for note in view.notes} == {"tavily"}
 
