@@ -9,7 +9,7 @@ from monitor.exports.document import Block, Document, Facts, Figure, Heading, Li
 from monitor.i18n.catalogue import get_word, get_words
 from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchNote, ResearchReport
+from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchReport
 from monitor.research.sheet import normalize_letters
 
 _WORDS = "report_document"
@@ -17,14 +17,13 @@ _CITATION = re.compile(r"\[(\d{1,4})\]")
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
 _TABLE_RULE = re.compile(r"\|(?: --- \|)+")
 CitationUrl = Callable[[int], str | None]
-"""Where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
+"""Returns where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
 
 
 def build_report_document(
     report: ResearchReport,
     *,
     query: str,
-    notes: Sequence[ResearchNote],
     bases: Sequence[NoteBasis],
     score: ReportScore | None,
     blueprint: ModelBlueprint | None,
@@ -32,8 +31,7 @@ def build_report_document(
     citation_url: CitationUrl,
     written_at: dt.datetime | None = None,
 ) -> Document:
-    """The report with its score, the picture of its model and its sources; each [n] leads to its passage."""
-    del notes  # the bases beside them say all of a source that is shown
+    """Lay out the report with its score, the graph of its model and its sources; each [n] leads to its passage."""
     words = get_words(language, _WORDS)
     lines = report.markdown.splitlines()
     title = lines[0].removeprefix("# ") if lines else query
@@ -63,7 +61,7 @@ def build_report_document(
 
 
 def parse_report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:
-    """The Markdown that our reports are written in as blocks; `link` gives the address for a source's number."""
+    """Parse a report's Markdown into blocks; `link` gives the address for a source's number."""
     blocks: list[Block] = []
     for kind, lines in groupby((line for line in markdown.splitlines() if line.strip()), key=_classify_line):
         match kind:
@@ -131,23 +129,19 @@ def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, la
         yield block
         is_place = isinstance(block, Heading) and block.text == get_word(language, APPENDIX_WORDS, "model")
         if is_place and blueprint is not None and blueprint.relationships:
+            rows = [
+                [relationship.from_, translate_relationship_type(relationship.type, language), relationship.to]
+                for relationship in blueprint.relationships
+            ]
+            table = Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
             svg = draw_blueprint(blueprint, title=words["caption"], language=language)
-            yield Figure(svg=svg, caption=words["caption"], table=_build_relationship_table(blueprint, language))
-
-
-def _build_relationship_table(blueprint: ModelBlueprint, language: str) -> Table:
-    words = get_words(language, _WORDS)
-    rows = [
-        [relationship.from_, translate_relationship_type(relationship.type, language), relationship.to]
-        for relationship in blueprint.relationships
-    ]
-    return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
+            yield Figure(svg=svg, caption=words["caption"], table=table)
 
 
 def _build_source_blocks(
     report: ResearchReport, bases: Sequence[NoteBasis], language: str, citation_url: CitationUrl
 ) -> Iterator[Block]:
-    """The pages with the numbers of their sources: title, host, date, and the passages where these are shown."""
+    """Yield the cited pages with the numbers of their sources: title, host, date, and links to their passages."""
     numbers: dict[str, list[int]] = {}
     for number, source in enumerate(report.sources, start=1):
         numbers.setdefault(source.url, []).append(number)

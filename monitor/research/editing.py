@@ -74,7 +74,8 @@ class SentenceJudge:
             return "urls"
         if not text or len(text) > _MAX_HEADING_CHARS or is_prompt_injection(text):
             return "uncited"
-        return "figures" if any(map(_has_digit, find_missing_particulars(text, self._all_quotes))) else ""
+        missing = "".join(find_missing_particulars(text, self._all_quotes))
+        return "figures" if any(char.isdigit() for char in missing) else ""
 
     def find_supporting_notes(self, text: str) -> tuple[int, ...]:
         """Return all notes, from 1, that support a text by themselves."""
@@ -123,10 +124,6 @@ class SentenceJudge:
             or compute_overlap(words, extract_words(evidence_text)) >= MIN_WORD_OVERLAP
             or is_chinese(text) != is_chinese(evidence_text)
         )
-
-
-def _has_digit(text: str) -> bool:
-    return any(char.isdigit() for char in text)
 
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -372,10 +369,7 @@ class DraftEditor:
         if heading:
             self.writer.queue_heading(2, fallback_heading if self.judge.find_heading_fault(heading) else heading)
         for verdict in map(self._count_stray_citations, verdicts):
-            if verdict.fault:
-                self.refused[verdict.fault] += 1
-            else:
-                await self._write_verdict(verdict, line=("added", heading))
+            await self.write_verdict(verdict, line=("added", heading))
         self.writer.discard_headings()
 
     def _handle_heading(self, piece: DraftHeading) -> None:
@@ -395,7 +389,7 @@ class DraftEditor:
         if verdict.fault or self._held:
             self._held.append((piece, verdict))
         else:
-            await self._write_sentence(piece, verdict)
+            await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
     async def _handle_row(self, piece: DraftRow) -> None:
         if piece.is_header:
@@ -422,10 +416,7 @@ class DraftEditor:
             for place, text in zip(faulty, mended, strict=False):
                 held[place] = (held[place][0], self._judge_rewrite(text, held[place][1]))
         for piece, verdict in held:
-            if verdict.fault:
-                self.refused[verdict.fault] += 1
-            else:
-                await self._write_sentence(piece, verdict)
+            await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
     def _judge_rewrite(self, text: str, original: SentenceVerdict) -> SentenceVerdict:
         """Return the verdict on a rewritten sentence; the original's where it is no better."""
@@ -436,12 +427,13 @@ class DraftEditor:
                 return verdict
         return original
 
-    async def _write_sentence(self, piece: DraftSentence, verdict: SentenceVerdict) -> None:
-        await self._write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
-
-    async def _write_verdict(self, verdict: SentenceVerdict, *, line: object, is_item: bool = False) -> None:
+    async def write_verdict(self, verdict: SentenceVerdict, *, line: object, is_item: bool = False) -> bool:
+        """Write a sentence that may stand, and count any other; return whether it was written."""
+        if verdict.fault:
+            self.refused[verdict.fault] += 1
+            return False
         numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
-        await self.writer.write_sentence(verdict.text, numbers, line=line, is_item=is_item)
+        return await self.writer.write_sentence(verdict.text, numbers, line=line, is_item=is_item)
 
     def _count_stray_citations(self, verdict: SentenceVerdict) -> SentenceVerdict:
         self.refused["citations"] += verdict.stray_citations

@@ -82,7 +82,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         editor = DraftEditor(judge, sheet, self._make_rewriter(given, report))
         await sheet.write_title(self._words["title"] if judge.find_heading_fault(given.title) else given.title)
         await self._write_sections(given, editor, sheet, report)
-        appendix = Appendix(sheet, judge, language=self.deps.language, refused=editor.refused)
+        appendix = Appendix(editor, language=self.deps.language)
         await appendix.write_model(given.model)
         await appendix.write_timeline()
         await appendix.write_sources(given.bases)

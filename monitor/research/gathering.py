@@ -6,10 +6,9 @@ its bundle is there. The results are stored with their paragraph first, and mark
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from monitor.i18n.message import Message
 from monitor.page import Page
@@ -34,10 +33,6 @@ _MAX_CONCURRENT_PAGES = 4
 _QUERY_INTENT = "research"
 
 
-class NodeProgressReporter(Protocol):
-    async def __call__(self, node: str, **facts: Any) -> None: ...
-
-
 @dataclass(frozen=True)
 class GatherOutcome:
     """How many results are new to the paragraph, and what went wrong."""
@@ -48,11 +43,14 @@ class GatherOutcome:
 
 @dataclass
 class ResultGatherer:
-    """Gathers results for the paragraphs of a research. No outside failure is fatal: it is reported and counted."""
+    """Gathers results for the paragraphs of a research. No outside failure is fatal: it is reported and counted.
+
+    `report_node` takes a node's name, and facts about what it does.
+    """
 
     deps: ResearchDependencies
     tools: NewsTools
-    report_node: NodeProgressReporter
+    report_node: Callable[..., Awaitable[None]]
 
     async def search(self, paragraph: ParagraphState, search_round: SearchRound) -> list[Message]:
         """Make a round's search and store its bundle, if there is none yet; return what went wrong.
@@ -101,9 +99,9 @@ class ResultGatherer:
         now = paragraph.research.rounds[-1]
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
-        new = [reading for reading in left if reading.item.source_id not in known]
+        new = [result for result in left if result.item.source_id not in known]
         paragraph.research.search_history += [
-            _build_entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
+            _build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new
         ]
         if new or troubles or not now.is_searched:
             now.fallbacks = merge_messages([*now.fallbacks, *troubles])
@@ -118,10 +116,9 @@ class ResultGatherer:
     ) -> tuple[list[BundleResult], list[Message]]:
         """Return the unread results of the bundles, and what is wrong with these."""
         with closing(self._open_reader(paragraph, query_ids)) as reader:
-            return reader.list_remaining(), [
-                Message.of("research.bundle_problem", kind=trouble.kind, reason=trouble.reason)
-                for trouble in reader.warnings
-            ]
+            unread = reader.list_remaining()
+            problems = [(warning.kind, warning.reason) for warning in reader.warnings]
+        return unread, [Message.of("research.bundle_problem", kind=kind, reason=reason) for kind, reason in problems]
 
     def _mark_read(self, paragraph: ParagraphState, results: Sequence[BundleResult]) -> None:
         with closing(self._open_reader(paragraph, {reading.query_id for reading in results})) as reader:
@@ -137,14 +134,14 @@ class ResultGatherer:
         new = [item for item in answer.items if compute_source_id(item.source or item.url) not in known]
         slots = asyncio.Semaphore(_MAX_CONCURRENT_PAGES)
 
-        async def opened(item: SearchItem) -> tuple[str, Page]:
+        async def load_page(item: SearchItem) -> tuple[str, Page]:
             async with slots:
                 page = await self.deps.pages.load(item.url)
             failed = {} if page.error is None else {"reason": str(page.error.code)}
             await self.report_node("reading", url=item.url, **failed)
             return item.url, page
 
-        return dict(await asyncio.gather(*map(opened, new[:MAX_OPENED_PAGES])))
+        return dict(await asyncio.gather(*map(load_page, new[:MAX_OPENED_PAGES])))
 
 
 def _fill_missing_texts(paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle) -> None:

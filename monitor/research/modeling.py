@@ -109,7 +109,8 @@ class BlueprintParser:
                 self.refused["relationships"] += 1
                 continue
             pairs.add((start.name, end.name))
-            yield build_relationship(start, end, self.notes, _parse_type(entry.get("type")))
+            kind = _clean_text(entry.get("type"), _MAX_NAME_CHARS)
+            yield build_relationship(start, end, self.notes, kind if _TYPE.fullmatch(kind) else "influence")
 
     def _parse_scenarios(
         self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
@@ -190,11 +191,6 @@ def _parse_index(value: JsonValue) -> int | None:
         match = re.fullmatch(r"\s*\[?(\d{1,4})\]?\s*", value)
         return int(match[1]) if match else None
     return int(value) if isinstance(value, int | float) and float(value).is_integer() else None
-
-
-def _parse_type(value: JsonValue) -> str:
-    text = _clean_text(value, _MAX_NAME_CHARS)
-    return text if _TYPE.fullmatch(text) else "influence"
 
 
 def _parse_figures(entry: Mapping[str, JsonValue]) -> Iterator[tuple[Decimal, str]]:

@@ -41,8 +41,6 @@ _MAX_COVERED_CHARS = 1_500
 
 @dataclass
 class ParagraphResearcher:
-    """Works on one paragraph of a state, begun or not."""
-
     deps: ResearchDependencies
     report_progress: ProgressReporter
     state: State
@@ -155,7 +153,6 @@ class ParagraphResearcher:
     async def _report_node_end(
         self, node: str, search_round: SearchRound, warnings: Sequence[Message], **facts: Any
     ) -> None:
-        """Report that a node is done, and what did not go as it should."""
         self._finished_nodes += 1
         await self._report_node(node, query=search_round.search_query, tool=search_round.search_tool, **facts)
         for trouble in warnings:
@@ -290,7 +287,6 @@ class SearchAgent:
         )
 
     async def _load_or_create_state(self, query: str, context: dict[StepType, Any]) -> State:
-        """Return the stored state; without one, that of the plan."""
         state = await self.deps.notebook.load_state()
         if state is None:
             plan: Plan = context[StepType.PLAN]

@@ -305,7 +305,9 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
         query = clean_query(_convert_to_text(document.get("search_query")))
         if not query:
             corrections.append(Message.of("research.query_missing"))
-        elif any(_build_search_key(made) == (query, tool, start, end) for made in given.rounds):
+        elif (query, tool, start, end) in [
+            (made.search_query, made.search_tool, made.start_date, made.end_date) for made in given.rounds
+        ]:
             corrections.append(Message.of("research.query_repeated"))
             query = ""
         reasoning = " ".join(URL.sub("", flatten_untrusted_text(_convert_to_text(document.get("reasoning")))).split())
@@ -348,7 +350,6 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
     def _parse_tool(
         self, document: Mapping[str, JsonValue], corrections: list[Message]
     ) -> tuple[str, str | None, str | None]:
-        """Return tool and dates; the basic tool where the named one does not exist or lacks its dates."""
         name = _convert_to_text(document.get("search_tool")).strip()
         if name not in self.tools:
             corrections.append(Message.of("research.tool_unknown"))
@@ -424,10 +425,6 @@ def _list_phrases(given: SearchNodeInput) -> Sequence[str]:
     named = (_TASK_WORDS.sub("", part).strip() for part in _PHRASE_SEPARATOR.split(f"{given.title} {given.content}"))
     phrases = dict.fromkeys(entry for entry in named if len(entry) > 1)
     return [phrase for phrase in phrases if (compute_overlap(phrase, given.question) or 0.0) < _MIN_COVERAGE]
-
-
-def _build_search_key(search_round: SearchRound) -> tuple[str, str, str | None, str | None]:
-    return search_round.search_query, search_round.search_tool, search_round.start_date, search_round.end_date
 
 
 def _convert_to_text(value: JsonValue) -> str:

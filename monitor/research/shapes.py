@@ -5,10 +5,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     SerializationInfo,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
@@ -29,19 +27,6 @@ class CamelCaseSchema(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json", by_alias=True)
-
-
-def _parse_message(value: Any) -> Any:
-    """Read a message as it was ever stored: an object, or the sentence of an earlier version."""
-    if isinstance(value, str):
-        return Message.other(value)
-    return Message.from_json(value) if isinstance(value, dict) else value
-
-
-StoredMessage = Annotated[
-    Message, BeforeValidator(_parse_message), PlainSerializer(lambda message: message.to_json(), return_type=dict)
-]
-"""A message that is kept as its code and arguments."""
 
 
 class StepMetadata(CamelCaseSchema):
@@ -79,7 +64,7 @@ class StepMetadata(CamelCaseSchema):
         read = dict(data)
         reason = read.pop("reasonMessage", None) or read.get("reason") or None
         warnings = read.pop("warningMessages", None) or read.get("warnings") or []
-        return read | {"reason": _parse_message(reason), "warnings": [_parse_message(warning) for warning in warnings]}
+        return read | {"reason": reason, "warnings": warnings}
 
 
 def render_messages(data: Any, language: str) -> Any:
@@ -126,8 +111,6 @@ class Plan(CamelCaseSchema):
 
 
 class SearchConfig(CamelCaseSchema):
-    """Backends by name, and the limits of one search."""
-
     engines: list[str] = Field(default_factory=list, max_length=20)
     max_results: int | None = Field(default=None, ge=1, le=100)
     timeout_ms: int | None = Field(default=None, ge=100, le=600_000)

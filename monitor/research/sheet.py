@@ -90,7 +90,7 @@ class ReportWriter:
         return "".join(f"[{number}]" for number in self._list_source_numbers(numbers))
 
     async def write_sentence(self, text: str, numbers: Sequence[int], *, line: object, is_item: bool = False) -> bool:
-        """Write a sentence, in the last one's paragraph if of the same `line`; return False if it was written before."""
+        """Write a sentence, in the last one's paragraph if `line` is the same; return False for a repeated one."""
         if self.has_sentence(text):
             return False
         self._written.add(normalize_letters(text))

@@ -9,7 +9,8 @@ from typing import Self
 from pydantic import BaseModel, Field, ValidationError
 
 from monitor.errors import UsageError
-from monitor.research.shapes import PlanParagraph, StoredMessage
+from monitor.i18n.message import Message
+from monitor.research.shapes import PlanParagraph
 
 
 class SearchEntry(BaseModel):
@@ -62,7 +63,7 @@ class SearchRound(BaseModel):
     origins: dict[str, ResultOrigin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False
-    fallbacks: list[StoredMessage] = Field(default_factory=list)
+    fallbacks: list[Message] = Field(default_factory=list)
 
 
 class ParagraphResearch(BaseModel):
@@ -81,8 +82,6 @@ class ParagraphResearch(BaseModel):
 
 
 class ParagraphState(BaseModel):
-    """A paragraph of the report; `order` counts from 0."""
-
     title: str
     content: str
     order: int

@@ -46,7 +46,7 @@ MetadataT = TypeVar("MetadataT", bound=StepMetadata)
 
 
 def build_step_metadata(kind: type[MetadataT], result: NodeResult, began_s: float, **fields: Any) -> MetadataT:
-    """Return how a step went that began at `time.perf_counter()`."""
+    """Return how a step went that began at `began_s` of `time.perf_counter()`."""
     return kind(
         duration_ms=round((time.perf_counter() - began_s) * 1000),
         tokens=result.tokens,
@@ -59,8 +59,6 @@ def build_step_metadata(kind: type[MetadataT], result: NodeResult, began_s: floa
 
 @dataclass
 class PlanAgent:
-    """Makes the plan of a research: the brief for people, and the structure that the next steps work by."""
-
     deps: ResearchDependencies
     report_progress: ProgressReporter
 
@@ -160,8 +158,6 @@ class ReportAgent:
 
 @dataclass(frozen=True)
 class ResearchOutcome:
-    """How a research ended, or that its plan awaits approval."""
-
     status: ResearchStatus
     error: Message | None = None
 
@@ -189,8 +185,6 @@ class StepOutput:
 
 @dataclass
 class ResearchTaskProcessor:
-    """Drives the steps of one research and publishes its events."""
-
     deps: ResearchDependencies
     steps: StepRunner
     event_sink: EventSink
