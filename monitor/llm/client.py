@@ -68,12 +68,8 @@ class StreamedCompletion:
         """Return what was received; raise `StreamInterrupted` where that is not even an event without text."""
         if not self.has_begun:
             raise StreamInterrupted("the answer ended before it began")
-        return Completion(
-            text="".join(self._pieces),
-            prompt_tokens=self._usage.prompt_tokens,
-            completion_tokens=self._usage.completion_tokens,
-            is_cut=self._is_truncated or not self._is_finished,
-        )
+        is_cut = self._is_truncated or not self._is_finished
+        return Completion(text="".join(self._pieces), is_cut=is_cut, **self._usage.model_dump())
 
     async def _append_chunk(self, chunk: AnswerPayload) -> None:
         self._usage = chunk.usage or self._usage
@@ -288,14 +284,12 @@ class ModelClient:
     def _learn_unsupported(self, model: str, error: openai.APIStatusError, *features: str) -> bool:
         """Return whether a refusal names a feature to leave out from now on, such as sampling at reasoning models."""
         complaint = f"{error.param} {error.message}"
-        for feature in features:
-            if feature not in self._unsupported[model] and _OPTIONAL_FEATURES[feature].search(complaint):
-                self._unsupported[model].add(feature)
-                return True
-        return False
+        untried = (feature for feature in features if feature not in self._unsupported[model])
+        refused = next((feature for feature in untried if _OPTIONAL_FEATURES[feature].search(complaint)), None)
+        self._unsupported[model] |= {refused} if refused else set()
+        return refused is not None
 
     def _build_failure(self, model: str, error: Exception) -> ModelFailed:
-        url = str(self._client.base_url)
         match error:
             case TimeoutError() | openai.APITimeoutError():
                 seconds = f"{self._settings.timeout_s:g}"
@@ -303,8 +297,8 @@ class ModelClient:
             case openai.APIStatusError():
                 return self._build_refusal(model, error)
             case openai.APIConnectionError() | StreamInterrupted():
-                reason = str(error.__cause__ or error)
-                return ModelFailed("llm.unreachable", url=url, reason=reason, outcome="network")
+                url = str(self._client.base_url)
+                return ModelFailed("llm.unreachable", url=url, reason=str(error.__cause__ or error), outcome="network")
         return ModelFailed("llm.failed", reason=str(error), outcome="error")
 
     def _build_refusal(self, model: str, error: openai.APIStatusError) -> ModelFailed:

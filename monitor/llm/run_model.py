@@ -101,7 +101,7 @@ class RunModel:
             model = self.settings.models.get(request.phase, self.settings.model)
             call = _PendingCall(
                 request=ServerRequest(request, model, self.settings.temperature, self.settings.top_p),
-                prompt_tokens=sum(_estimate_prompt_tokens(message) for message in request.messages),
+                prompt_tokens=sum(map(_estimate_message_tokens, request.messages)),
                 at=self.clock.now(),
             )
             cost = self._compute_cost(model, Completion(prompt_tokens=call.prompt_tokens)) or 0.0
@@ -149,12 +149,14 @@ class RunModel:
         wanted = self._tokens_in_flight + call.prompt_tokens
         budget, of_day = self.budget, self.settings.daily_token_budget
         if budget.tokens is not None and self.tokens_used + wanted > budget.tokens:
-            return _build_budget_error("llm.token_budget_spent", budget.tokens_name, str(budget.tokens))
-        if budget.cost is not None and self.cost_used + self._cost_in_flight + cost > budget.cost:
-            return _build_budget_error("llm.cost_budget_spent", budget.cost_name, f"{budget.cost:g}")
-        if of_day is not None and self.tokens_today is not None and await self.tokens_today() + wanted > of_day:
-            return _build_budget_error("llm.token_budget_spent", "llm.daily_token_budget", str(of_day))
-        return None
+            code, name, limit = "llm.token_budget_spent", budget.tokens_name, str(budget.tokens)
+        elif budget.cost is not None and self.cost_used + self._cost_in_flight + cost > budget.cost:
+            code, name, limit = "llm.cost_budget_spent", budget.cost_name, f"{budget.cost:g}"
+        elif of_day is not None and self.tokens_today is not None and await self.tokens_today() + wanted > of_day:
+            code, name, limit = "llm.token_budget_spent", "llm.daily_token_budget", str(of_day)
+        else:
+            return None
+        return ModelUnavailable(code, name=name, limit=limit, outcome="budget")
 
     def _count_failure(self, error: ModelFailed) -> None:
         self._failures += 1
@@ -196,11 +198,7 @@ class RunModel:
         return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
 
 
-def _build_budget_error(code: str, name: str, limit: str) -> ModelUnavailable:
-    return ModelUnavailable(code, name=name, limit=limit, outcome="budget")
-
-
-def _estimate_prompt_tokens(message: ChatMessage) -> int:
+def _estimate_message_tokens(message: ChatMessage) -> int:
     return estimate_tokens(message.content) + sum(estimate_tokens(call.arguments) for call in message.tool_calls)
 
 

@@ -6,7 +6,7 @@ text, so the openai library's own models are too strict.
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, field_validator
@@ -94,10 +94,7 @@ def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPay
 
 
 def build_messages(messages: Sequence[ChatMessage]) -> list[ChatCompletionMessageParam]:
-    """Return the conversation for the server.
-
-    Past tool arguments that are no JSON are repaired: a server that parses them would refuse the whole conversation.
-    """
+    """Return the conversation; tool arguments that are no JSON are repaired, for which a server might refuse it all."""
     return [_build_message(message) for message in messages]
 
 
@@ -112,28 +109,19 @@ def build_tools(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
 
 
 def _build_message(message: ChatMessage) -> ChatCompletionMessageParam:
-    content = _replace_surrogates(message.content)
-    match message.role:
-        case "system":
-            return {"role": "system", "content": content}
-        case "user":
-            return {"role": "user", "content": content}
-        case "tool":
-            return {"role": "tool", "content": content, "tool_call_id": message.tool_call_id or ""}
-    if not message.tool_calls:
-        return {"role": "assistant", "content": content}
-    return {
-        "role": "assistant",
-        "content": content,
-        "tool_calls": [
+    built: dict[str, Any] = {"role": message.role, "content": _replace_surrogates(message.content)}
+    if message.role == "tool":
+        built["tool_call_id"] = message.tool_call_id or ""
+    if message.role == "assistant" and message.tool_calls:
+        built["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
                 "function": {"name": call.name, "arguments": _repair_arguments(call.arguments)},
             }
             for call in message.tool_calls
-        ],
-    }
+        ]
+    return cast("ChatCompletionMessageParam", built)
 
 
 def _repair_arguments(arguments: str) -> str:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pydantic import Field
 
@@ -15,7 +16,7 @@ from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest, OnToken
 from monitor.research.appendix import Appendix
 from monitor.research.dependencies import ProgressReporter, ignore_progress
-from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, RewriteSentences, SentenceJudge
+from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, SentenceJudge
 from monitor.research.findings import NoteBasis, RecordTextLoader, join_sentences, list_quotes, load_record_texts
 from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer, NodeResult
 from monitor.research.quotes import is_verbatim_in
@@ -27,7 +28,7 @@ from monitor.research.shapes import (
     ResearchNote,
     ResearchReport,
 )
-from monitor.research.sheet import OnSource, ReportWriter, escape_markdown, normalize_letters
+from monitor.research.sheet import ReportWriter, escape_markdown, normalize_letters
 from monitor.search.bundles.scoring import OFFICIAL_AUTHORITY
 from monitor.urls import get_registrable_domain
 from monitor.verify.citations import (
@@ -78,8 +79,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         self.validate_input(given)
         report = FormattedReport()
         judge = SentenceJudge(given.notes, query=self.deps.query)
-        sheet = ReportWriter(self.on_token, self._make_source_listener(given))
-        editor = DraftEditor(judge, sheet, self._make_rewriter(given, report))
+        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases))
+        editor = DraftEditor(judge, sheet, partial(self._rewrite, given.notes, report) if self.deps.model else None)
         await sheet.write_title(self._words["title"] if judge.find_heading_fault(given.title) else given.title)
         await self._write_sections(given, editor, sheet, report)
         appendix = Appendix(editor, language=self.deps.language)
@@ -102,8 +103,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
 
     def process_output(self, answer: str, given: ReportNodeInput) -> FormattedReport | None:
         """Return what of an answer may stand as it is, under no heading; None where nothing may."""
-        judge, drafting = SentenceJudge(given.notes, query=self.deps.query), DraftParser(len(given.notes))
-        pieces = [*drafting.feed(answer), *drafting.close()]
+        judge, parser = SentenceJudge(given.notes, query=self.deps.query), DraftParser(len(given.notes))
+        pieces = [*parser.feed(answer), *parser.close()]
         verdicts = [judge.judge_sentence(piece.cited) for piece in pieces if isinstance(piece, DraftSentence)]
         sound = [append_citations(verdict.text, verdict.numbers) for verdict in verdicts if not verdict.fault]
         return FormattedReport(markdown=join_sentences(sound)) if sound else None
@@ -125,9 +126,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             await writer.write_blockquote(self._words["nothing"])
         elif not writer.cited_notes:
             report.fallback = answer.failure or UNUSABLE_ANSWER_FAILURE
-            await writer.write_blockquote(
-                self._words["extracts" if answer.failure == NO_MODEL_FAILURE else "summaries"]
-            )
+            by = "extracts" if answer.failure == NO_MODEL_FAILURE else "summaries"
+            await writer.write_blockquote(self._words[by])
         elif left:
             report.by_rule = left
             code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
@@ -146,11 +146,11 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
         async def edit() -> None:
-            drafting = DraftParser(len(given.notes))
+            parser = DraftParser(len(given.notes))
             while (text := await arrived.get()) is not None:
-                for piece in drafting.feed(text):
+                for piece in parser.feed(text):
                     await editor.handle_piece(piece)
-            for piece in drafting.close():
+            for piece in parser.close():
                 await editor.handle_piece(piece)
 
         editing = asyncio.create_task(edit())
@@ -173,27 +173,19 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         report.tokens += answer.tokens
         return answer
 
-    def _make_rewriter(self, given: ReportNodeInput, report: FormattedReport) -> RewriteSentences | None:
-        if self.deps.model is None:
-            return None
+    async def _rewrite(
+        self, notes: Sequence[ResearchNote], report: FormattedReport, sentences: Sequence[str], numbers: Sequence[int]
+    ) -> list[str]:
+        chosen = {number: notes[number - 1] for number in numbers or range(1, len(notes) + 1)}
+        messages = self.deps.prompt_builder.build_rewrite_messages(self.deps.query, sentences, chosen)
+        answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite"))
+        report.tokens += answer.tokens
+        return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
 
-        async def rewrite(sentences: Sequence[str], numbers: Sequence[int]) -> list[str]:
-            chosen = numbers or range(1, len(given.notes) + 1)
-            notes = {number: given.notes[number - 1] for number in chosen}
-            messages = self.deps.prompt_builder.build_rewrite_messages(self.deps.query, sentences, notes)
-            answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite"))
-            report.tokens += answer.tokens
-            return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
-
-        return rewrite
-
-    def _make_source_listener(self, given: ReportNodeInput) -> OnSource:
-        async def report_source(number: int, note_index: int) -> None:
-            basis = given.bases[note_index]
-            source = {"number": number, "title": basis.title, "url": basis.url, "noteIndex": note_index}
-            await self.report_progress(0.05 + 0.9 * number / len(given.notes), metadata={"sources": [source]})
-
-        return report_source
+    async def _report_source(self, bases: Sequence[NoteBasis], number: int, note_index: int) -> None:
+        basis = bases[note_index]
+        source = {"number": number, "title": basis.title, "url": basis.url, "noteIndex": note_index}
+        await self.report_progress(0.05 + 0.9 * number / len(bases), metadata={"sources": [source]})
 
 
 def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_cut: bool) -> bool:

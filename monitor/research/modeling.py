@@ -16,7 +16,7 @@ from monitor.llm.answers import parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.findings import join_sentences, list_quotes
-from monitor.research.node import Node, NodeResult
+from monitor.research.node import NodeResult, PromptNode
 from monitor.research.quotes import MIN_WORD_OVERLAP
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
 from monitor.research.state import SearchEntry
@@ -388,7 +388,7 @@ class ModelingResult(NodeResult):
         return bool(self.blueprint.core_drivers)
 
 
-class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
+class ModelingNode(PromptNode[ModelingNodeInput, ModelingResult]):
     """Makes the blueprint: by the model, asked once more where nothing of its answer can be used; else by rule."""
 
     def build_request(self, given: ModelingNodeInput) -> CompletionRequest:

@@ -24,7 +24,7 @@ _MAX_ECHOED_CHARS = 2_000
 
 
 class NodeResult(BaseModel):
-    """What every node tells of its work: the tokens of its calls, and why a rule did the model's work, if it did.
+    """How the work went: the tokens of its calls, and why a rule did the model's work, if it did.
 
     `refused` counts what of the answers was rejected, by kind.
     """
@@ -39,7 +39,8 @@ class NodeResult(BaseModel):
 
 
 InputT = TypeVar("InputT")
-OutputT = TypeVar("OutputT", bound=NodeResult)
+OutputT = TypeVar("OutputT")
+ResultT = TypeVar("ResultT", bound=NodeResult)
 
 
 class NodeAnswer(BaseModel):
@@ -53,19 +54,46 @@ class NodeAnswer(BaseModel):
 
 @dataclass
 class Node(ABC, Generic[InputT, OutputT]):
-    """One step of work: `run` never raises for what a model says or fails to say, but falls back to a rule.
-
-    A node implements `build_request` and `run_by_rule`, or a `run` of its own.
-    """
+    """One step of work. `run` never raises for what a model says or fails to say."""
 
     deps: ResearchDependencies
+
+    @abstractmethod
+    async def run(self, given: InputT) -> OutputT: ...
+
+    @abstractmethod
+    def validate_input(self, given: InputT) -> None:
+        """Raise `UsageError` for input with which the node cannot work."""
+
+    @abstractmethod
+    def process_output(self, answer: str, given: InputT) -> OutputT | None:
+        """Return the result that an answer means, None where it means none."""
+
+    async def ask_model(self, request: CompletionRequest) -> NodeAnswer:
+        if self.deps.model is None:
+            return NodeAnswer(failure=NO_MODEL_FAILURE)
+        try:
+            completion = await self.deps.model.complete(request)
+        except ModelFailed as error:
+            return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
+        tokens = completion.prompt_tokens + completion.completion_tokens
+        failure = None if completion.text.strip() else EMPTY_ANSWER_FAILURE
+        return NodeAnswer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
+
+
+class StateMutationNode(Node[InputT, OutputT]):
+    @abstractmethod
+    def mutate_state(self, out: OutputT, state: State, order: int) -> State:
+        """Return the state with the result in it; `order` is the paragraph's, where it is about one."""
+
+
+class PromptNode(Node[InputT, ResultT]):
+    """A node whose result is the model's where that can be used, else a rule's."""
+
     unsupported_failure: ClassVar[Message] = UNUSABLE_ANSWER_FAILURE
 
-    async def run(self, given: InputT) -> OutputT:
-        """Return the first result of the model that can be used, else the rule's.
-
-        The model is asked once more where `build_correction` says what was wrong with its first answer.
-        """
+    async def run(self, given: InputT) -> ResultT:
+        """Ask the model, once more where `build_correction` says what was wrong with its first answer."""
         self.validate_input(given)
         request = self.build_request(given)
         refused: Counter[str] = Counter()
@@ -90,39 +118,14 @@ class Node(ABC, Generic[InputT, OutputT]):
         return by_rule.model_copy(update={"tokens": tokens, "refused": dict(refused), "fallback": failure})
 
     @abstractmethod
-    def validate_input(self, given: InputT) -> None:
-        """Raise `UsageError` for input with which the node cannot work."""
+    def build_request(self, given: InputT) -> CompletionRequest: ...
 
     @abstractmethod
-    def process_output(self, answer: str, given: InputT) -> OutputT | None:
-        """Return the result that an answer means, None where it means none."""
+    def run_by_rule(self, given: InputT) -> ResultT: ...
 
-    def build_request(self, given: InputT) -> CompletionRequest:
-        raise NotImplementedError
-
-    def run_by_rule(self, given: InputT) -> OutputT:
-        raise NotImplementedError
-
-    def build_correction(self, out: OutputT | None) -> ChatMessage | None:
+    def build_correction(self, out: ResultT | None) -> ChatMessage | None:
         del out
         return None
-
-    async def ask_model(self, request: CompletionRequest) -> NodeAnswer:
-        if self.deps.model is None:
-            return NodeAnswer(failure=NO_MODEL_FAILURE)
-        try:
-            completion = await self.deps.model.complete(request)
-        except ModelFailed as error:
-            return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
-        tokens = completion.prompt_tokens + completion.completion_tokens
-        failure = None if completion.text.strip() else EMPTY_ANSWER_FAILURE
-        return NodeAnswer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
-
-
-class StateMutationNode(Node[InputT, OutputT]):
-    @abstractmethod
-    def mutate_state(self, out: OutputT, state: State, order: int) -> State:
-        """Return the state with the result in it; `order` is the paragraph's, where it is about one."""
 
 
 def describe_node_fallback(node: str, reason: Message) -> Message:

@@ -164,6 +164,10 @@ class ParagraphResearcher:
         await self.report_progress(min(share, 1.0), metadata={name: fact for name, fact in about.items() if fact != ""})
 
 
+ExtraNode = type[StateMutationNode[ParagraphState, Any]]
+EXTRA_NODES: tuple[ExtraNode, ...] = ()
+"""Nodes that run on each paragraph when its rounds are done, in this order, each given the paragraph as it stands."""
+
 RunOnce = Callable[[str, Callable[[], Awaitable[bool]]], Awaitable[bool]]
 """Does a piece of work under a name once, also where a crash came after it."""
 
@@ -185,16 +189,13 @@ class SearchAgentOutput(AgentOutput[SearchAgentResult]):
 
 @dataclass
 class SearchAgent:
-    """Makes the deep search of a research; `run_once` makes each paragraph durable.
-
-    `extra_nodes` run on each paragraph when its rounds are done, in this order, each given the paragraph as it stands.
-    """
+    """Makes the deep search of a research; `run_once` makes each paragraph durable."""
 
     deps: ResearchDependencies
     report_progress: ProgressReporter
     run_once: RunOnce = run_directly
     tools: Mapping[str, NewsTool] = field(default_factory=lambda: TOOLS)
-    extra_nodes: Sequence[type[StateMutationNode[ParagraphState, Any]]] = ()
+    extra_nodes: Sequence[ExtraNode] = EXTRA_NODES
 
     async def run(
         self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
@@ -217,7 +218,7 @@ class SearchAgent:
         slots = asyncio.Semaphore(self.deps.limits.concurrency)
         shares = [float(paragraph.is_complete) for paragraph in state.paragraphs]
 
-        async def one(order: int) -> None:
+        async def run_one(order: int) -> None:
             title = state.paragraphs[order].title
 
             async def report_share(share: float, **payload: Any) -> None:
@@ -234,7 +235,7 @@ class SearchAgent:
                 self.deps.raise_if_cancelled()
                 await self.run_once(build_paragraph_step_name(order), search)
 
-        await _run_all_or_cancel([one(order) for order in range(len(state.paragraphs))])
+        await _run_all_or_cancel([run_one(order) for order in range(len(state.paragraphs))])
 
     async def run_paragraph(self, state: State, order: int) -> ParagraphState:
         """Finish one paragraph, from where the notebook has it; `state` is of all of them and stays as it is."""
@@ -246,22 +247,14 @@ class SearchAgent:
     def build_result(self, paragraphs: Sequence[ParagraphState], findings: ResearchFindings) -> SearchAgentResult:
         rounds = [(paragraph, search_round) for paragraph in paragraphs for search_round in paragraph.research.rounds]
         entries = [entry for paragraph in paragraphs for entry in paragraph.research.search_history]
-        problems = [
-            Message.of("research.paragraph_problem", title=paragraph.title, problem=problem)
-            for paragraph, search_round in rounds
-            for problem in search_round.fallbacks
+        problems = [(paragraph.title, problem) for paragraph, made in rounds for problem in made.fallbacks]
+        fallbacks = merge_messages(problem for _, problem in problems if problem.code == "research.fallback")
+        warnings = [
+            *self.deps.search_warnings,
+            *(Message.of("research.paragraph_problem", title=title, problem=problem) for title, problem in problems),
         ]
-        problems += [
-            Message.of("research.nothing_found", title=paragraph.title)
-            for paragraph in paragraphs
-            if not paragraph.research.latest_summary
-        ]
-        fallbacks = merge_messages(
-            problem
-            for _, search_round in rounds
-            for problem in search_round.fallbacks
-            if problem.code == "research.fallback"
-        )
+        empty = (paragraph.title for paragraph in paragraphs if not paragraph.research.latest_summary)
+        warnings += [Message.of("research.nothing_found", title=title) for title in empty]
         refused = sum((Counter(paragraph.research.refused) for paragraph in paragraphs), Counter(findings.refused))
         lines = [_format_strategy(*planned) for planned in rounds]
         lines += [render(warning, self.deps.language) for warning in self.deps.search_warnings]
@@ -271,20 +264,16 @@ class SearchAgent:
             engines=list(dict.fromkeys(entry.engine for entry in entries if entry.engine)),
             notes="\n".join(lines),
         )
-        raw = {
-            entry.url: RawResult(title=entry.title, url=entry.url, snippet=entry.snippet, engine=entry.engine)
-            for entry in entries
-        }
+        raw = {entry.url: RawResult.model_validate(entry, from_attributes=True) for entry in entries}
         metadata = StepMetadata(
             tokens=sum(paragraph.research.tokens for paragraph in paragraphs),
             is_fallback=bool(fallbacks),
             reason=Message.of("research.reasons", reasons=fallbacks) if fallbacks else None,
-            warnings=merge_messages([*self.deps.search_warnings, *problems]),
+            warnings=merge_messages(warnings),
             refused=dict(refused),
         )
-        return SearchAgentResult(
-            strategy=strategy, notes=findings.notes, raw_results=list(raw.values()), metadata=metadata
-        )
+        results = list(raw.values())
+        return SearchAgentResult(strategy=strategy, notes=findings.notes, raw_results=results, metadata=metadata)
 
     async def _load_or_create_state(self, query: str, context: dict[StepType, Any]) -> State:
         state = await self.deps.notebook.load_state()

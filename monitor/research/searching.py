@@ -14,9 +14,9 @@ from monitor.i18n.message import Message
 from monitor.llm.answers import parse_object
 from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.node import NodeResult, StateMutationNode, describe_node_fallback
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
 from monitor.research.shapes import SearchConfig
-from monitor.research.state import SearchRound, State
+from monitor.research.state import ChosenSearch, SearchRound, State
 from monitor.research.structure import URL, extract_topic, is_planned_by_rule, truncate_at_word
 from monitor.search.bundles.scoring import compute_overlap
 from monitor.search.contract import MAX_LIMIT, DateRange, Recency, SearchQuery, ToolResult, WebSearch
@@ -262,19 +262,15 @@ class SearchNodeInput(BaseModel):
     rounds: list[SearchRound] = Field(default_factory=list)
 
 
-class SearchChoice(NodeResult):
+class SearchChoice(ChosenSearch, NodeResult):
     """A chosen search; `corrections` are the errors of the answer that were corrected."""
 
-    search_query: str
     search_tool: str = BASIC
-    reasoning: str = ""
-    start_date: str | None = None
-    end_date: str | None = None
     corrections: list[Message] = Field(default_factory=list)
 
 
 @dataclass
-class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
+class _SearchNode(PromptNode[SearchNodeInput, SearchChoice], StateMutationNode[SearchNodeInput, SearchChoice]):
     tools: Mapping[str, NewsTool] = field(default_factory=lambda: TOOLS)
     name: ClassVar[str]
 
@@ -323,20 +319,12 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
     def mutate_state(self, out: SearchChoice, state: State, order: int) -> State:
         research = state.paragraphs[order].research
         number = len(research.rounds)
+        chosen = out.model_dump(include=set(ChosenSearch.model_fields))
         fallbacks = [describe_node_fallback(self.name, out.fallback)] if out.fallback else []
         node = Message.of(f"research.node_{self.name}")
         fallbacks += [Message.of("research.correction", node=node, problem=problem) for problem in out.corrections]
         research.rounds.append(
-            SearchRound(
-                number=number,
-                query_id=f"p{order + 1}-q{number + 1}",
-                search_query=out.search_query,
-                search_tool=out.search_tool,
-                reasoning=out.reasoning,
-                start_date=out.start_date,
-                end_date=out.end_date,
-                fallbacks=fallbacks,
-            )
+            SearchRound(number=number, query_id=f"p{order + 1}-q{number + 1}", fallbacks=fallbacks, **chosen)
         )
         research.tokens += out.tokens
         state.updated_at = self.deps.clock.now()

@@ -46,7 +46,17 @@ class ResultOrigin(BaseModel):
     is_lost: bool = False
 
 
-class SearchRound(BaseModel):
+class ChosenSearch(BaseModel):
+    """A search as a node chose it; the dates are in ISO format, both or none."""
+
+    search_query: str
+    search_tool: str
+    reasoning: str = ""
+    start_date: str | None = None
+    end_date: str | None = None
+
+
+class SearchRound(ChosenSearch):
     """One search of a paragraph and what became of it; `number` counts from 0, `origins` are by source id.
 
     A round is saved when its search is chosen, when its results are read, and when they are summarised: nothing that
@@ -55,11 +65,6 @@ class SearchRound(BaseModel):
 
     number: int
     query_id: str
-    search_query: str
-    search_tool: str
-    reasoning: str = ""
-    start_date: str | None = None
-    end_date: str | None = None
     origins: dict[str, ResultOrigin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False

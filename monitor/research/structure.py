@@ -10,7 +10,7 @@ from monitor.i18n.catalogue import LANGUAGES, get_words
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.node import NodeResult, StateMutationNode
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode
 from monitor.research.shapes import PlanParagraph
 from monitor.research.state import State
 from monitor.verify.grounding import find_ungrounded_numbers
@@ -39,7 +39,7 @@ class ReportStructure(NodeResult):
     paragraphs: list[PlanParagraph]
 
 
-class StructureNode(StateMutationNode[str, ReportStructure]):
+class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, ReportStructure]):
     """Plans a report on a question; by rule, from the words of the question."""
 
     def build_request(self, given: str) -> CompletionRequest:

@@ -19,7 +19,7 @@ from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.findings import check_summary, join_sentences
-from monitor.research.node import NodeResult, StateMutationNode, describe_node_fallback
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
 from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
 from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.scoring import compute_overlap
@@ -256,7 +256,9 @@ class ParagraphSummary(NodeResult):
         return bool(self.text)
 
 
-class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
+class _SummaryNode(
+    PromptNode[SummaryNodeInput, ParagraphSummary], StateMutationNode[SummaryNodeInput, ParagraphSummary]
+):
     name: ClassVar[str]
     unsupported_failure = Message.of("research.answer_unsupported")
 
