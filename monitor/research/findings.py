@@ -62,11 +62,7 @@ class ConfidenceScorer:
     def find_agreeing_publishers(self, quote: str, entry: SearchEntry) -> set[str]:
         """Return the other publishers that say what the quote says."""
         own = self._publisher_by_url.get(entry.url, get_registrable_domain(entry.url))
-        found: set[str] = set()
-        for publisher, text in self._texts:
-            if publisher != own and publisher not in found and _is_agreeing(text, quote):
-                found.add(publisher)
-        return found
+        return {publisher for publisher, text in self._texts if publisher != own and _is_agreeing(text, quote)}
 
 
 def _is_agreeing(text: QuotableText, quote: str) -> bool:

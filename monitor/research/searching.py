@@ -182,13 +182,12 @@ def extract_subjects(question: str) -> list[str]:
     named = ["".join(groups) for groups in _QUOTED_NAME.findall(flat)]
     rest = _QUOTED_NAME.sub(" ", flat)
     found = [*named, *(_extract_chinese(rest) if _HAN.search(rest) else _extract_english(rest))]
-    unlike: list[str] = []
+    distinct: list[str] = []
     for subject in found:
-        if _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS and not any(
-            subject in other or other in subject for other in unlike
-        ):
-            unlike.append(subject)
-    return unlike[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
+        is_new = not any(subject in other or other in subject for other in distinct)
+        if is_new and _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS:
+            distinct.append(subject)
+    return distinct[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
 
 
 def build_subject_queries(question: str, order: int, aspect: str) -> list[str]:

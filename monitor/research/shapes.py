@@ -269,12 +269,7 @@ class StepType(StrEnum):
     REPORTING = "reporting"
 
 
-STEP_IDS = {
-    StepType.PLAN: "plan",
-    StepType.DEEP_SEARCH: "search",
-    StepType.MODELING: "model",
-    StepType.REPORTING: "report",
-}
+STEP_IDS = dict(zip(StepType, ("plan", "search", "model", "report"), strict=True))
 """The older names of the steps, which the events carry too."""
 
 STEP_WEIGHTS = {StepType.PLAN: 0.05, StepType.DEEP_SEARCH: 0.6, StepType.MODELING: 0.1, StepType.REPORTING: 0.25}

@@ -52,11 +52,8 @@ class ReportWriter:
         return list(self._sources)
 
     def build_outline(self) -> list[OutlineEntry]:
-        return [
-            OutlineEntry(heading=section.heading, bullets=section.bullets)
-            for section in self.sections
-            if section.bullets
-        ]
+        filled = [section for section in self.sections if section.bullets]
+        return [OutlineEntry(heading=section.heading, bullets=section.bullets) for section in filled]
 
     async def write_title(self, text: str) -> None:
         await self._emit(f"# {escape_markdown(text)}")

@@ -94,11 +94,8 @@ class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, Rep
             refused[kind] = refused.get(kind, 0) + 1
         if kind or not title:
             return None
-        kept = [
-            sentence
-            for sentence in split_sentences(URL.sub("", content))
-            if not _has_ungrounded_figures(sentence, question)
-        ]
+        sentences = split_sentences(URL.sub("", content))
+        kept = [sentence for sentence in sentences if not _has_ungrounded_figures(sentence, question)]
         body = "".join(kept) if self.deps.language == "zh" else " ".join(kept)
         return PlanParagraph(
             title=truncate_at_word(title, MAX_TITLE_CHARS), content=truncate_at_word(body, MAX_CONTENT_CHARS) or title

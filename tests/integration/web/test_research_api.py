@@ -193,6 +193,7 @@ async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor
     *_, last = [line for line in (await editor.get(f"{path}/events")).text.splitlines() if line.startswith("data: ")]
     told = json.loads(last.removeprefix("data: "))
     assert (told["status"], told["payload"]["error"]["code"], told["payload"]["result"]) == ("error", "failed", None)
+    assert told["payload"]["error"] == {"code": "failed", "message": view["error"]}
 
 
 @pytest.mark.parametrize(
