@@ -79,4 +79,3 @@ class ChatModel(Protocol):
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless."""
-        ...

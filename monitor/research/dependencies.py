@@ -25,31 +25,25 @@ class Notebook(Protocol):
 
     async def load_state(self) -> State | None:
         """Return the plan with its paragraphs as they stand; None before there is a plan."""
-        ...
 
     async def save_plan(self, state: State) -> None:
         """Store title and paragraphs, in place of those that were there."""
-        ...
 
     async def save_paragraph(self, paragraph: ParagraphState) -> None: ...
 
     async def load_output(self, step: StepType) -> dict[str, Any] | None:
         """Return the JSON output of a step; None where it is not finished."""
-        ...
 
     async def save_output(self, step: StepType, output: dict[str, Any]) -> None:
         """Store the output of a step, which from now on counts as finished."""
-        ...
 
     async def load_latest_remark(self) -> str:
         """Return the latest remark of a person; empty where there is none."""
-        ...
 
 
 class ProgressReporter(Protocol):
     async def __call__(self, share: float, **payload: Any) -> None:
         """Take the share of the step that is done, 0 to 1, and the payload of the event."""
-        ...
 
 
 class EventSink(Protocol):
@@ -57,15 +51,12 @@ class EventSink(Protocol):
 
     async def publish(self, event: StepEvent) -> None:
         """Take an event; its progress is raised to the highest that was published before."""
-        ...
 
     async def flush(self) -> None:
         """Return when all published events are stored."""
-        ...
 
     async def has_ended(self, step: StepType) -> bool:
         """Return whether the end of a step was published since it last began, before a restart too."""
-        ...
 
 
 async def ignore_progress(share: float, **payload: Any) -> None:

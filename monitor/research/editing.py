@@ -88,8 +88,8 @@ class SentenceJudge:
         numbers = []
         for number in verdict.numbers:
             url = self.notes[number - 1].source_url
-            of_page = [number for number in cited if self.notes[number - 1].source_url == url]
-            alike = [number for number in of_page if self._select_supporting_notes(verdict.text, [number])]
+            of_page = [other for other in cited if self.notes[other - 1].source_url == url]
+            alike = [other for other in of_page if self._select_supporting_notes(verdict.text, [other])]
             numbers.append(number if number in cited or not alike else alike[0])
         return tuple(dict.fromkeys(numbers))
 

@@ -32,7 +32,6 @@ from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 from monitor.vocabulary import Phase
 
 MODEL_TYPES = ("causal_graph", "driver_tree", "system_dynamics", "scenario_model")
-_PARTS = ("coreDrivers", "relationships", "scenarios", "metrics")
 MAX_DRIVERS = 12
 _MAX_SCENARIOS, _MAX_POINTS, _MAX_MODEL_METRICS, _MAX_RELATIONSHIPS = 4, 6, 12, 24
 _MAX_NAME_CHARS, _MAX_TEXT_CHARS = 60, 400
@@ -51,22 +50,21 @@ class BlueprintParser:
 
     def parse(self, answer: Mapping[str, JsonValue]) -> ModelBlueprint:
         """Return the blueprint; an empty one where no driver of the answer rests on a note."""
-        entries = {name: _list_objects(answer.get(name)) for name in _PARTS}
-        drivers = list(self._parse_drivers(entries["coreDrivers"]))[:MAX_DRIVERS]
+        drivers = list(self._parse_drivers(answer))[:MAX_DRIVERS]
         if not drivers:
             return ModelBlueprint()
         model_type = answer.get("modelType")
         return ModelBlueprint(
             model_type=model_type if isinstance(model_type, str) and model_type in MODEL_TYPES else MODEL_TYPES[0],
             core_drivers=drivers,
-            relationships=list(self._parse_relationships(entries["relationships"], drivers))[:_MAX_RELATIONSHIPS],
-            scenarios=list(self._parse_scenarios(entries["scenarios"], drivers))[:_MAX_SCENARIOS],
-            metrics=list(self._parse_metrics(entries["metrics"]))[:_MAX_MODEL_METRICS],
+            relationships=list(self._parse_relationships(answer, drivers))[:_MAX_RELATIONSHIPS],
+            scenarios=list(self._parse_scenarios(answer, drivers))[:_MAX_SCENARIOS],
+            metrics=list(self._parse_metrics(answer))[:_MAX_MODEL_METRICS],
         )
 
-    def _parse_drivers(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Driver]:
+    def _parse_drivers(self, answer: Mapping[str, JsonValue]) -> Iterator[Driver]:
         names: set[str] = set()
-        for entry in entries:
+        for entry in _list_objects(answer.get("coreDrivers")):
             refs = self._parse_refs(entry.get("evidenceRefs"))
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             quotes = [quote for ref in refs for quote in list_quotes(self.notes[ref])]
@@ -97,12 +95,10 @@ class BlueprintParser:
     def _is_grounded(self, text: str, quotes: Sequence[str]) -> bool:
         return _is_sound(text) and not find_missing_particulars(text, [*quotes, self.query])
 
-    def _parse_relationships(
-        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
-    ) -> Iterator[Relationship]:
+    def _parse_relationships(self, answer: Mapping[str, JsonValue], drivers: list[Driver]) -> Iterator[Relationship]:
         by_name = {driver.name.casefold(): driver for driver in drivers}
         pairs: set[tuple[str, str]] = set()
-        for entry in entries:
+        for entry in _list_objects(answer.get("relationships")):
             names = (_clean_text(entry.get(key), _MAX_NAME_CHARS) for key in ("from", "to"))
             start, end = (by_name.get(name.casefold()) for name in names)
             if start is None or end is None or start is end or (start.name, end.name) in pairs:
@@ -112,13 +108,11 @@ class BlueprintParser:
             kind = _clean_text(entry.get("type"), _MAX_NAME_CHARS)
             yield build_relationship(start, end, self.notes, kind if _TYPE.fullmatch(kind) else "influence")
 
-    def _parse_scenarios(
-        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
-    ) -> Iterator[Scenario]:
+    def _parse_scenarios(self, answer: Mapping[str, JsonValue], drivers: list[Driver]) -> Iterator[Scenario]:
         quotes = [quote for note in self.notes for quote in list_quotes(note)]
         refs = [ref for driver in drivers for ref in driver.evidence_refs]
         confidence = round(_SCENARIO_CONFIDENCE_FACTOR * compute_mean_confidence(refs, self.notes), 2)
-        for entry in entries:
+        for entry in _list_objects(answer.get("scenarios")):
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             assumptions, outcomes = (self._parse_points(entry.get(key), quotes) for key in ("assumptions", "outcomes"))
             if name and self._is_grounded(name, quotes) and (assumptions or outcomes):
@@ -133,9 +127,9 @@ class BlueprintParser:
         self.refused["scenarios"] += len(points) - len(kept)
         return list(dict.fromkeys(kept))[:_MAX_POINTS]
 
-    def _parse_metrics(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Metric]:
+    def _parse_metrics(self, answer: Mapping[str, JsonValue]) -> Iterator[Metric]:
         seen: set[tuple[float, str]] = set()
-        for entry in entries:
+        for entry in _list_objects(answer.get("metrics")):
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             found = next(filter(None, (self._find_metric(name, *figure) for figure in _parse_figures(entry))), None)
             if found is None:

@@ -87,9 +87,7 @@ def _build_excerpts(texts: Iterable[str]) -> list[Excerpt]:
     return [Excerpt(text) for text in dict.fromkeys(filter(is_excerpt, texts))]
 
 
-@lru_cache(maxsize=256)
-def _build_quotable_text(content: str, proposed: tuple[str, ...]) -> QuotableText:
-    return QuotableText(content, proposed)
+_build_quotable_text = lru_cache(maxsize=256)(QuotableText)
 
 
 def get_quotable_text(entry: SearchEntry) -> QuotableText:

@@ -63,7 +63,8 @@ class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, Rep
         for entry in parse_array(answer, dict) or []:
             paragraph = self._parse_paragraph(entry, given, refused)
             if paragraph is not None and len(paragraphs) < self.deps.limits.max_paragraphs:
-                paragraphs.setdefault(_normalize_title(paragraph.title), paragraph)
+                letters = "".join(char for char in paragraph.title.casefold() if char.isalnum())
+                paragraphs.setdefault(letters, paragraph)
         if not paragraphs:
             return None
         return ReportStructure(title=build_title(given), paragraphs=list(paragraphs.values()), refused=refused)
@@ -128,7 +129,3 @@ def build_title(question: str) -> str:
 def _has_ungrounded_figures(text: str, question: str) -> bool:
     """Return whether a text has figures in digits that the question lacks; 三个方面 and 五大领域 are words."""
     return any(re.search(r"\d", figure) for figure in find_ungrounded_numbers(text, question))
-
-
-def _normalize_title(title: str) -> str:
-    return "".join(char for char in title.casefold() if char.isalnum())
