@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from monitor.fetch.result import Transport
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.llm.chat import ChatModel
-    from monitor.llm.clients import ModelClients
+    from monitor.llm.client import ModelClient, ModelClients
     from monitor.pages.loader import Loader, LoaderPool
     from monitor.research.shapes import ResearchOptions
     from monitor.search.backends.archive import ArchiveSearch
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from monitor.services.prompts import PromptService
     from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
-    from monitor.services.research.dependencies import ResearchModel
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
@@ -108,11 +107,15 @@ class App:
 
     @cached_property
     def models(self) -> "ModelClients":
-        from monitor.llm.clients import ModelClients
+        from monitor.llm.client import ModelClients  # its library takes a second to import
 
         models = ModelClients(self.settings)
         self._stack.push_async_callback(models.close)
         return models
+
+    def get_model_client(self) -> "ModelClient | None":
+        """Return the client of the current settings, or None where the model is off."""
+        return self.models.get_current() if self.settings.llm.is_on else None
 
     @cached_property
     def files(self) -> "FileStorage":
@@ -505,7 +508,7 @@ class App:
 
     async def build_run_model(self, run_id: str, run_store: Store) -> "ChatModel | None":
         """Return a model whose calls are booked under a run, or None where the model is off."""
-        client = self.models.get_current()
+        client = self.get_model_client()
         if client is None:
             return None
         used = await run_store.usage.load_run_usage(run_id)
@@ -517,12 +520,11 @@ class App:
             tokens_used=used.prompt_tokens + used.completion_tokens,
         )
 
-    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ResearchModel | None":
+    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ChatModel | None":
         """Return the model of a research, with the models, sampling and budget that it was asked for."""
         from monitor.llm.run_model import Budget
-        from monitor.services.research.dependencies import ResearchModel
 
-        client = self.models.get_current() if options.enabled else None
+        client = self.get_model_client() if options.enabled else None
         if client is None:
             return None
         llm, limits = self.settings.llm, self.settings.research
@@ -532,7 +534,7 @@ class App:
         tokens, name = limits.token_budget, "research.token_budget"
         if tokens is None:
             tokens, name = llm.run_token_budget, "llm.run_token_budget"
-        model = client.for_run(
+        return client.for_run(
             task_id,
             record=self.store.usage.add,
             clock=self.clock,
@@ -542,7 +544,6 @@ class App:
             tokens_used=used.prompt_tokens + used.completion_tokens,
             cost_used=used.cost or 0.0,
         )
-        return ResearchModel(model, lambda: model.tokens_used)
 
 
 def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock: Clock) -> "Loader":
@@ -579,9 +580,7 @@ def _check_blackout(settings: Settings) -> None:
 
 def _check_llm(settings: Settings) -> None:
     if settings.llm.is_on:
-        from monitor.llm.clients import check_endpoint
-
-        check_endpoint(settings.llm)
+        settings.llm.check_endpoint()
 
 
 @asynccontextmanager
@@ -680,11 +679,11 @@ def build_doctor(config_path: Path | None) -> "Doctor":
 
 
 async def _check_model(settings: Settings) -> str:
-    from monitor.llm.clients import build_client
-
     if not settings.llm.is_on:
         return "off: every phase works by rule"
-    client = build_client(settings.llm)
+    from monitor.llm.client import ModelClient
+
+    client = ModelClient(settings.llm)
     try:
         return await client.check()
     finally:

@@ -10,7 +10,7 @@ from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import apply_feedback
 from monitor.ranking.prompt import build_ranking_messages, repair_order
@@ -70,7 +70,7 @@ async def _rank_without_feedback(
     asked = by_rule[:MAX_RANKED_ITEMS]
     messages = build_ranking_messages([items[index] for index in asked], language, prompts=prompts)
     try:
-        completion = await model.complete(messages, phase=Phase.RANK, place="briefing")
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place="briefing"))
     except ModelFailed as error:
         return Ranking(order=by_rule, by="rule", fault=error.reason)
     answer = repair_order(parse_array(completion.text), len(asked))

@@ -12,7 +12,7 @@ from monitor.briefing.item import ItemSchema
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatMessage, ChatModel
+from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.verify.citations import is_supported_by, parse_cited_sentences
 from monitor.vocabulary import Phase
@@ -100,7 +100,7 @@ async def write_overview(
     shown = items[:MAX_ITEMS]
     messages = build_overview_messages(shown, language, prompts=prompts)
     try:
-        completion = await model.complete(messages, phase=Phase.SUMMARISE, place="overview")
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place="overview"))
     except ModelFailed as error:
         return Overview(fault=error.reason)
     overview = parse_overview(completion.text, shown, texts)

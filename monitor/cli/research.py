@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -147,7 +148,7 @@ class _ResearchCommand:
     def _show_progress(self) -> "Iterator[Callable[[ResearchEvent], None]]":
         """Give what takes the events: they are printed, or show on stderr how far the research is."""
         if self._prints_events:
-            yield _print_event
+            yield partial(_print_event, language=self._terminal.language)
         elif sys.stderr.isatty():
             with _show_bar() as show:
                 yield show
@@ -176,8 +177,10 @@ def _get_format(out: Path) -> str:
     return out.suffix.removeprefix(".").lower()
 
 
-def _print_event(event: "ResearchEvent") -> None:
-    sys.stdout.write(json.dumps(event.data, ensure_ascii=False) + "\n")
+def _print_event(event: "ResearchEvent", *, language: str) -> None:
+    from monitor.research.shapes import render_messages
+
+    sys.stdout.write(json.dumps(render_messages(event.data, language), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 

@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from monitor.config.group import SettingsGroup, has_time_zone, setting
 from monitor.config.targets import TargetSettings
+from monitor.errors import SettingsError
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
 
@@ -212,6 +213,13 @@ class LlmSettings(SettingsGroup):
         if self.enabled == "auto":
             return bool(self.base_url or self.api_key)
         return self.enabled
+
+    def check_endpoint(self) -> None:
+        """Raise `SettingsError` for an address or a key that no server can have."""
+        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
+            raise SettingsError("llm.address_invalid", url=self.base_url)
+        if not (self.api_key or "").isascii():
+            raise SettingsError("llm.key_invalid", variable=self.api_key_env)
 
 
 class BrowserSettings(SettingsGroup):

@@ -13,8 +13,8 @@ from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
 from monitor.fetch.result import FetchResult, Recorder
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
-from monitor.vocabulary import FetchMode, Phase
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest
+from monitor.vocabulary import FetchMode
 
 RecordedT = TypeVar("RecordedT", EvidenceRecord, ModelAnswer)
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -62,14 +62,14 @@ class ReplayTransport:
         pass
 
 
-def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
-    request = {
-        "messages": [message.model_dump() for message in messages],
-        "tools": [tool.model_dump() for tool in tools],
-        "phase": str(phase),
-        "place": place,
+def hash_request(request: CompletionRequest) -> str:
+    hashed = {
+        "messages": [message.model_dump() for message in request.messages],
+        "tools": [tool.model_dump() for tool in request.tools],
+        "phase": str(request.phase),
+        "place": request.place,
     }
-    return hashlib.sha256(json.dumps(request, ensure_ascii=True, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(hashed, ensure_ascii=True, sort_keys=True).encode()).hexdigest()
 
 
 def _group_latest_attempts(
@@ -96,21 +96,17 @@ class RecordingModel:
     save_answer: Callable[[ModelAnswer], Awaitable[None]]
     clock: Clock
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        request = hash_request(messages, phase=phase, place=place, tools=tools)
+    async def complete(self, request: CompletionRequest) -> Completion:
         answer = ModelAnswer(
-            run_id=self.run_id, attempt=self.attempt, request=request, phase=phase, place=place, at=self.clock.now()
+            run_id=self.run_id,
+            attempt=self.attempt,
+            request=hash_request(request),
+            phase=request.phase,
+            place=request.place,
+            at=self.clock.now(),
         )
         try:
-            completion = await self.model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
+            completion = await self.model.complete(request)
         except ModelFailed as error:
             is_final = isinstance(error, ModelUnavailable)
             answer.failure = {"outcome": error.outcome, "message": error.message.to_json(), "is_final": is_final}
@@ -132,26 +128,18 @@ class ReplayModel:
         self._was_interrupted = len({answer.attempt for answer in answers}) > 1
         self._answers = _group_latest_attempts(answers, lambda answer: answer.request)
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
+    async def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded answer in one piece; `RecordLost` for a request that the run did not make."""
-        answers = self._answers.get(hash_request(messages, phase=phase, place=place, tools=tools))
+        answers = self._answers.get(hash_request(request))
         if not answers and self._was_interrupted:
             raise ModelFailed("replay.interrupted", outcome="not_recorded")
         if not answers:
-            raise RecordLost("replay.answer_not_recorded", phase=str(phase), place=place)
+            raise RecordLost("replay.answer_not_recorded", phase=str(request.phase), place=request.place)
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if answer.completion is not None:
             completion = Completion.model_validate(answer.completion)
-            if on_token is not None and completion.text:
-                await on_token(completion.text)
+            if request.on_token is not None and completion.text:
+                await request.on_token(completion.text)
             return completion
         failure = answer.failure or {}
         kind = ModelUnavailable if failure.get("is_final") else ModelFailed

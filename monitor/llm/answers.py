@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
 
 from pydantic import JsonValue
 
@@ -25,15 +24,8 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _OPENING = re.compile(r"[\[{［｛]")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}，］｝]|$)")
 
-_LITERALS = {
-    "true": "true",
-    "false": "false",
-    "null": "null",
-    "True": "true",
-    "False": "false",
-    "None": "null",
-    "NaN": "null",
-}
+_LITERALS = {word: word for word in ("true", "false", "null")}
+_LITERALS |= {"True": "true", "False": "false", "None": "null", "NaN": "null"}
 
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 
@@ -47,7 +39,7 @@ class JsonSpan:
     source: str
     is_array: bool
     is_closed: bool
-    is_inner: bool = False
+    is_inner: bool
 
 
 def find_json_spans(text: str) -> Iterator[JsonSpan]:
@@ -57,16 +49,14 @@ def find_json_spans(text: str) -> Iterator[JsonSpan]:
         found = _JsonScanner(text, opening.start(), is_inner=unclosed > 0).scan()
         if found is not None:
             yield found
-        if found is not None and found.is_closed:
-            position = found.end
-        else:
-            position = opening.end()
-            unclosed += 1
+        is_closed = found is not None and found.is_closed
+        position = found.end if found is not None and is_closed else opening.end()
+        unclosed += not is_closed
 
 
 @dataclass
 class _OpenBracket:
-    """An array or object that has begun; `complete_length` is the output up to its last complete element."""
+    """`complete_length` is the output up to the last complete element."""
 
     opener: str
     complete_length: int | None = None
@@ -84,7 +74,6 @@ class _JsonScanner:
     def scan(self) -> JsonSpan | None:
         """Return the span that begins at `start`; None where no element of it is complete."""
         self.position = self.start
-        first = self.text[self.start].translate(_ASCII_PUNCTUATION)
         while self.position < len(self.text):
             char = self.text[self.position].translate(_ASCII_PUNCTUATION)
             if char.isspace():
@@ -97,14 +86,7 @@ class _JsonScanner:
                 self._emit(char)
             elif char in "]}":
                 if self._read_closer(char):
-                    return JsonSpan(
-                        self.start,
-                        self.position,
-                        "".join(self.output),
-                        first == "[",
-                        is_closed=True,
-                        is_inner=self.is_inner,
-                    )
+                    return self._build_span("".join(self.output), is_closed=True)
             elif char == ",":
                 self._read_comma()
             elif char == ":":
@@ -113,7 +95,7 @@ class _JsonScanner:
                 self.position = end if (end := self.text.find("\n", self.position)) >= 0 else len(self.text)
             elif not self._read_value(char):
                 break
-        return self._salvage(first)
+        return self._salvage()
 
     def _emit(self, written: str, length: int = 1) -> None:
         self.output.append(written)
@@ -208,15 +190,18 @@ class _JsonScanner:
         word = self.text[self.position : end].strip()
         self._emit(_LITERALS.get(word) or json.dumps(word, ensure_ascii=False), end - self.position)
 
-    def _salvage(self, first: str) -> JsonSpan | None:
+    def _salvage(self) -> JsonSpan | None:
         """Return the complete elements of the outermost open array of an answer that stopped, or else its members."""
         depth = next((i for i, bracket in enumerate(self.open_brackets) if bracket.opener == "["), 0)
         complete = self.open_brackets[depth].complete_length if self.open_brackets else None
         if complete is None:
             return None
         closers = "".join(_CLOSERS[bracket.opener] for bracket in reversed(self.open_brackets[: depth + 1]))
-        source = "".join(self.output[:complete]) + closers
-        return JsonSpan(self.start, self.position, source, first == "[", is_closed=False, is_inner=self.is_inner)
+        return self._build_span("".join(self.output[:complete]) + closers, is_closed=False)
+
+    def _build_span(self, source: str, *, is_closed: bool) -> JsonSpan:
+        is_array = self.text[self.start] in "[［"
+        return JsonSpan(self.start, self.position, source, is_array, is_closed, self.is_inner)
 
 
 _MAX_CHARS = 400_000
@@ -243,7 +228,8 @@ def parse_array(text: str, element_type: type[object] | None = None) -> list[Jso
         arrays = [(span, value) for span, value in values if _is_array(value, element_type)]
         objects: list[JsonValue] = [value for span, value in values if span.is_closed and isinstance(value, dict)]
         if not arrays and len(objects) < 2:
-            arrays = _list_wrapped_arrays(values, element_type)
+            members = [(span, list(value.values())) for span, value in values if isinstance(value, dict)]
+            arrays = [(span, member) for span, inner in members for member in inner if _is_array(member, element_type)]
         chosen = _choose_value(arrays)
         if isinstance(chosen, list):
             return chosen
@@ -256,10 +242,9 @@ def parse_object(text: str) -> dict[str, JsonValue] | None:
     """Return the object that the answer contains, possibly as the only element of an array."""
     answer, thoughts = _strip_thinking(text)
     for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
+        single = [(span, value[0]) for span, value in values if isinstance(value, list) and len(value) == 1]
         objects = [(span, value) for span, value in values if isinstance(value, dict)]
-        chosen = _choose_value(
-            objects or [(span, value[0]) for span, value in values if _is_single_object_array(value)]
-        )
+        chosen = _choose_value(objects or [(span, value) for span, value in single if isinstance(value, dict)])
         if isinstance(chosen, dict):
             return chosen
     return None
@@ -275,7 +260,8 @@ def extract_plain_text(text: str) -> str:
     answer, _ = _strip_thinking(text)
     answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).strip()
     if answer.startswith(("{", "[")):
-        answer = _get_only_text(parse_object(answer)) or answer
+        texts = [member for member in (parse_object(answer) or {}).values() if isinstance(member, str)]
+        answer = texts[0] if len(texts) == 1 and texts[0] else answer
     answer = _LABEL.sub("", answer).strip()
     for pair in _QUOTE_PAIRS:
         opening, closing = pair[0], pair[1]
@@ -312,7 +298,10 @@ def _parse_trailing_value(thoughts: str) -> list[tuple[JsonSpan, JsonValue]]:
 
 def _parse_span(span: JsonSpan) -> JsonValue | None:
     """Return the value of a span, repaired if necessary; None where the repair changes its type."""
-    value = _parse_strict(span.source)
+    try:
+        value = _sanitize(json.loads(span.source, parse_constant=lambda _: None))
+    except (ValueError, RecursionError):
+        value = None
     if value is None:
         import json_repair
 
@@ -321,13 +310,6 @@ def _parse_span(span: JsonSpan) -> JsonValue | None:
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, list if span.is_array else dict) else None
-
-
-def _parse_strict(text: str) -> JsonValue | None:
-    try:
-        return _sanitize(json.loads(text, parse_constant=lambda _: None))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _sanitize(value: object) -> JsonValue | None:
@@ -346,30 +328,7 @@ def _choose_value(values: Sequence[tuple[JsonSpan, JsonValue]]) -> JsonValue | N
     return next((value for span, value in reversed(values) if 2 * len(span.source) >= longest), None)
 
 
-def _list_wrapped_arrays(
-    values: Sequence[tuple[JsonSpan, JsonValue]], element_type: type[object] | None
-) -> list[tuple[JsonSpan, JsonValue]]:
-    """Return the arrays that are members of an object, as in {"sections": […]}."""
-    return [
-        (span, member)
-        for span, value in values
-        if isinstance(value, dict)
-        for member in value.values()
-        if _is_array(member, element_type)
-    ]
-
-
 def _is_array(value: JsonValue, element_type: type[object] | None) -> bool:
     return isinstance(value, list) and (
         element_type is None or not value or any(isinstance(element, element_type) for element in value)
     )
-
-
-def _is_single_object_array(value: JsonValue) -> TypeGuard[list[JsonValue]]:
-    return isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
-
-
-def _get_only_text(value: dict[str, JsonValue] | None) -> str | None:
-    """Return the only text of an object such as {"summary": "…"}."""
-    texts = [member for member in (value or {}).values() if isinstance(member, str)]
-    return texts[0] if len(texts) == 1 else None

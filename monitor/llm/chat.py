@@ -1,6 +1,7 @@
 """The types of a conversation with a language model, in the shapes of chat completions."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
@@ -51,7 +52,7 @@ class Completion(BaseModel):
 
 
 class ModelTrial(BaseModel):
-    """The result of asking a model for one word: its latency, or why no answer came."""
+    """The result of asking a model for one word; `complaint` says why no answer came."""
 
     model: str
     endpoint: str
@@ -59,20 +60,22 @@ class ModelTrial(BaseModel):
     complaint: str | None = None
 
 
+@dataclass(frozen=True)
+class CompletionRequest:
+    """What a model is asked; `phase` and `place` say in the usage ledger what for.
+
+    `on_token` receives the text while it is written. It must not call the model: the call under way holds the slot.
+    """
+
+    messages: Sequence[ChatMessage]
+    phase: Phase
+    place: str = ""
+    tools: Sequence[Tool] = ()
+    on_token: OnToken | None = None
+
+
 class ChatModel(Protocol):
     """A language model, bound to one run: its calls are counted, limited and recorded."""
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless.
-
-        `on_token` receives the text while it is written. It must not call the model: the call under way holds the slot.
-        """
-        ...
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless."""

@@ -6,44 +6,41 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import openai
 from openai import AsyncOpenAI
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings
+from monitor.config.model import LlmSettings, Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
-from monitor.llm.chat import ChatMessage, Completion, ModelTrial, OnToken
-from monitor.llm.run_model import Budget, CompletionRequest, RunModel
-from monitor.llm.wire import ChunkPayload, build_messages, build_tools, parse_chunk, parse_completion
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial, OnToken
+from monitor.llm.run_model import Budget, RunModel, ServerRequest
+from monitor.llm.wire import AnswerPayload, UsagePayload, build_messages, build_tools, parse_chunk, parse_completion
+from monitor.vocabulary import Phase
 
 _MAX_CHARS = 400_000
 _DONE = b"[DONE]"
 
 
 class StreamInterrupted(Exception):
-    """The connection broke before the answer was complete."""
+    """Raised where the connection broke before the answer was complete."""
 
 
+@dataclass
 class StreamedCompletion:
     """A completion as far as it was received; cut where the server sent no end or reached its token limit."""
 
-    def __init__(self, on_token: OnToken) -> None:
-        self._on_token = on_token
-        self._pieces: list[str] = []
-        self._chars = 0
-        self._is_finished = False
-        self._is_truncated = False
-        self._prompt_tokens = 0
-        self._completion_tokens = 0
-        self.has_begun = False
-
-    @property
-    def has_text(self) -> bool:
-        return self._chars > 0
+    on_token: OnToken
+    has_begun: bool = False
+    chars: int = 0
+    _pieces: list[str] = field(default_factory=list)
+    _is_finished: bool = False
+    _is_truncated: bool = False
+    _usage: UsagePayload = field(default_factory=UsagePayload)
 
     async def read(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
         """Read the events of an answer and pass their text on; yield after each, so that the timeout can restart.
@@ -55,7 +52,7 @@ class StreamedCompletion:
             if not line.startswith(b"data:") or not data:
                 continue
             self.has_begun = True
-            if data == _DONE or self._chars > _MAX_CHARS:
+            if data == _DONE or self.chars > _MAX_CHARS:
                 self._is_finished = self._is_finished or data == _DONE
                 return
             await self._append_chunk(parse_chunk(data))
@@ -64,32 +61,26 @@ class StreamedCompletion:
     async def emit_whole(self, completion: Completion) -> Completion:
         """Pass on an answer that came in one piece after all."""
         if completion.text:
-            await self._on_token(completion.text)
+            await self.on_token(completion.text)
         return completion
 
     def build_completion(self) -> Completion:
         """Return what was received; raise `StreamInterrupted` where that is not even an event without text."""
         if not self.has_begun:
             raise StreamInterrupted("the answer ended before it began")
-        return Completion(
-            text="".join(self._pieces),
-            prompt_tokens=self._prompt_tokens,
-            completion_tokens=self._completion_tokens,
-            is_cut=self._is_truncated or not self._is_finished,
-        )
+        is_cut = self._is_truncated or not self._is_finished
+        return Completion(text="".join(self._pieces), is_cut=is_cut, **self._usage.model_dump())
 
-    async def _append_chunk(self, chunk: ChunkPayload) -> None:
-        if chunk.usage is not None:
-            self._prompt_tokens = max(chunk.usage.prompt_tokens or 0, 0)
-            self._completion_tokens = max(chunk.usage.completion_tokens or 0, 0)
+    async def _append_chunk(self, chunk: AnswerPayload) -> None:
+        self._usage = chunk.usage or self._usage
         for choice in (chunk.choices or [])[:1]:
             if choice.finish_reason:
                 self._is_finished, self._is_truncated = True, choice.finish_reason == "length"
             text = choice.delta.content if choice.delta else ""
             if text:
                 self._pieces.append(text)
-                self._chars += len(text)
-                await self._on_token(text)
+                self.chars += len(text)
+                await self.on_token(text)
 
 
 async def _split_lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -136,13 +127,13 @@ class ModelClient:
     """
 
     def __init__(self, settings: LlmSettings) -> None:
-        key = (settings.api_key or "").strip()
+        settings.check_endpoint()
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._unsupported: dict[str, set[str]] = defaultdict(set)
         self._client = AsyncOpenAI(
             # A local server needs no key, but the client insists on one.
-            api_key=key or "none",
+            api_key=(settings.api_key or "").strip() or "none",
             base_url=settings.base_url,
             timeout=settings.timeout_s,
             max_retries=settings.max_retries,
@@ -182,82 +173,80 @@ class ModelClient:
     async def check(self) -> str:
         """Ask every configured model for one word and return a sentence that they answered.
 
-        Raises `SettingsError` where the key or a model's name is wrong, `WorkFailed` where the endpoint cannot be
-        reached or does not answer properly.
+        Raises `SettingsError` for a wrong key or model name, `WorkFailed` where the endpoint does not answer properly.
         """
-        models = sorted({self._settings.model, *self._settings.models.values()})
-        for model in models:
+        for model in self._list_models():
             await self._check_model(model)
-        return f"{', '.join(models)} at {self._client.base_url} answered."
+        return f"{', '.join(self._list_models())} at {self._client.base_url} answered."
 
     async def probe_models(self) -> list[ModelTrial]:
         """Ask every configured model for one word; failures are part of the result."""
-        models = sorted({self._settings.model, *self._settings.models.values()})
-        return [await self._probe_model(model) for model in models]
+        trials, endpoint = [], mask_passwords(str(self._client.base_url))
+        for model in self._list_models():
+            began, complaint = time.perf_counter(), None
+            try:
+                await self._check_model(model)
+            except (SettingsError, WorkFailed) as error:
+                complaint = str(error)
+            latency_ms = round((time.perf_counter() - began) * 1000)
+            trials.append(ModelTrial(model=model, endpoint=endpoint, latency_ms=latency_ms, complaint=complaint))
+        return trials
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _probe_model(self, model: str) -> ModelTrial:
-        began, complaint = time.perf_counter(), None
-        try:
-            await self._check_model(model)
-        except (SettingsError, WorkFailed) as error:
-            complaint = str(error)
-        latency_ms = round((time.perf_counter() - began) * 1000)
-        return ModelTrial(
-            model=model, endpoint=mask_passwords(str(self._client.base_url)), latency_ms=latency_ms, complaint=complaint
-        )
+    def _list_models(self) -> list[str]:
+        return sorted({self._settings.model, *self._settings.models.values()})
 
     async def _check_model(self, model: str) -> None:
         timeout_s = min(self._settings.timeout_s, _CHECK_TIMEOUT_S)
         question = [ChatMessage(role="user", content="Answer with the word: ready")]
-        sampling = self._settings
+        asked = CompletionRequest(question, phase=Phase.PLAN)
+        request = ServerRequest(asked, model, self._settings.temperature, self._settings.top_p)
         try:
             async with asyncio.timeout(timeout_s):
-                await self._complete(
-                    CompletionRequest(model, question, (), sampling.temperature, sampling.top_p), max_retries=0
-                )
+                await self._complete(request, max_retries=0)
         except TimeoutError as error:
             raise WorkFailed("llm.server_silent", url=str(self._client.base_url), seconds=f"{timeout_s:g}") from error
         except ModelFailed as error:
             is_a_setting = error.outcome in {"auth", "http_404"}
             raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
 
-    async def _complete(self, request: CompletionRequest, max_retries: int | None = None) -> Completion:
+    async def _complete(self, request: ServerRequest, max_retries: int | None = None) -> Completion:
         """Return one completion, with retries; raise `ModelFailed` with its outcome.
 
         A streamed one that breaks off is returned as far as it was received, and fails only without any text.
         """
         retries = self._settings.max_retries if max_retries is None else max_retries
-        streamed = None if request.on_token is None or request.tools else StreamedCompletion(request.on_token)
+        asked = request.asked
+        streamed = None if asked.on_token is None or asked.tools else StreamedCompletion(asked.on_token)
         try:
             async with asyncio.timeout(self._settings.timeout_s) as wait:
                 if streamed is None:
                     return parse_completion(await self._send(request, retries))
                 return await self._stream(request, retries, streamed, wait)
         except (TimeoutError, openai.OpenAIError, StreamInterrupted, ModelFailed) as error:
-            if streamed is not None and streamed.has_text:
+            if streamed is not None and streamed.chars:
                 return streamed.build_completion()
             if isinstance(error, ModelFailed):
                 raise
             raise self._build_failure(request.model, error) from error
 
-    async def _send(self, request: CompletionRequest, max_retries: int) -> bytes:
-        completions = self._client.with_options(max_retries=max_retries).chat.completions
+    async def _send(self, request: ServerRequest, max_retries: int) -> bytes:
+        client = self._client.with_options(max_retries=max_retries)
         try:
-            answer = await completions.with_raw_response.create(**self._build_arguments(request))
+            answer = await client.chat.completions.with_raw_response.create(**self._build_arguments(request))
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if not self._learn_unsupported(request.model, error, "sampling"):
                 raise
             return await self._send(request, max_retries)
-        body: bytes = answer.content
-        return body
+        return bytes(answer.content)
 
     async def _stream(
-        self, request: CompletionRequest, max_retries: int, streamed: StreamedCompletion, wait: asyncio.Timeout
+        self, request: ServerRequest, max_retries: int, streamed: StreamedCompletion, wait: asyncio.Timeout
     ) -> Completion:
         """Stream the answer; one that broke before its first event is requested again."""
+        now = asyncio.get_running_loop().time
         refused = self._unsupported[request.model]
         if "stream" in refused:
             return await streamed.emit_whole(parse_completion(await self._send(request, max_retries)))
@@ -269,7 +258,9 @@ class ModelClient:
                 async with asked as answer:
                     if "event-stream" not in answer.headers.get("content-type", ""):
                         return await streamed.emit_whole(parse_completion(await answer.read()))
-                    await self._read_stream(answer.iter_bytes(), streamed, wait)
+                    latest = now() + _MAX_STREAM_TIMEOUTS * self._settings.timeout_s
+                    async for _ in streamed.read(answer.iter_bytes()):
+                        wait.reschedule(min(now() + self._settings.timeout_s, latest))
             return streamed.build_completion()
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if not self._learn_unsupported(request.model, error, *_OPTIONAL_FEATURES):
@@ -280,20 +271,12 @@ class ModelClient:
             max_retries -= 1
         return await self._stream(request, max_retries, streamed, wait)
 
-    async def _read_stream(
-        self, pieces: AsyncIterator[bytes], streamed: StreamedCompletion, wait: asyncio.Timeout
-    ) -> None:
-        now = asyncio.get_running_loop().time
-        latest = now() + _MAX_STREAM_TIMEOUTS * self._settings.timeout_s
-        async for _ in streamed.read(pieces):
-            wait.reschedule(min(now() + self._settings.timeout_s, latest))
-
-    def _build_arguments(self, request: CompletionRequest) -> dict[str, Any]:
+    def _build_arguments(self, request: ServerRequest) -> dict[str, Any]:
         is_sampled = "sampling" not in self._unsupported[request.model]
         return {
             "model": request.model,
-            "messages": build_messages(request.messages),
-            "tools": build_tools(request.tools) if request.tools else openai.omit,
+            "messages": build_messages(request.asked.messages),
+            "tools": build_tools(request.asked.tools) if request.asked.tools else openai.omit,
             "temperature": request.temperature if is_sampled else openai.omit,
             "top_p": request.top_p if is_sampled else openai.omit,
         }
@@ -301,14 +284,12 @@ class ModelClient:
     def _learn_unsupported(self, model: str, error: openai.APIStatusError, *features: str) -> bool:
         """Return whether a refusal names a feature to leave out from now on, such as sampling at reasoning models."""
         complaint = f"{error.param} {error.message}"
-        for feature in features:
-            if feature not in self._unsupported[model] and _OPTIONAL_FEATURES[feature].search(complaint):
-                self._unsupported[model].add(feature)
-                return True
-        return False
+        untried = (feature for feature in features if feature not in self._unsupported[model])
+        refused = next((feature for feature in untried if _OPTIONAL_FEATURES[feature].search(complaint)), None)
+        self._unsupported[model] |= {refused} if refused else set()
+        return refused is not None
 
     def _build_failure(self, model: str, error: Exception) -> ModelFailed:
-        url = str(self._client.base_url)
         match error:
             case TimeoutError() | openai.APITimeoutError():
                 seconds = f"{self._settings.timeout_s:g}"
@@ -316,8 +297,8 @@ class ModelClient:
             case openai.APIStatusError():
                 return self._build_refusal(model, error)
             case openai.APIConnectionError() | StreamInterrupted():
-                reason = str(error.__cause__ or error)
-                return ModelFailed("llm.unreachable", url=url, reason=reason, outcome="network")
+                url = str(self._client.base_url)
+                return ModelFailed("llm.unreachable", url=url, reason=str(error.__cause__ or error), outcome="network")
         return ModelFailed("llm.failed", reason=str(error), outcome="error")
 
     def _build_refusal(self, model: str, error: openai.APIStatusError) -> ModelFailed:
@@ -331,3 +312,24 @@ class ModelClient:
         if status == 429 and error.code == "insufficient_quota":
             return ModelUnavailable("llm.account_empty", reason=reason, outcome=outcome)
         return ModelFailed("llm.server_error", status=status, reason=reason, outcome=outcome)
+
+
+class ModelClients:
+    """Gives each run the client of the current settings; a run under way keeps the one that it began with."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._clients: list[ModelClient] = []
+        self._current_settings: LlmSettings | None = None
+
+    def get_current(self) -> ModelClient:
+        """Return the client; raise `SettingsError` for invalid settings."""
+        llm = self._settings.llm
+        if self._current_settings != llm:
+            self._clients.append(ModelClient(llm))
+            self._current_settings = llm
+        return self._clients[-1]
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()

@@ -6,10 +6,10 @@ text, so the openai library's own models are too strict.
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, cast
 
 from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, field_validator
 
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_tool_arguments
@@ -47,28 +47,26 @@ class _MessagePayload(BaseModel):
 
 class _ChoicePayload(BaseModel):
     message: _MessagePayload | None = None
-
-
-class UsagePayload(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _CompletionPayload(BaseModel):
-    choices: list[_ChoicePayload] | None = None
-    usage: UsagePayload | None = None
-    error: Any = Field(default=None)
-
-
-class _ChunkChoicePayload(BaseModel):
     delta: _MessagePayload | None = None
     finish_reason: str | None = None
 
 
-class ChunkPayload(BaseModel):
-    choices: list[_ChunkChoicePayload] | None = None
+_TokenCount = Annotated[
+    int, BeforeValidator(lambda count: 0 if count is None else count), AfterValidator(lambda count: max(count, 0))
+]
+
+
+class UsagePayload(BaseModel):
+    prompt_tokens: _TokenCount = 0
+    completion_tokens: _TokenCount = 0
+
+
+class AnswerPayload(BaseModel):
+    """A whole answer, or one event of a streamed one."""
+
+    choices: list[_ChoicePayload] | None = None
     usage: UsagePayload | None = None
-    error: Any = Field(default=None)
+    error: Any = None
 
 
 def parse_completion(body: bytes) -> Completion:
@@ -76,40 +74,27 @@ def parse_completion(body: bytes) -> Completion:
 
     An answer without text and tool calls is valid; one without a message raises `ModelFailed` (outcome `malformed`).
     """
-    try:
-        answer = _CompletionPayload.model_validate_json(body)
-    except ValidationError as error:
-        raise _build_malformed_error("llm.no_completion") from error
-    if answer.error:
-        raise _build_malformed_error("llm.error_in_answer", reason=str(answer.error)[:200])
+    answer = parse_chunk(body, invalid_code="llm.no_completion")
     message = answer.choices[0].message if answer.choices else None
     if message is None:
         raise _build_malformed_error("llm.no_choice")
-    usage = answer.usage or UsagePayload()
-    return Completion(
-        text=message.content,
-        tool_calls=_parse_tool_calls(message.tool_calls or []),
-        prompt_tokens=max(usage.prompt_tokens or 0, 0),
-        completion_tokens=max(usage.completion_tokens or 0, 0),
-    )
+    tool_calls = _parse_tool_calls(message.tool_calls or [])
+    return Completion(text=message.content, tool_calls=tool_calls, **(answer.usage or UsagePayload()).model_dump())
 
 
-def parse_chunk(data: bytes) -> ChunkPayload:
+def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPayload:
     """Parse one event of a streamed answer; raise `ModelFailed` for an invalid one or an error."""
     try:
-        chunk = ChunkPayload.model_validate_json(data)
+        answer = AnswerPayload.model_validate_json(data)
     except ValidationError as error:
-        raise _build_malformed_error("llm.no_chunk") from error
-    if chunk.error:
-        raise _build_malformed_error("llm.error_in_answer", reason=str(chunk.error)[:200])
-    return chunk
+        raise _build_malformed_error(invalid_code) from error
+    if answer.error:
+        raise _build_malformed_error("llm.error_in_answer", reason=str(answer.error)[:200])
+    return answer
 
 
 def build_messages(messages: Sequence[ChatMessage]) -> list[ChatCompletionMessageParam]:
-    """Return the conversation for the server.
-
-    Past tool arguments that are no JSON are repaired: a server that parses them would refuse the whole conversation.
-    """
+    """Return the conversation; tool arguments that are no JSON are repaired, for which a server might refuse it all."""
     return [_build_message(message) for message in messages]
 
 
@@ -124,28 +109,19 @@ def build_tools(tools: Sequence[Tool]) -> list[ChatCompletionFunctionToolParam]:
 
 
 def _build_message(message: ChatMessage) -> ChatCompletionMessageParam:
-    content = _replace_surrogates(message.content)
-    match message.role:
-        case "system":
-            return {"role": "system", "content": content}
-        case "user":
-            return {"role": "user", "content": content}
-        case "tool":
-            return {"role": "tool", "content": content, "tool_call_id": message.tool_call_id or ""}
-    if not message.tool_calls:
-        return {"role": "assistant", "content": content}
-    return {
-        "role": "assistant",
-        "content": content,
-        "tool_calls": [
+    built: dict[str, Any] = {"role": message.role, "content": _replace_surrogates(message.content)}
+    if message.role == "tool":
+        built["tool_call_id"] = message.tool_call_id or ""
+    if message.role == "assistant" and message.tool_calls:
+        built["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
                 "function": {"name": call.name, "arguments": _repair_arguments(call.arguments)},
             }
             for call in message.tool_calls
-        ],
-    }
+        ]
+    return cast("ChatCompletionMessageParam", built)
 
 
 def _repair_arguments(arguments: str) -> str:

@@ -1,18 +1,18 @@
 """What code adds to a report: the model of the topic, metrics, a timeline, the sources. Only what the notes carry."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.dates import WrittenDate, find_dates
+from monitor.dates import find_dates
 from monitor.exports.document import format_link_text, sanitize_link_target
 from monitor.exports.graph import GraphEdge, GraphNode, render_graph
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
+from monitor.i18n.catalogue import get_words
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.editing import SentenceJudge
+from monitor.research.editing import DraftEditor
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, ResearchNote, Scenario
-from monitor.research.sheet import ReportWriter, escape_link_text, escape_markdown
+from monitor.research.sheet import escape_link_text, escape_markdown
 from monitor.verify.citations import CitedSentence, has_particulars
 from monitor.verify.figures import fold_width
 from monitor.verify.instructions import is_prompt_injection
@@ -24,7 +24,7 @@ _MAX_FACT_CHARS = 160
 
 @dataclass(frozen=True)
 class DatedFact:
-    """What happened on a day, or in a month, as the note of that number, from 1, says it."""
+    """What the note of that number, from 1, says of a day or month."""
 
     written: str
     text: str
@@ -33,54 +33,37 @@ class DatedFact:
 
 
 def build_timeline(notes: Sequence[ResearchNote]) -> list[DatedFact]:
-    """The sentences of the notes that say year and month, by their first such date; each sentence once.
+    """Return the sentences of the notes that say year and month, by their first such date; each sentence once.
 
     Nothing where fewer than three notes have one: that is no course of events.
     """
     facts: dict[str, DatedFact] = {}
     for number, note in enumerate(notes, start=1):
         for sentence in split_sentences(note.summary):
-            date = _find_first_date(sentence)
+            dates = (date for date in find_dates(fold_width(sentence)) if date.year is not None)
+            date = next((date for date in dates if date.month is not None), None)
             if date is not None and len(sentence) <= _MAX_FACT_CHARS:
                 day = (date.year or 0, date.month or 0, date.day or 0)
                 facts.setdefault(sentence, DatedFact(date.written, sentence, number, day))
     if len({fact.number for fact in facts.values()}) < MIN_DATED_NOTES:
         return []
-    return sorted(facts.values(), key=lambda one: (one.day, one.number))[-MAX_FACTS:]
-
-
-def _find_first_date(sentence: str) -> WrittenDate | None:
-    return next(
-        (date for date in find_dates(fold_width(sentence)) if date.year is not None and date.month is not None), None
-    )
+    return sorted(facts.values(), key=lambda fact: (fact.day, fact.number))[-MAX_FACTS:]
 
 
 ASSOCIATION = "association"
 """The type of a relationship that has no direction."""
 
-_WORDS = {
-    "influence": "影响",
-    "refers_to": "提及",
-    ASSOCIATION: "关联",
-    "constrain": "制约",
-    "enable": "促进",
-    "support": "支撑",
-    "require": "要求",
-    "increase": "推高",
-    "decrease": "压低",
-    "cause": "导致",
-    "depend": "依赖",
-    "conflict": "冲突",
-}
+APPENDIX_WORDS = "report_appendix"
+"""The vocabulary of what code says in a report."""
 
 
 def translate_relationship_type(kind: str, language: str) -> str:
-    """What a type of relationship is called in a language; one that is not known stays as it is."""
-    return _WORDS.get(kind.lower(), kind) if language == "zh" else kind.replace("_", " ")
+    """Return a relationship's type in a language; an unknown one stays as it is."""
+    return get_words(language, "relationship").get(kind.lower(), kind) if language == "zh" else kind.replace("_", " ")
 
 
 def draw_blueprint(blueprint: ModelBlueprint, *, title: str, language: str) -> str:
-    """The blueprint's graph as SVG; empty where nothing in it acts on anything: boxes alone are a list."""
+    """Return the blueprint's graph as SVG; empty without relationships, because boxes alone are a list."""
     if not blueprint.relationships:
         return ""
     nodes = [GraphNode(driver.name, driver.description) for driver in blueprint.core_drivers]
@@ -96,57 +79,21 @@ def draw_blueprint(blueprint: ModelBlueprint, *, title: str, language: str) -> s
     return render_graph(nodes, edges, title=title)
 
 
-WORDS = {
-    "zh": {
-        "model": "驱动因素与关系",
-        "scenarios": "情景推演",
-        "metrics": "关键指标",
-        "timeline": "时间线",
-        "sources": "来源",
-        "metric": "指标",
-        "value": "数值",
-        "date": "日期",
-        "event": "事项",
-        "scenario": "{name}（推演，不是事实）。假设：{assumptions}。可能的结果：{outcomes}。",
-        "none": "无",
-        "and": "；",
-        "colon": "：",
-        "relation": "{start} {arrow} {end}（{type}）。",
-    },
-    "en": {
-        "model": "Drivers and how they act",
-        "scenarios": "Scenarios",
-        "metrics": "Key figures",
-        "timeline": "Timeline",
-        "sources": "Sources",
-        "metric": "Figure",
-        "value": "Value",
-        "date": "Date",
-        "event": "Event",
-        "none": "none",
-        "and": "; ",
-        "colon": ": ",
-        "scenario": "{name} (a scenario, not a fact). Assumptions: {assumptions}. Possible outcomes: {outcomes}.",
-        "relation": "{start} {arrow} {end} ({type}).",
-    },
-}
-"""What code says in a report, by language."""
-
 _MAX_CITATIONS_PER_CLAIM = 2
 
 
 class Appendix:
-    """Writes onto a report's sheet; what may not stand is left out and counted in `refused`."""
+    """Writes behind an edited draft; what may not stand is left out and counted in the editor's `refused`."""
 
-    def __init__(self, writer: ReportWriter, judge: SentenceJudge, *, language: str, refused: Counter[str]) -> None:
-        self._writer = writer
-        self._judge = judge
+    def __init__(self, editor: DraftEditor, *, language: str) -> None:
+        self._editor = editor
+        self._judge = editor.judge
+        self._writer = editor.writer
         self._language = language
-        self._words = WORDS[language]
-        self._refused = refused
+        self._words = get_words(language, APPENDIX_WORDS)
 
     async def write_model(self, blueprint: ModelBlueprint) -> None:
-        """Drivers and relations with the notes that bear them, scenarios marked as such, metrics as a table."""
+        """Write drivers and relationships with their notes, scenarios marked as such, metrics as a table."""
         self._writer.queue_heading(2, self._words["model"])
         shown = {driver.name: driver for driver in blueprint.core_drivers if await self._write_driver(driver)}
         for relation in blueprint.relationships:
@@ -166,7 +113,6 @@ class Appendix:
             await self._write_metric(metric)
 
     async def write_timeline(self) -> None:
-        """What the notes date, one row a fact."""
         self._writer.queue_heading(2, self._words["timeline"])
         for fact in build_timeline(self._judge.notes):
             verdict = self._judge.judge_row(CitedSentence(fact.text, (fact.number,)))
@@ -176,7 +122,7 @@ class Appendix:
                 await self._writer.write_row(head, (fact.written, verdict.text.rstrip("。.")), numbers)
 
     async def write_sources(self, bases: Sequence[NoteBasis]) -> None:
-        """The pages that the report cites: the numbers of their notes as sources, title, address, host and date."""
+        """Write the cited pages: the numbers of their notes as sources, title, address, host and date."""
         self._writer.queue_heading(2, self._words["sources"])
         pages: dict[str, list[int]] = {}
         for place, number in enumerate(self._writer.cited_notes):
@@ -184,72 +130,59 @@ class Appendix:
         for url, places in pages.items():
             basis = bases[self._writer.cited_notes[places[0]] - 1]
             title, target = escape_link_text(format_link_text(basis.title or basis.host)), sanitize_link_target(url)
-            linked = f"[{title}]({_escape_parentheses(target)})" if target else title
+            target = target.replace("(", "%28").replace(")", "%29") if target else target
+            linked = f"[{title}]({target})" if target else title
             about = ", ".join(filter(None, (basis.host, str(basis.published_on or ""))))
             numbers = " ".join(f"[{place + 1}]" for place in places)
             await self._writer.write_line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
 
     async def _write_driver(self, driver: Driver) -> bool:
-        """A driver with its description, of which each sentence cites; False where no sentence may stand."""
+        """Write a driver with its description, citing in each sentence; return False where no sentence may stand."""
         refs = tuple(ref + 1 for ref in driver.evidence_refs)
         name, is_written = flatten_untrusted_text(driver.name), False
         for sentence in split_sentences(flatten_untrusted_text(driver.description)):
             text = sentence if is_written else f"{name}{self._words['colon']}{sentence}"
             verdict = self._judge.judge_row(CitedSentence(text, refs))
-            if verdict.fault:
-                self._refused[verdict.fault] += 1
-            else:
-                line = ("driver", driver.name)
-                numbers = self._judge.prefer_cited_notes(verdict, self._writer.cited_notes)
-                written = await self._writer.write_sentence(verdict.text, numbers, line=line, is_item=True)
-                is_written = is_written or written
+            written = await self._editor.write_verdict(verdict, line=("driver", driver.name), is_item=True)
+            is_written = is_written or written
         return is_written
 
     async def _write_scenario(self, scenario: Scenario) -> None:
         name = await self._format_supposition(scenario.name)
-        phrases = [await self._format_suppositions(texts) for texts in (scenario.assumptions, scenario.outcomes)]
+        phrases = [
+            self._words["and"].join(filter(None, [await self._format_supposition(text) for text in texts]))
+            for texts in (scenario.assumptions, scenario.outcomes)
+        ]
         if name and any(phrases):
             assumptions, outcomes = (text or self._words["none"] for text in phrases)
             text = self._words["scenario"].format(name=name, assumptions=assumptions, outcomes=outcomes)
             await self._writer.write_blockquote(text)
 
-    async def _format_suppositions(self, texts: Sequence[str]) -> str:
-        return self._words["and"].join(filter(None, [await self._format_supposition(text) for text in texts]))
-
     async def _format_supposition(self, text: str) -> str:
-        """The words of a scenario with what they cite; empty where it may not say them."""
+        """Return a phrase of a scenario with its citations; '' where it may not be said."""
         clean = flatten_untrusted_text(text).rstrip("。.；; ")
-        bearers = self._judge.find_supporting_notes(clean) if has_particulars(clean) else ()
+        notes = self._judge.find_supporting_notes(clean) if has_particulars(clean) else ()
         is_sound = bool(clean) and not WEB_ADDRESS.search(clean) and not is_prompt_injection(clean)
-        if not is_sound or (has_particulars(clean) and not bearers):
-            self._refused["scenarios"] += 1
+        if not is_sound or (has_particulars(clean) and not notes):
+            self._editor.refused["scenarios"] += 1
             return ""
-        return escape_markdown(clean) + await self._writer.cite(self._select_citations(bearers))
+        return escape_markdown(clean) + await self._writer.cite(self._select_citations(notes))
 
     async def _write_metric(self, metric: Metric) -> None:
         name, unit = flatten_untrusted_text(metric.name), flatten_untrusted_text(metric.unit)
-        value = f"{_format_number(metric.estimate)}{' ' if unit[:1].isalpha() and unit[:1].isascii() else ''}{unit}"
+        number = f"{metric.estimate:.6f}".rstrip("0").rstrip(".")
+        value = f"{number}{' ' if unit[:1].isalpha() and unit[:1].isascii() else ''}{unit}"
         text = f"{name} {value}"
-        verdict = self._judge.judge_row(
-            CitedSentence(text, self._select_citations(self._judge.find_supporting_notes(text)))
-        )
+        cited = self._select_citations(self._judge.find_supporting_notes(text))
+        verdict = self._judge.judge_row(CitedSentence(text, cited))
         if verdict.fault:
-            self._refused["metrics"] += 1
+            self._editor.refused["metrics"] += 1
         else:
             await self._writer.write_row((self._words["metric"], self._words["value"]), (name, value), verdict.numbers)
 
     def _select_citations(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Of notes that say the same, two of different pages, those that the report cites already first."""
+        """Return two of these notes, of different pages, those that the report cites already first."""
         cited = self._writer.cited_notes
-        in_order = sorted(numbers, key=lambda one: cited.index(one) if one in cited else len(cited) + one)
+        in_order = sorted(numbers, key=lambda number: cited.index(number) if number in cited else len(cited) + number)
         by_page = {self._judge.notes[number - 1].source_url: number for number in reversed(in_order)}
         return tuple(number for number in in_order if number in by_page.values())[:_MAX_CITATIONS_PER_CLAIM]
-
-
-def _format_number(number: float) -> str:
-    """A number without an exponent and without zeros at its end."""
-    return f"{number:.6f}".rstrip("0").rstrip(".")
-
-
-def _escape_parentheses(url: str) -> str:
-    return url.replace("(", "%28").replace(")", "%29")

@@ -7,10 +7,12 @@ from typing import Any, Protocol
 
 from monitor.clock import Clock
 from monitor.config.model import ResearchSettings
+from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
+from monitor.research.prompts import PromptBuilder
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepEvent, StepType
 from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
@@ -19,55 +21,42 @@ from monitor.search.contract import WebSearch
 
 
 class Notebook(Protocol):
-    """Where a research keeps what it has, so that it goes on where it stopped."""
+    """Stores what a research has so far, so that it can resume after a crash."""
 
     async def load_state(self) -> State | None:
-        """What was kept, its paragraphs as they stand; None before there is a plan."""
-        ...
+        """Return the plan with its paragraphs as they stand; None before there is a plan."""
 
     async def save_plan(self, state: State) -> None:
-        """Keep title and paragraphs, in place of those that were there."""
-        ...
+        """Store title and paragraphs, in place of those that were there."""
 
-    async def save_paragraph(self, paragraph: ParagraphState) -> None:
-        """Keep one paragraph as it stands now."""
-        ...
+    async def save_paragraph(self, paragraph: ParagraphState) -> None: ...
 
     async def load_output(self, step: StepType) -> dict[str, Any] | None:
-        """What a finished step gave, as JSON; None where it is not finished."""
-        ...
+        """Return the JSON output of a step; None where it is not finished."""
 
     async def save_output(self, step: StepType, output: dict[str, Any]) -> None:
-        """Keep what a step gave: from now on it is finished."""
-        ...
+        """Store the output of a step, which from now on counts as finished."""
 
     async def load_latest_remark(self) -> str:
-        """The latest remark of a person; empty where there is none."""
-        ...
+        """Return the latest remark of a person; empty where there is none."""
 
 
-class ProgressMessage(Protocol):
-    """Takes what a step tells while it goes."""
-
+class ProgressReporter(Protocol):
     async def __call__(self, share: float, **payload: Any) -> None:
-        """The share of the step that is done, 0 to 1, and what the message's payload holds."""
-        ...
+        """Take the share of the step that is done, 0 to 1, and the payload of the event."""
 
 
 class EventSink(Protocol):
-    """Those who watch a research. They see what is kept, in the order in which it was told."""
+    """Stores the events of a research in order, for everyone who follows it."""
 
     async def publish(self, event: StepEvent) -> None:
-        """Take down a message; its progress is lifted to the highest that was told before."""
-        ...
+        """Take an event; its progress is raised to the highest that was published before."""
 
     async def flush(self) -> None:
-        """Come back when all that was told is kept."""
-        ...
+        """Return when all published events are stored."""
 
     async def has_ended(self, step: StepType) -> bool:
-        """Whether the end of a step was told since it began last, before a restart too."""
-        ...
+        """Return whether the end of a step was published since it last began, before a restart too."""
 
 
 async def ignore_progress(share: float, **payload: Any) -> None:
@@ -76,11 +65,10 @@ async def ignore_progress(share: float, **payload: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ResearchDependencies:
-    """What the agents of one research work with. `model` None means by rule; `notes` is what to say of the search.
+    """What the agents of one research work with. `model` None means by rule.
 
-    `pages` gives a page by its url, from the archive where it was saved, else from its site; what it gives is on
-    record, and `kept_text` gives the text of a record again. `language` is the question's: zh or en. `tokens` says what
-    the model calls took so far.
+    `pages` loads a page from the archive where it was saved, else from its site, and records it; `kept_text` returns
+    the text of a record. `language` is the question's: zh or en.
     """
 
     task_id: str
@@ -99,6 +87,13 @@ class ResearchDependencies:
     prompts: PromptSet = DEFAULT_PROMPTS
     search_warnings: tuple[Message, ...] = ()
     cancel_event: asyncio.Event = field(default_factory=asyncio.Event)
-    count_tokens: Callable[[], int] = lambda: 0
     kept_text: Callable[[str], Awaitable[str | None]]
     is_plan_approved: bool = False
+
+    @property
+    def prompt_builder(self) -> PromptBuilder:
+        return PromptBuilder(self.language, self.prompts, self.clock.now().date())
+
+    def raise_if_cancelled(self) -> None:
+        if self.cancel_event.is_set():
+            raise RunCancelled("research.cancelled")

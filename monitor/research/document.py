@@ -2,70 +2,28 @@
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
-from monitor.research.appendix import WORDS as APPENDIX
-from monitor.research.appendix import draw_blueprint, translate_relationship_type
+from monitor.i18n.catalogue import get_word, get_words
+from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchNote, ResearchReport
+from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchReport
 from monitor.research.sheet import normalize_letters
 
-_WORDS = {
-    "zh": {
-        "locale": "zh-CN",
-        "overline": "研究报告",
-        "contents": "目录",
-        "question": "问题：{}",
-        "written": "完成于 {}",
-        "quotes": "引文核对",
-        "figures": "数字核对",
-        "coverage": "注明出处的句子",
-        "hosts": "独立来源",
-        "official": "官方来源占比",
-        "refused": "剔除",
-        "passage": "原文段落",
-        "from": "起点",
-        "to": "终点",
-        "relation": "关系",
-        "caption": "驱动因素及其相互作用",
-        "colophon": "正文每句都注明出处；引文逐字取自所引网页，数字和日期由程序与引文核对。",
-    },
-    "en": {
-        "locale": "en",
-        "overline": "Research report",
-        "contents": "Contents",
-        "question": "Question: {}",
-        "written": "Finished {}",
-        "quotes": "Quotes that stand",
-        "figures": "Figures that stand",
-        "coverage": "Sentences with a source",
-        "hosts": "Independent hosts",
-        "official": "Official sources",
-        "refused": "Left out",
-        "passage": "passage",
-        "from": "From",
-        "to": "To",
-        "relation": "Relation",
-        "caption": "Drivers and how they act on each other",
-        "colophon": "Each sentence names its source; quotes are cut word for word from the pages cited, and figures "
-        "and dates are checked against them by the program.",
-    },
-}
-
+_WORDS = "report_document"
 _CITATION = re.compile(r"\[(\d{1,4})\]")
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
 _TABLE_RULE = re.compile(r"\|(?: --- \|)+")
 CitationUrl = Callable[[int], str | None]
-"""Where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
+"""Returns where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
 
 
 def build_report_document(
     report: ResearchReport,
     *,
     query: str,
-    notes: Sequence[ResearchNote],
     bases: Sequence[NoteBasis],
     score: ReportScore | None,
     blueprint: ModelBlueprint | None,
@@ -73,12 +31,11 @@ def build_report_document(
     citation_url: CitationUrl,
     written_at: dt.datetime | None = None,
 ) -> Document:
-    """The report with its score, the picture of its model and its sources; each [n] leads to its passage."""
-    del notes  # the bases beside them say all of a source that is shown
-    words = _WORDS[language]
+    """Lay out the report with its score, the graph of its model and its sources; each [n] leads to its passage."""
+    words = get_words(language, _WORDS)
     lines = report.markdown.splitlines()
     title = lines[0].removeprefix("# ") if lines else query
-    heading = f"## {APPENDIX[language]['sources']}"
+    heading = f"## {get_word(language, APPENDIX_WORDS, 'sources')}"
     body_lines = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
     links = [citation_url(source.note_index) or source.url for source in report.sources]
     blocks: list[Block] = [Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else []
@@ -87,12 +44,12 @@ def build_report_document(
     )
     colophon = [Span(text=words["colophon"])]
     if written_at is not None:
-        colophon.append(Span(text=words["written"].format(f"{written_at:%Y-%m-%d %H:%M} UTC")))
+        colophon.append(Span(text=words["written"].format(at=f"{written_at:%Y-%m-%d %H:%M} UTC")))
     return Document(
         title=title,
-        language=words["locale"],
+        language="zh-CN" if language == "zh" else language,
         overline=words["overline"],
-        subtitle="" if normalize_letters(title) == normalize_letters(query) else words["question"].format(query),
+        subtitle="" if normalize_letters(title) == normalize_letters(query) else words["question"].format(query=query),
         blocks=[
             *_insert_figure(blocks, blueprint, language),
             *_build_source_blocks(report, bases, language, citation_url),
@@ -104,7 +61,7 @@ def build_report_document(
 
 
 def parse_report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:
-    """The Markdown that our reports are written in as blocks; `link` gives the address for a source's number."""
+    """Parse a report's Markdown into blocks; `link` gives the address for a source's number."""
     blocks: list[Block] = []
     for kind, lines in groupby((line for line in markdown.splitlines() if line.strip()), key=_classify_line):
         match kind:
@@ -151,7 +108,7 @@ def _parse_spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
     return [span for span in (*spans, Span(text=text[done:])) if span.text]
 
 
-def _list_score_facts(score: ReportScore | None, words: dict[str, str]) -> list[tuple[str, str]]:
+def _list_score_facts(score: ReportScore | None, words: Mapping[str, str]) -> list[tuple[str, str]]:
     if score is None or not score.sentences:
         return []
     shares = [
@@ -167,28 +124,24 @@ def _list_score_facts(score: ReportScore | None, words: dict[str, str]) -> list[
 
 
 def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:
-    words = _WORDS[language]
+    words = get_words(language, _WORDS)
     for block in blocks:
         yield block
-        is_place = isinstance(block, Heading) and block.text == APPENDIX[language]["model"]
+        is_place = isinstance(block, Heading) and block.text == get_word(language, APPENDIX_WORDS, "model")
         if is_place and blueprint is not None and blueprint.relationships:
+            rows = [
+                [relationship.from_, translate_relationship_type(relationship.type, language), relationship.to]
+                for relationship in blueprint.relationships
+            ]
+            table = Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
             svg = draw_blueprint(blueprint, title=words["caption"], language=language)
-            yield Figure(svg=svg, caption=words["caption"], table=_build_relationship_table(blueprint, language))
-
-
-def _build_relationship_table(blueprint: ModelBlueprint, language: str) -> Table:
-    words = _WORDS[language]
-    rows = [
-        [relationship.from_, translate_relationship_type(relationship.type, language), relationship.to]
-        for relationship in blueprint.relationships
-    ]
-    return Table(header=[words["from"], words["relation"], words["to"]], rows=rows)
+            yield Figure(svg=svg, caption=words["caption"], table=table)
 
 
 def _build_source_blocks(
     report: ResearchReport, bases: Sequence[NoteBasis], language: str, citation_url: CitationUrl
 ) -> Iterator[Block]:
-    """The pages with the numbers of their sources: title, host, date, and the passages where these are shown."""
+    """Yield the cited pages with the numbers of their sources: title, host, date, and links to their passages."""
     numbers: dict[str, list[int]] = {}
     for number, source in enumerate(report.sources, start=1):
         numbers.setdefault(source.url, []).append(number)
@@ -203,9 +156,9 @@ def _build_source_blocks(
         passages = {number: citation_url(report.sources[number - 1].note_index) for number in own}
         shown = [Span(text=f"[{number}]", url=there) for number, there in passages.items() if there]
         if shown:
-            shown[0] = shown[0].model_copy(update={"text": f"{_WORDS[language]['passage']} {shown[0].text}"})
+            shown[0] = shown[0].model_copy(update={"text": f"{get_word(language, _WORDS, 'passage')} {shown[0].text}"})
         point.extend(shown)
         points.append(point)
     if points:
-        yield Heading(text=APPENDIX[language]["sources"])
+        yield Heading(text=get_word(language, APPENDIX_WORDS, "sources"))
         yield Listing(points=points)

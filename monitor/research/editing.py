@@ -1,9 +1,9 @@
-"""From a model's draft to a report: each piece is judged as soon as it is whole: it stands, is mended once, or goes."""
+"""Edits a model's draft while it arrives: each piece is judged when it is whole, and kept, rewritten or dropped."""
 
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from monitor.extract.sentences import WEB_ADDRESS
@@ -31,9 +31,9 @@ _MAX_HEADING_CHARS = 80
 
 @dataclass(frozen=True)
 class SentenceVerdict:
-    """What may stand of a sentence: its words, and the notes from 1 that bear it; or the kind of its `fault`.
+    """A sentence without its citations, and the notes from 1 that support it; or the kind of its `fault`.
 
-    `strays` is the number of citations of nothing that were taken out of it.
+    `stray_citations` counts citations of nothing that were taken out of it.
     """
 
     text: str
@@ -43,66 +43,58 @@ class SentenceVerdict:
 
 
 class SentenceJudge:
-    """Knows the notes of a research and its question; its verdict on the same sentence is always the same."""
-
     def __init__(self, notes: Sequence[ResearchNote], *, query: str) -> None:
         self.notes = notes
         self._quotes = [list_quotes(note) for note in notes]
         self._all_quotes = [query, *(quote for quotes in self._quotes for quote in quotes)]
 
     def judge_sentence(self, cited: CitedSentence) -> SentenceVerdict:
-        """A sentence stands where the notes that it cites bear it, and cites those alone."""
+        """Accept a sentence where the notes that it cites support it; it then cites those alone."""
         verdict = self.judge_row(cited)
         if not verdict.fault and not MIN_SENTENCE_CHARS <= len(verdict.text) <= MAX_SENTENCE_CHARS:
-            return SentenceVerdict(verdict.text, fault="uncited", stray_citations=verdict.stray_citations)
+            return replace(verdict, numbers=(), fault="uncited")
         return verdict
 
     def judge_row(self, cited: CitedSentence) -> SentenceVerdict:
-        """The same for a row or a point, which may be as short as it likes."""
-        strays = len(CITATION.findall(cited.text))
+        """Judge a table row or list item in the same way, except that its length is free."""
         text = CITATION.sub("", cited.text).strip()
-        if WEB_ADDRESS.search(text) or _LINK.search(text):
-            return SentenceVerdict(text, fault="urls", stray_citations=strays)
-        if not cited.numbers:
-            return SentenceVerdict(text, fault="uncited", stray_citations=strays)
         numbers = self._select_supporting_notes(text, cited.numbers)
-        if not numbers:
-            return SentenceVerdict(
-                text, fault="figures" if has_particulars(text) else "uncited", stray_citations=strays
-            )
-        if is_prompt_injection(text) or not self._is_on_topic(text, numbers):
-            return SentenceVerdict(text, fault="uncited", stray_citations=strays)
-        return SentenceVerdict(text, numbers, stray_citations=strays)
+        fault = ""
+        if WEB_ADDRESS.search(text) or _LINK.search(text):
+            fault = "urls"
+        elif not numbers:
+            fault = "figures" if cited.numbers and has_particulars(text) else "uncited"
+        elif is_prompt_injection(text) or not self._is_on_topic(text, numbers):
+            fault = "uncited"
+        return SentenceVerdict(text, () if fault else numbers, fault, len(CITATION.findall(cited.text)))
 
     def find_heading_fault(self, text: str) -> str:
-        """The kind of a heading's fault; empty where it may stand: its figures are the question's or some note's."""
+        """Return the kind of a heading's fault; '' where its figures are the question's or some note's."""
         if WEB_ADDRESS.search(text) or _LINK.search(text):
             return "urls"
         if not text or len(text) > _MAX_HEADING_CHARS or is_prompt_injection(text):
             return "uncited"
-        return "figures" if any(map(_has_digit, find_missing_particulars(text, self._all_quotes))) else ""
+        missing = "".join(find_missing_particulars(text, self._all_quotes))
+        return "figures" if any(char.isdigit() for char in missing) else ""
 
     def find_supporting_notes(self, text: str) -> tuple[int, ...]:
-        """All notes, from 1, that bear a text by themselves."""
+        """Return all notes, from 1, that support a text by themselves."""
         return tuple(
             number for number, quotes in enumerate(self._quotes, 1) if not find_missing_particulars(text, quotes)
         )
 
     def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int]) -> tuple[int, ...]:
-        """The notes of a sentence, in place of each one of the same page that bears all and is `cited` already."""
+        """Return the notes of a sentence, each replaced by one of its page that is `cited` already and supports it."""
         numbers = []
         for number in verdict.numbers:
             url = self.notes[number - 1].source_url
-            alike = [
-                number
-                for number in cited
-                if self.notes[number - 1].source_url == url and self._select_supporting_notes(verdict.text, [number])
-            ]
+            of_page = [other for other in cited if self.notes[other - 1].source_url == url]
+            alike = [other for other in of_page if self._select_supporting_notes(verdict.text, [other])]
             numbers.append(number if number in cited or not alike else alike[0])
         return tuple(dict.fromkeys(numbers))
 
     def _select_supporting_notes(self, text: str, cited: Sequence[int]) -> tuple[int, ...]:
-        """Those of the cited notes that bear a text: each by itself, or else all that bear a part, together."""
+        """Return the cited notes that support a text: each by itself, or else all that support a part, together."""
         quotes = {number: self._quotes[number - 1] for number in cited}
         if not has_particulars(text):
             return self._select_first_per_page(
@@ -116,14 +108,13 @@ class SentenceJudge:
         return together if together and not set.intersection(*(missing[entry] for entry in together)) else ()
 
     def _select_first_per_page(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        """The first of the notes of each page."""
         by_page: dict[str, int] = {}
         for number in numbers:
             by_page.setdefault(self.notes[number - 1].source_url, number)
         return tuple(by_page.values())
 
     def _is_on_topic(self, text: str, numbers: Sequence[int]) -> bool:
-        """Whether the notes speak of what a text speaks of; across languages no words can be compared."""
+        """Return whether the notes are about what a text is about; across languages no words can be compared."""
         evidence_text = "\n".join(
             part for number in numbers for part in (self.notes[number - 1].summary, *self._quotes[number - 1])
         )
@@ -133,10 +124,6 @@ class SentenceJudge:
             or compute_overlap(words, extract_words(evidence_text)) >= MIN_WORD_OVERLAP
             or is_chinese(text) != is_chinese(evidence_text)
         )
-
-
-def _has_digit(text: str) -> bool:
-    return any(char.isdigit() for char in text)
 
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -156,15 +143,13 @@ _CITATION_OPENERS = ("[", "［", "【")
 
 @dataclass(frozen=True)
 class DraftHeading:
-    """A heading as it was written, of level 1 to 3."""
-
     level: int
     text: str
 
 
 @dataclass(frozen=True)
 class DraftSentence:
-    """A sentence with what it cites; `line` tells the answer's lines apart, each of which is a paragraph or an item."""
+    """A sentence with what it cites; each `line` of the answer is a paragraph or an item."""
 
     cited: CitedSentence
     line: int
@@ -173,8 +158,6 @@ class DraftSentence:
 
 @dataclass(frozen=True)
 class DraftRow:
-    """A row of a table, the first of which is its head."""
-
     cells: tuple[str, ...]
     cited: CitedSentence
     is_header: bool = False
@@ -182,7 +165,7 @@ class DraftRow:
 
 @dataclass(frozen=True)
 class DraftBlockEnd:
-    """Paragraph, list or table is over."""
+    """The end of a paragraph, list or table."""
 
 
 DraftPiece = DraftHeading | DraftSentence | DraftRow | DraftBlockEnd
@@ -197,7 +180,7 @@ class _DraftLine:
 
 
 class DraftParser:
-    """Takes an answer piece by piece as it comes; `count` is the number of notes that there are to cite."""
+    """Parses an answer while it arrives; `note_count` is the number of notes that it may cite."""
 
     def __init__(self, note_count: int) -> None:
         self._note_count = note_count
@@ -208,11 +191,11 @@ class DraftParser:
         self._is_at_start = True
 
     def feed(self, text: str) -> list[DraftPiece]:
-        """The pieces that this text completes."""
+        """Return the pieces that this text completes."""
         return list(self._parse_text(self._thought_filter.feed(text)))
 
     def close(self) -> list[DraftPiece]:
-        """The pieces that are left when the answer is over."""
+        """Return the pieces that are left at the end of the answer."""
         pieces = [*self._parse_text(self._thought_filter.close()), *self._parse_line(), *self._end_block()]
         if not self._wrapped_json:
             return pieces
@@ -296,14 +279,14 @@ class DraftParser:
 
 @dataclass
 class _ThoughtFilter:
-    """Leaves out what a model thinks aloud between tags, wherever the pieces are cut."""
+    """Removes what a model thinks aloud between tags, wherever the pieces are cut."""
 
     _pending: str = ""
     _is_thinking: bool = False
     _visible: list[str] = field(default_factory=list)
 
     def feed(self, text: str) -> str:
-        """The text that is no thought, as far as that is certain. A closing tag alone ends the line."""
+        """Return the text that is certainly no thought. A closing tag alone ends the line."""
         self._pending += text
         while tag := _TAG.search(self._pending):
             self._append(self._pending[: tag.start()])
@@ -318,7 +301,7 @@ class _ThoughtFilter:
         return kept
 
     def close(self) -> str:
-        """What was held back because a tag might have begun there."""
+        """Return what was held back because a tag might have begun there."""
         return "" if self._is_thinking else self._pending
 
     def _append(self, text: str) -> None:
@@ -327,7 +310,7 @@ class _ThoughtFilter:
 
 
 def _strip_marks(text: str) -> str:
-    """The words of a heading or a cell: without citations and emphasis."""
+    """Return a heading or a cell without citations and emphasis."""
     return flatten_untrusted_text(re.sub(r"\*\*|__|`", "", CITATION.sub("", text))).replace("\\|", "|")
 
 
@@ -341,56 +324,53 @@ _SOURCES_HEADING = re.compile(
 )
 
 RewriteSentences = Callable[[Sequence[str], Sequence[int]], Awaitable[list[str]]]
-"""Asks for these sentences again, with these notes to cite; gives one for each, empty where it cannot be said."""
+"""Asks for sentences again, with these notes to cite; returns one for each, empty where it cannot be said."""
 
 
+@dataclass
 class DraftEditor:
-    """Takes the pieces of a draft in their order; what may stand goes onto the sheet in the same order.
+    """Writes what may stand of a draft, in its order.
 
-    From the first sentence of a block that may not stand on, the block waits for its end: then those sentences are
-    asked for once more, a few times in a report, and what may still not stand is dropped and counted in `refused`.
+    From a block's first sentence that may not stand, the block waits for its end: then such sentences are rewritten, a
+    few times in a report, and what may still not stand is dropped and counted in `refused`.
     """
 
-    def __init__(self, judge: SentenceJudge, writer: ReportWriter, rewrite: RewriteSentences | None = None) -> None:
-        self.judge = judge
-        self._writer = writer
-        self._rewrite = rewrite
-        self._rewrites = 0
-        self._held: list[tuple[DraftSentence, SentenceVerdict]] = []
-        self._table_header: tuple[str, ...] | None = None
-        self._is_in_sources = False
-        self._has_heading = False
-        self.refused: Counter[str] = Counter()
+    judge: SentenceJudge
+    writer: ReportWriter
+    rewrite: RewriteSentences | None = None
+    refused: Counter[str] = field(default_factory=Counter)
+    _rewrites: int = 0
+    _held: list[tuple[DraftSentence, SentenceVerdict]] = field(default_factory=list)
+    _table_header: tuple[str, ...] | None = None
+    _is_in_sources: bool = False
+    _has_heading: bool = False
 
     async def handle_piece(self, piece: DraftPiece) -> None:
-        if isinstance(piece, DraftHeading):
-            self._handle_heading(piece)
-        elif self._is_in_sources:
-            return
-        elif isinstance(piece, DraftSentence):
-            await self._handle_sentence(piece)
-        elif isinstance(piece, DraftRow):
-            await self._handle_row(piece)
-        elif isinstance(piece, DraftBlockEnd):
-            await self._release_held()
+        match piece:
+            case DraftHeading():
+                self._handle_heading(piece)
+            case _ if self._is_in_sources:
+                return
+            case DraftSentence():
+                await self._handle_sentence(piece)
+            case DraftRow():
+                await self._handle_row(piece)
+            case DraftBlockEnd():
+                await self._release_held()
 
     def judge_sentences(self, text: str) -> list[SentenceVerdict]:
-        """The verdicts on the sentences of a text, which cite notes from 1."""
         return [self.judge.judge_sentence(cited) for cited in parse_cited_sentences(text, len(self.judge.notes))]
 
     async def add_section(self, heading: str, verdicts: Sequence[SentenceVerdict], *, fallback_heading: str) -> None:
-        """A section of sentences by code; what may not stand is dropped without more ado.
+        """Write a section by code; what may not stand is dropped at once.
 
-        Without a heading they go on where the report is; in place of one that may not stand comes `otherwise`.
+        Without a heading the sentences continue the report; `fallback_heading` replaces one that may not stand.
         """
         if heading:
-            self._writer.queue_heading(2, fallback_heading if self.judge.find_heading_fault(heading) else heading)
+            self.writer.queue_heading(2, fallback_heading if self.judge.find_heading_fault(heading) else heading)
         for verdict in map(self._count_stray_citations, verdicts):
-            if verdict.fault:
-                self.refused[verdict.fault] += 1
-            else:
-                await self._write_verdict(verdict, line=("added", heading))
-        self._writer.discard_headings()
+            await self.write_verdict(verdict, line=("added", heading))
+        self.writer.discard_headings()
 
     def _handle_heading(self, piece: DraftHeading) -> None:
         is_title = piece.level == 1 and not self._has_heading
@@ -400,7 +380,7 @@ class DraftEditor:
         if fault:
             self.refused[fault] += 1
         elif not is_title and not self._is_in_sources:
-            self._writer.queue_heading(max(piece.level, 2) if self._writer.sections else 2, piece.text)
+            self.writer.queue_heading(max(piece.level, 2) if self.writer.sections else 2, piece.text)
 
     async def _handle_sentence(self, piece: DraftSentence) -> None:
         verdict = self._count_stray_citations(
@@ -409,7 +389,7 @@ class DraftEditor:
         if verdict.fault or self._held:
             self._held.append((piece, verdict))
         else:
-            await self._write_sentence(piece, verdict)
+            await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
     async def _handle_row(self, piece: DraftRow) -> None:
         if piece.is_header:
@@ -421,28 +401,25 @@ class DraftEditor:
         if verdict.fault:
             self.refused[verdict.fault] += 1
         elif self._table_header is not None:
-            await self._writer.write_row(
-                self._table_header, piece.cells, self.judge.prefer_cited_notes(verdict, self._writer.cited_notes)
+            await self.writer.write_row(
+                self._table_header, piece.cells, self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
             )
 
     async def _release_held(self) -> None:
-        """The sentences that wait, in their order, those that may not stand as they were mended."""
+        """Write the sentences that wait, rewritten where they may not stand."""
         held, self._held = self._held, []
         faulty = [place for place, entry in enumerate(held) if _is_worth_rewriting(*entry)][:MAX_SENTENCES_PER_REWRITE]
-        if faulty and self._rewrite is not None and self._rewrites < MAX_REWRITES:
+        if faulty and self.rewrite is not None and self._rewrites < MAX_REWRITES:
             self._rewrites += 1
             notes = sorted({number for piece, _ in held for number in piece.cited.numbers})
-            mended = await self._rewrite([held[place][1].text for place in faulty], notes)
+            mended = await self.rewrite([held[place][1].text for place in faulty], notes)
             for place, text in zip(faulty, mended, strict=False):
                 held[place] = (held[place][0], self._judge_rewrite(text, held[place][1]))
         for piece, verdict in held:
-            if verdict.fault:
-                self.refused[verdict.fault] += 1
-            else:
-                await self._write_sentence(piece, verdict)
+            await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
     def _judge_rewrite(self, text: str, original: SentenceVerdict) -> SentenceVerdict:
-        """The verdict on a sentence that was asked for again; the one from before where it is no better."""
+        """Return the verdict on a rewritten sentence; the original's where it is no better."""
         for cited in parse_cited_sentences(text, len(self.judge.notes))[:1]:
             verdict = self.judge.judge_sentence(cited)
             if not verdict.fault:
@@ -450,12 +427,13 @@ class DraftEditor:
                 return verdict
         return original
 
-    async def _write_sentence(self, piece: DraftSentence, verdict: SentenceVerdict) -> None:
-        await self._write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
-
-    async def _write_verdict(self, verdict: SentenceVerdict, *, line: object, is_item: bool = False) -> None:
-        numbers = self.judge.prefer_cited_notes(verdict, self._writer.cited_notes)
-        await self._writer.write_sentence(verdict.text, numbers, line=line, is_item=is_item)
+    async def write_verdict(self, verdict: SentenceVerdict, *, line: object, is_item: bool = False) -> bool:
+        """Write a sentence that may stand, and count any other; return whether it was written."""
+        if verdict.fault:
+            self.refused[verdict.fault] += 1
+            return False
+        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
+        return await self.writer.write_sentence(verdict.text, numbers, line=line, is_item=is_item)
 
     def _count_stray_citations(self, verdict: SentenceVerdict) -> SentenceVerdict:
         self.refused["citations"] += verdict.stray_citations
@@ -463,5 +441,5 @@ class DraftEditor:
 
 
 def _is_worth_rewriting(piece: DraftSentence, verdict: SentenceVerdict) -> bool:
-    """Whether a sentence that may not stand says anything: a preamble or a linking sentence goes without more ado."""
+    """Return whether a refused sentence says anything: a preamble or a linking sentence is dropped at once."""
     return bool(verdict.fault and (piece.cited.numbers or has_particulars(verdict.text)))

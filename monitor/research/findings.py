@@ -1,13 +1,14 @@
 """What was found: sentences that rest on the pages that they cite, and the notes that are made of them.
 
-A sentence is kept where each figure, date, document number and quoted name of it stands in a piece that can be quoted
-from a page that it cites, and where it says what such a piece says. All that is refused is counted by its kind.
+A sentence is kept where each figure, date, document number and quoted name of it stands in a quotable piece of a page
+that it cites, and where it says what such a piece says. What is refused is counted by kind.
 """
 
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from pydantic import BaseModel
 
@@ -45,7 +46,7 @@ _MIN_SHARED_SENTENCES = 2  # one sentence in common may be quoted by both from a
 
 
 class ConfidenceScorer:
-    """Who speaks in the results of a research."""
+    """Scores quotes by the authority and date of their page, and by how many other publishers agree."""
 
     def __init__(self, entries: Sequence[SearchEntry]) -> None:
         entry_by_url: dict[str, SearchEntry] = {entry.url: entry for entry in entries if entry.content}
@@ -53,20 +54,15 @@ class ConfidenceScorer:
         self._texts = [(self._publisher_by_url[url], get_quotable_text(entry)) for url, entry in entry_by_url.items()]
 
     def score_quote(self, quote: str, entry: SearchEntry) -> float:
-        """How far a quote of a result's page can be relied on, 0 to 1."""
         agreement = 1 - 0.5 ** len(self.find_agreeing_publishers(quote, entry))
         return round(
             AUTHORITY_WEIGHT * entry.authority + AGREEMENT_WEIGHT * agreement + DATE_WEIGHT * entry.freshness, 2
         )
 
     def find_agreeing_publishers(self, quote: str, entry: SearchEntry) -> set[str]:
-        """The other voices that say what the quote says."""
+        """Return the other publishers that say what the quote says."""
         own = self._publisher_by_url.get(entry.url, get_registrable_domain(entry.url))
-        found: set[str] = set()
-        for voice, material in self._texts:
-            if voice != own and voice not in found and _is_agreeing(material, quote):
-                found.add(voice)
-        return found
+        return {publisher for publisher, text in self._texts if publisher != own and _is_agreeing(text, quote)}
 
 
 def _is_agreeing(text: QuotableText, quote: str) -> bool:
@@ -79,34 +75,29 @@ def _is_agreeing(text: QuotableText, quote: str) -> bool:
 
 
 def _group_publishers(entries: Sequence[SearchEntry]) -> dict[str, str]:
-    """The voice of each url: the registrable host that was first among those that are one with its own."""
-    voice_of = {entry.url: get_registrable_domain(entry.url) for entry in entries}
+    """Return each url's publisher, its registrable host; hosts that share most of their sentences are one publisher."""
+    publisher_by_url = {entry.url: get_registrable_domain(entry.url) for entry in entries}
     pieces = {entry.url: frozenset(piece.text for piece in get_quotable_text(entry).excerpts) for entry in entries}
-    holders: dict[str, list[str]] = defaultdict(list)
+    urls_by_piece: dict[str, list[str]] = defaultdict(list)
     for url, own in pieces.items():
         for piece in own:
-            holders[piece].append(url)
-    common: dict[tuple[str, str], int] = defaultdict(int)
-    for urls in holders.values():
-        for place, url in enumerate(urls):
-            for other in urls[place + 1 :]:
-                common[url, other] += 1
+            urls_by_piece[piece].append(url)
+    common = Counter(pair for urls in urls_by_piece.values() for pair in combinations(urls, 2))
     for (url, other), count in common.items():
         if count >= max(_MIN_SHARED_SENTENCES_RATIO * min(len(pieces[url]), len(pieces[other])), _MIN_SHARED_SENTENCES):
-            voice_of = _merge_publishers(voice_of, voice_of[url], voice_of[other])
-    return voice_of
-
-
-def _merge_publishers(publisher_by_url: dict[str, str], publisher: str, other: str) -> dict[str, str]:
-    return {url: publisher if entry == other else entry for url, entry in publisher_by_url.items()}
+            first, second = publisher_by_url[url], publisher_by_url[other]
+            publisher_by_url = {
+                url: first if publisher == second else publisher for url, publisher in publisher_by_url.items()
+            }
+    return publisher_by_url
 
 
 RecordTextLoader = Callable[[str], Awaitable[str | None]]
-"""Gives the text of a kept page by its record's id."""
+"""Returns the text of a kept page by its record's id; None where it cannot be read."""
 
 
 class NoteBasis(BaseModel):
-    """What is known of the page of a note: `record` is the id of the kept page, `authority` its host's score."""
+    """The page of a note: `record` is the id of the kept page, `authority` its host's score."""
 
     title: str
     url: str
@@ -118,7 +109,7 @@ class NoteBasis(BaseModel):
 
 @dataclass(frozen=True)
 class CheckedSummary:
-    """What of an answer may stand, as running text with [n] before each full stop, and what was refused, by kind."""
+    """What of an answer may stand, as running text with [n] before each full stop; what was refused, by kind."""
 
     text: str
     refused: dict[str, int]
@@ -126,7 +117,7 @@ class CheckedSummary:
 
 @dataclass(frozen=True)
 class ResearchFindings:
-    """The notes of a research, their bases beside them, and what was refused, by kind."""
+    """The notes of a research with their bases, in the same order; what was refused, by kind."""
 
     notes: list[ResearchNote]
     bases: list[NoteBasis]
@@ -134,7 +125,7 @@ class ResearchFindings:
 
 
 def check_summary(answer: str, entries: Sequence[SearchEntry]) -> CheckedSummary:
-    """The sentences of an answer that rest on the results they cite, from 1, each once.
+    """Return the sentences of an answer that rest on the results they cite, from 1, each once.
 
     Refused are sentences with a web address (`urls`), with a number of no result (`citations`), with a particular that
     no cited result has (`figures`), and those that cite nothing, or nothing that says the same (`uncited`).
@@ -151,7 +142,7 @@ def check_summary(answer: str, entries: Sequence[SearchEntry]) -> CheckedSummary
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """Sentences one after the other, with a space between those that end in a Latin full stop."""
+    """Join sentences, with a space after those that end in an ASCII character."""
     text = ""
     for sentence in sentences:
         text += f" {sentence}" if text and text[-1].isascii() else sentence
@@ -159,9 +150,9 @@ def join_sentences(sentences: Sequence[str]) -> str:
 
 
 def build_notes(paragraphs: Sequence[ParagraphState]) -> ResearchFindings:
-    """One note for each paragraph and each result that it cites, in the order in which they are cited.
+    """Return one note for each paragraph and each result that it cites, in the order in which they are cited.
 
-    A note says what the paragraph's sentences say that rest on its page, and each particular of that stands in one of
+    A note says what the paragraph's sentences say that rest on its page, and each particular of it stands in one of
     its quotes. Of a sentence that takes its particulars from several pages, each of their notes says its own quotes.
     """
     refused: Counter[str] = Counter()
@@ -187,10 +178,7 @@ def build_notes(paragraphs: Sequence[ParagraphState]) -> ResearchFindings:
 
 
 def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) -> str:
-    """The paragraph's summary with the numbers of its notes, from 1, in place of those of its results.
-
-    A sentence stays where the quotes of these notes bear it.
-    """
+    """Return the paragraph's summary citing notes, from 1, in place of results, as far as their quotes support it."""
     entries = paragraph.research.search_history
     places = {
         note.source_url: number for number, note in enumerate(findings.notes, start=1) if note.topic == paragraph.title
@@ -199,62 +187,55 @@ def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) ->
     for cited in parse_cited_sentences(paragraph.research.latest_summary, len(entries)):
         urls = dict.fromkeys(entries[number - 1].url for number in cited.numbers)
         numbers = [places[url] for url in urls if url in places]
-        if is_supported_by_quotes(
-            [quote for number in numbers for quote in list_quotes(findings.notes[number - 1])], cited.text
-        ):
+        quotes = [quote for number in numbers for quote in list_quotes(findings.notes[number - 1])]
+        if is_supported_by_quotes(quotes, cited.text):
             kept.setdefault(cited.text, append_citations(cited.text, numbers))
     return join_sentences(list(kept.values()))
 
 
 def list_quotes(note: ResearchNote) -> list[str]:
-    return [evidence_item.quote for evidence_item in note.evidence]
+    return [evidence.quote for evidence in note.evidence]
 
 
 async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: RecordTextLoader) -> ResearchFindings:
-    """The findings without the quotes that do not stand in the page that was kept, nor what only these bore."""
+    """Remove the quotes that do not stand in their kept page, and what only these supported."""
     refused = Counter(findings.refused)
     notes: list[ResearchNote] = []
     bases: list[NoteBasis] = []
     texts = await load_record_texts(findings.bases, load_record_text)
     for note, basis in zip(findings.notes, findings.bases, strict=True):
         text = texts.get(basis.record or "", "")
-        verified = [evidence_item for evidence_item in note.evidence if is_verbatim_in(evidence_item.quote, text)]
+        verified = [evidence for evidence in note.evidence if is_verbatim_in(evidence.quote, text)]
         refused["quotes"] += len(note.evidence) - len(verified)
-        mended = _restrict_note(note, verified)
-        if mended is not None:
-            notes.append(mended)
+        if verified:
+            notes.append(_restrict_note(note, verified))
             bases.append(basis)
     return replace(findings, notes=notes, bases=bases, refused=dict(+refused))
 
 
 async def load_record_texts(bases: Sequence[NoteBasis], load_record_text: RecordTextLoader) -> dict[str, str]:
-    """The texts of the kept pages by their records, each read once; without those that cannot be read."""
-    found: dict[str, str] = {}
-    for record in dict.fromkeys(basis.record for basis in bases if basis.record):
-        text = await load_record_text(record)
-        if text is not None:
-            found[record] = text
-    return found
+    """Return the texts of the kept pages by record, each read once, without those that cannot be read."""
+    records = dict.fromkeys(basis.record for basis in bases if basis.record)
+    texts = {record: await load_record_text(record) for record in records}
+    return {record: text for record, text in texts.items() if text is not None}
 
 
 @dataclass
 class _NoteDraft:
-    """A note in the making: what it says, and what bears that."""
-
     entry: SearchEntry
     sentences: list[str] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
 
     def add_sentence(self, sentence: str) -> bool:
-        """Take a sentence over with its quotes, or the quotes alone where they bear only a part of it.
+        """Add a sentence with its quotes, or the quotes alone where they support only a part of it.
 
-        Nothing is taken that would need more quotes than a note has.
+        Return False for one without support, or that would need more quotes than a note may have.
         """
-        bearing = find_support(sentence, get_quotable_text(self.entry), self.quotes)
-        if bearing is None or len(self.quotes) + len(bearing.quotes) > MAX_QUOTES_PER_NOTE:
+        support = find_support(sentence, get_quotable_text(self.entry), self.quotes)
+        if support is None or len(self.quotes) + len(support.quotes) > MAX_QUOTES_PER_NOTE:
             return False
-        self.quotes += bearing.quotes
-        self.sentences += bearing.quotes if bearing.missing else [sentence]
+        self.quotes += support.quotes
+        self.sentences += support.quotes if support.missing else [sentence]
         return True
 
     def build_note(self, topic: str, scorer: ConfidenceScorer) -> ResearchNote:
@@ -267,7 +248,6 @@ class _NoteDraft:
         return ResearchNote(summary=summary, evidence=evidence, topic=topic, source_url=entry.url, engine=entry.engine)
 
     def build_basis(self) -> NoteBasis:
-        """Its basis; a title that is no title of ours to tell gives way to the host."""
         entry, host = self.entry, get_host(self.entry.url)
         is_title = is_prose(entry.title) and not is_prompt_injection(entry.title)
         return NoteBasis(
@@ -281,10 +261,7 @@ class _NoteDraft:
 
 
 def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry]) -> tuple[tuple[int, ...], str]:
-    """The numbers of the results that bear a sentence, of those it cites; or the kind of its fault.
-
-    They are those that bear all of it, or else those that bear it together.
-    """
+    """Return the cited results that support a sentence, each alone or else together; or the kind of its fault."""
     text = cited.text
     if WEB_ADDRESS.search(text):
         return (), "urls"
@@ -305,16 +282,13 @@ def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry
     together = _find_joint_support({number: support.missing for number, support in borne.items()})
     if together and is_on_same_topic(text, [quotables[number] for number in together], orders):
         return together, ""
-    has_fault = (
-        bool(quotables)
-        and has_particulars(text)
-        and bool(find_missing_particulars(text, [quotable.text for quotable in quotables.values()]))
-    )
-    return (), "figures" if has_fault else "uncited"
+    texts = [quotable.text for quotable in quotables.values()]
+    lacks_particulars = texts and has_particulars(text) and find_missing_particulars(text, texts)
+    return (), "figures" if lacks_particulars else "uncited"
 
 
 def _find_joint_support(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
-    """Those of whom each has something that is missing in all before it, and that have all together; else none."""
+    """Return the results that each add particulars missing in all before them, if together they lack none."""
     taken: list[int] = []
     left: frozenset[str] | None = None
     for number, particulars in missing.items():
@@ -324,14 +298,14 @@ def _find_joint_support(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
     return () if left is None or left else tuple(taken)
 
 
-def _restrict_note(note: ResearchNote, evidence: Sequence[NoteEvidence]) -> ResearchNote | None:
-    """The note with the quotes that stand, and what these bear of its summary; None where no quote stands."""
-    if not evidence or len(evidence) == len(note.evidence):
-        return note if evidence else None
-    quotes = [evidence_item.quote for evidence_item in evidence]
+def _restrict_note(note: ResearchNote, verified: list[NoteEvidence]) -> ResearchNote:
+    """Return the note with its verified quotes, and what these support of its summary."""
+    if len(verified) == len(note.evidence):
+        return note
+    quotes = [evidence.quote for evidence in verified]
     kept = [
         sentence.text
         for sentence in parse_cited_sentences(note.summary, 0)
         if is_supported_by_quotes(quotes, sentence.text)
     ]
-    return note.model_copy(update={"evidence": list(evidence), "summary": join_sentences(kept or quotes)})
+    return note.model_copy(update={"evidence": verified, "summary": join_sentences(kept or quotes)})

@@ -1,54 +1,51 @@
-"""The report: written by the model from the paragraphs' summaries, or put together from them by rule."""
+"""The report: written by the model from the paragraphs' summaries, or put together from them by rule; its score."""
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+
+from pydantic import Field
 
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import OnToken
+from monitor.llm.chat import CompletionRequest, OnToken
 from monitor.research.appendix import Appendix
-from monitor.research.dependencies import ProgressMessage, ResearchDependencies, ignore_progress
-from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, RewriteSentences, SentenceJudge
-from monitor.research.findings import NoteBasis, join_sentences
-from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer
-from monitor.research.prompts import ReportPromptBuilder
-from monitor.research.shapes import ModelBlueprint, OutlineEntry, ReportSource, ResearchNote
-from monitor.research.sheet import OnSource, ReportWriter, escape_markdown, normalize_letters
-from monitor.verify.citations import append_citations
+from monitor.research.dependencies import ProgressReporter, ignore_progress
+from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, SentenceJudge
+from monitor.research.findings import NoteBasis, RecordTextLoader, join_sentences, list_quotes, load_record_texts
+from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer, NodeResult
+from monitor.research.quotes import is_verbatim_in
+from monitor.research.shapes import (
+    ModelBlueprint,
+    OutlineEntry,
+    ReportScore,
+    ReportSource,
+    ResearchNote,
+    ResearchReport,
+)
+from monitor.research.sheet import ReportWriter, escape_markdown, normalize_letters
+from monitor.search.bundles.scoring import OFFICIAL_AUTHORITY
+from monitor.urls import get_registrable_domain
+from monitor.verify.citations import (
+    CitedSentence,
+    append_citations,
+    find_missing_particulars,
+    parse_cited_sentence,
+    parse_cited_sentences,
+)
 from monitor.vocabulary import Phase
-
-_WORDS = {
-    "zh": {
-        "extracts": "本报告未使用语言模型：正文由程序从所引网页摘录而成，每句都注明出处。",
-        "summaries": "语言模型未能写成报告：正文由程序按各段小结整理，每句都注明出处。",
-        "title": "研究报告",
-        "nothing": "没有找到可以引用的材料，因此不作任何结论。",
-        "missing": "以下部分没有找到可以引用的材料：{titles}。",
-        "and": "、",
-        "finding": "查到的内容",
-    },
-    "en": {
-        "extracts": "No language model was used: the text is made of extracts from the pages cited, each with its "
-        "source.",
-        "summaries": "The language model wrote no usable report: the text is put together by rule from the paragraphs' "
-        "summaries, each sentence with its source.",
-        "title": "Research report",
-        "nothing": "Nothing was found that could be cited, so nothing is concluded.",
-        "missing": "Nothing that could be cited was found for: {titles}.",
-        "and": "; ",
-        "finding": "Findings",
-    },
-}
 
 _SUMMARY_HEADING = re.compile(r"摘要|概要|概述|总结|小结|结论|要点|summary|overview|conclusion|findings", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ReportNodeInput:
-    """What a report is made of: the paragraphs' titles with their summaries, which cite the notes from 1."""
+    """What a report is made of; `sections` are the paragraphs' titles with their summaries, which cite notes from 1."""
 
     title: str
     sections: Sequence[tuple[str, str]]
@@ -58,63 +55,56 @@ class ReportNodeInput:
     remark: str = ""
 
 
-@dataclass
-class FormattedReport:
-    """The report; `fallback` says why code wrote what the model should have, `by_rule` which sections of it."""
+class FormattedReport(NodeResult):
+    """The report; `by_rule` names the sections that code wrote in place of the model."""
 
     markdown: str = ""
-    outline: list[OutlineEntry] = field(default_factory=list)
-    sources: list[ReportSource] = field(default_factory=list)
-    refused: dict[str, int] = field(default_factory=dict)
-    by_rule: list[str] = field(default_factory=list)
-    fallback: Message | None = None
-    tokens: int = 0
+    outline: list[OutlineEntry] = Field(default_factory=list)
+    sources: list[ReportSource] = Field(default_factory=list)
+    by_rule: list[str] = Field(default_factory=list)
 
 
+@dataclass
 class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
-    """Writes the report and tells its text while it is written, each sentence as soon as it was found to stand."""
+    """Writes the report and streams it, each sentence as soon as it was found to stand."""
 
-    def __init__(
-        self,
-        deps: ResearchDependencies,
-        report_progress: ProgressMessage = ignore_progress,
-        on_token: OnToken | None = None,
-    ) -> None:
-        super().__init__(deps)
-        self._report_progress = report_progress
-        self._on_token = on_token
-        self._prompt_builder = ReportPromptBuilder(deps.language, deps.prompts)
-        self._words = _WORDS[deps.language]
+    report_progress: ProgressReporter = ignore_progress
+    on_token: OnToken | None = None
+
+    @property
+    def _words(self) -> Mapping[str, str]:
+        return get_words(self.deps.language, "report")
 
     async def run(self, given: ReportNodeInput) -> FormattedReport:
         self.validate_input(given)
         report = FormattedReport()
         judge = SentenceJudge(given.notes, query=self.deps.query)
-        sheet = ReportWriter(self._on_token, self._make_source_listener(given))
-        editor = DraftEditor(judge, sheet, self._make_rewriter(given, report))
+        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases))
+        editor = DraftEditor(judge, sheet, partial(self._rewrite, given.notes, report) if self.deps.model else None)
         await sheet.write_title(self._words["title"] if judge.find_heading_fault(given.title) else given.title)
         await self._write_sections(given, editor, sheet, report)
-        appendix = Appendix(sheet, judge, language=self.deps.language, refused=editor.refused)
+        appendix = Appendix(editor, language=self.deps.language)
         await appendix.write_model(given.model)
         await appendix.write_timeline()
         await appendix.write_sources(given.bases)
         await sheet.close()
         report.markdown, report.outline = sheet.markdown, sheet.build_outline()
-        report.sources = [_build_source(given, number) for number in sheet.cited_notes]
+        for number in sheet.cited_notes:
+            basis = given.bases[number - 1]
+            report.sources.append(ReportSource(title=basis.title, url=basis.url, note_index=number - 1))
         report.refused = dict(+editor.refused)
         return report
 
     def validate_input(self, given: ReportNodeInput) -> None:
-        """There have to be paragraphs, each with a title, and a basis for each note."""
         if not given.sections or not all(title.strip() for title, _ in given.sections):
             raise UsageError("research.sections_missing")
         if len(given.notes) != len(given.bases):
             raise UsageError("research.bases_missing")
 
     def process_output(self, answer: str, given: ReportNodeInput) -> FormattedReport | None:
-        """What of an answer may stand as it is, under no heading; None where nothing may."""
-        judge, drafting = SentenceJudge(given.notes, query=self.deps.query), DraftParser(len(given.notes))
-        pieces = [*drafting.feed(answer), *drafting.close()]
+        """Return what of an answer may stand as it is, under no heading; None where nothing may."""
+        judge, parser = SentenceJudge(given.notes, query=self.deps.query), DraftParser(len(given.notes))
+        pieces = [*parser.feed(answer), *parser.close()]
         verdicts = [judge.judge_sentence(piece.cited) for piece in pieces if isinstance(piece, DraftSentence)]
         sound = [append_citations(verdict.text, verdict.numbers) for verdict in verdicts if not verdict.fault]
         return FormattedReport(markdown=join_sentences(sound)) if sound else None
@@ -122,7 +112,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     async def _write_sections(
         self, given: ReportNodeInput, editor: DraftEditor, writer: ReportWriter, report: FormattedReport
     ) -> None:
-        """The sections: the model's, and by rule those that it left out, broke off in, or did not write soundly."""
+        """Write the model's sections, and by rule those that it left out, broke off in, or did not write soundly."""
         answer = await self._draft_report(given, editor, report) if given.notes else NodeAnswer()
         writer.discard_headings()
         verdicts = {title: editor.judge_sentences(summary) for title, summary in given.sections}
@@ -136,9 +126,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             await writer.write_blockquote(self._words["nothing"])
         elif not writer.cited_notes:
             report.fallback = answer.failure or UNUSABLE_ANSWER_FAILURE
-            await writer.write_blockquote(
-                self._words["extracts" if answer.failure == NO_MODEL_FAILURE else "summaries"]
-            )
+            by = "extracts" if answer.failure == NO_MODEL_FAILURE else "summaries"
+            await writer.write_blockquote(self._words[by])
         elif left:
             report.by_rule = left
             code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
@@ -153,15 +142,15 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             await writer.write_blockquote(self._words["missing"].format(titles=self._words["and"].join(named)))
 
     async def _draft_report(self, given: ReportNodeInput, editor: DraftEditor, report: FormattedReport) -> NodeAnswer:
-        """The model's answer, edited while it comes, in a task of its own: the editor may ask the model itself."""
+        """Edit the model's answer while it comes, in a task of its own: the editor may ask the model itself."""
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
         async def edit() -> None:
-            drafting = DraftParser(len(given.notes))
+            parser = DraftParser(len(given.notes))
             while (text := await arrived.get()) is not None:
-                for piece in drafting.feed(text):
+                for piece in parser.feed(text):
                     await editor.handle_piece(piece)
-            for piece in drafting.close():
+            for piece in parser.close():
                 await editor.handle_piece(piece)
 
         editing = asyncio.create_task(edit())
@@ -171,11 +160,11 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
                 await editing  # it can only have failed
             arrived.put_nowait(text)
 
-        messages = self._prompt_builder.build_report_messages(
+        messages = self.deps.prompt_builder.build_report_messages(
             self.deps.query, given.sections, given.notes, model=given.model, remark=given.remark
         )
         try:
-            answer = await self.ask_model(messages, phase=Phase.REPORT, place="report", on_token=hear)
+            answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "report", on_token=hear))
             arrived.put_nowait(None)
             await editing
         finally:
@@ -184,36 +173,23 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         report.tokens += answer.tokens
         return answer
 
-    def _make_rewriter(self, given: ReportNodeInput, report: FormattedReport) -> RewriteSentences | None:
-        if self.deps.model is None:
-            return None
+    async def _rewrite(
+        self, notes: Sequence[ResearchNote], report: FormattedReport, sentences: Sequence[str], numbers: Sequence[int]
+    ) -> list[str]:
+        chosen = {number: notes[number - 1] for number in numbers or range(1, len(notes) + 1)}
+        messages = self.deps.prompt_builder.build_rewrite_messages(self.deps.query, sentences, chosen)
+        answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite"))
+        report.tokens += answer.tokens
+        return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
 
-        async def rewrite(sentences: Sequence[str], numbers: Sequence[int]) -> list[str]:
-            chosen = numbers or range(1, len(given.notes) + 1)
-            notes = {number: given.notes[number - 1] for number in chosen}
-            messages = self._prompt_builder.build_rewrite_messages(self.deps.query, sentences, notes)
-            answer = await self.ask_model(messages, phase=Phase.REPORT, place="rewrite")
-            report.tokens += answer.tokens
-            return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
-
-        return rewrite
-
-    def _make_source_listener(self, given: ReportNodeInput) -> OnSource:
-        async def name(number: int, note_index: int) -> None:
-            basis = given.bases[note_index]
-            source = {"number": number, "title": basis.title, "url": basis.url, "noteIndex": note_index}
-            await self._report_progress(0.05 + 0.9 * number / len(given.notes), metadata={"sources": [source]})
-
-        return name
-
-
-def _build_source(given: ReportNodeInput, number: int) -> ReportSource:
-    basis = given.bases[number - 1]
-    return ReportSource(title=basis.title, url=basis.url, note_index=number - 1)
+    async def _report_source(self, bases: Sequence[NoteBasis], number: int, note_index: int) -> None:
+        basis = bases[note_index]
+        source = {"number": number, "title": basis.title, "url": basis.url, "noteIndex": note_index}
+        await self.report_progress(0.05 + 0.9 * number / len(bases), metadata={"sources": [source]})
 
 
 def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_cut: bool) -> bool:
-    """Whether the report has this paragraph: a section of its name, or else half of its notes in sections of no other.
+    """Return whether the report has this paragraph: a section of its name, or half of its notes in unnamed sections.
 
     The section in which an answer broke off does not count, nor does a summary of the whole.
     """
@@ -230,6 +206,84 @@ def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_
 
 
 def is_same_heading(heading: str, title: str) -> bool:
-    """Whether a heading is a paragraph's title, numbered or with a word more."""
     one, other = normalize_letters(heading), normalize_letters(title)
     return bool(one and other) and (one in other or other in one)
+
+
+_SOURCES_HEADING = re.compile(r"#{1,3}\s*(?:来源|Sources)\s*$", re.IGNORECASE)
+_NOT_A_SENTENCE = re.compile(r"\s*(?:#|>|$|(?:\|?\s*:?-{3,}:?\s*)+\|?\s*$)")
+_TABLE_RULE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,2}\.)\s+")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+async def score_report(
+    report: ResearchReport,
+    notes: Sequence[ResearchNote],
+    bases: Sequence[NoteBasis],
+    load_record_text: RecordTextLoader,
+    *,
+    query: str,
+    refused: Sequence[Mapping[str, int]] = (),
+) -> ReportScore:
+    """Measure how far a finished report can be trusted; `refused` is what the steps refused.
+
+        quote fidelity      quotes of the notes that stand in the kept page     / quotes of the notes
+        figure fidelity     particulars of the report that stand in a quote
+                            of a note cited beside them                         / particulars of the report
+        citation coverage   sentences of the report that cite                   / sentences of the report
+        official share      citations of governments, regulators and the like   / citations
+        independent hosts   registrants whose pages are cited
+
+    A particular is a figure, a date, a document number or a quoted name; one that the question itself says need not
+    stand in a note.
+    """
+    texts = await load_record_texts(bases, load_record_text)
+    quotes = [(quote, basis.record) for note, basis in zip(notes, bases, strict=True) for quote in list_quotes(note)]
+    verified = sum(is_verbatim_in(quote, texts.get(record or "", "")) for quote, record in quotes)
+    places = [source.note_index for source in report.sources]
+    sentences = list(iter_sentences(report.markdown, len(places)))
+    figures = borne = 0
+    for sentence in sentences:
+        said = find_missing_particulars(sentence.text, [query])
+        figures += len(said)
+        cited = [quote for number in sentence.numbers for quote in list_quotes(notes[places[number - 1]])]
+        borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
+    citations = [places[number - 1] for sentence in sentences for number in sentence.numbers]
+    official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
+    return ReportScore(
+        quotes=len(quotes),
+        quote_fidelity=_compute_share(verified, len(quotes)),
+        figures=figures,
+        figure_fidelity=_compute_share(borne, figures),
+        sentences=len(sentences),
+        citation_coverage=_compute_share(sum(bool(sentence.numbers) for sentence in sentences), len(sentences)),
+        independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
+        official_share=_compute_share(official, len(citations)),
+        refused=dict(sum(map(Counter, refused), Counter())),
+    )
+
+
+def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
+    """Yield the sentences of a report's Markdown, a list item and a table row being one each, with their citations.
+
+    Headings, lines of our own (which begin with `>`), the heads of tables and the list of sources are no sentences.
+    """
+    lines = markdown.splitlines()
+    for place, line in enumerate(lines):
+        if _SOURCES_HEADING.match(line):
+            return
+        is_head = place + 1 < len(lines) and _TABLE_RULE.match(lines[place + 1])
+        if _NOT_A_SENTENCE.match(line) or is_head:
+            continue
+        plain = _ESCAPE.sub(r"\1", line)
+        if line.lstrip().startswith("|"):
+            yield parse_cited_sentence(plain.replace("|", " "), count)
+        elif point := _LIST_ITEM.match(plain):
+            yield parse_cited_sentence(plain[point.end() :], count)
+        else:
+            yield from parse_cited_sentences(plain, count)
+
+
+def _compute_share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

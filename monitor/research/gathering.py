@@ -1,23 +1,21 @@
 """One search of a paragraph: its results, the pages that were opened of them, and the entries that they become.
 
-Results travel as a bundle, read under the paragraph's cursor. A search that was made before a crash is not made again:
-its bundle is there. The results are kept with their paragraph first and marked as read then.
+Results travel as a bundle, read under the paragraph's cursor. A search that was made before a crash is not repeated:
+its bundle is there. The results are stored with their paragraph first, and marked as read then.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, Protocol
-
-from pydantic import BaseModel, Field
+from dataclasses import dataclass
 
 from monitor.i18n.message import Message
 from monitor.page import Page
 from monitor.research.dependencies import ResearchDependencies
+from monitor.research.searching import NewsTools
 from monitor.research.state import ParagraphState, ResultOrigin, SearchEntry, SearchRound
 from monitor.research.summarising import select_passages
-from monitor.research.tools import NewsTools
 from monitor.search.bundles.bundle import BundleDamaged, SearchResultBundle, SearchResultItem, compute_source_id
 from monitor.search.bundles.packing import build_bundle
 from monitor.search.bundles.reader import BundleReader, BundleResult
@@ -35,36 +33,32 @@ _MAX_CONCURRENT_PAGES = 4
 _QUERY_INTENT = "research"
 
 
-class NodeProgressReporter(Protocol):
-    """Takes what happens in a paragraph."""
+@dataclass(frozen=True)
+class GatherOutcome:
+    """How many results are new to the paragraph, and what went wrong."""
 
-    async def __call__(self, node: str, **facts: Any) -> None:
-        """Which node it is, and what is to be known of it."""
-        ...
-
-
-class GatherOutcome(BaseModel):
-    """What came of reading: how many results are new to the paragraph, and what went wrong."""
-
-    results: int = 0
-    warnings: list[Message] = Field(default_factory=list)
+    results: int
+    warnings: list[Message]
 
 
+@dataclass
 class ResultGatherer:
-    """Gathers for the paragraphs of a research. Nothing that the outside does is fatal: it is told and counted."""
+    """Gathers results for the paragraphs of a research. No outside failure is fatal: it is reported and counted.
 
-    def __init__(self, deps: ResearchDependencies, tools: NewsTools, report_node: NodeProgressReporter) -> None:
-        self._deps = deps
-        self._tools = tools
-        self._report_node = report_node
+    `report_node` takes a node's name, and facts about what it does.
+    """
+
+    deps: ResearchDependencies
+    tools: NewsTools
+    report_node: Callable[..., Awaitable[None]]
 
     async def search(self, paragraph: ParagraphState, search_round: SearchRound) -> list[Message]:
-        """Make a round's search and keep its bundle, if it is not there yet; gives what went wrong.
+        """Make a round's search and store its bundle, if there is none yet; return what went wrong.
 
-        The paragraph is kept before the bundle, for it says where the results come from. A result that the paragraph
+        The paragraph is stored before the bundle, for it says where the results come from. A result that the paragraph
         knows by its snippet alone gets its page's text here: the bundles hand on each source once.
         """
-        folder, task_id = self._deps.bundles, self._deps.task_id
+        folder, task_id = self.deps.bundles, self.deps.task_id
         try:
             await asyncio.to_thread(folder.read, task_id, search_round.query_id)
         except BundleDamaged:
@@ -72,8 +66,8 @@ class ResultGatherer:
         else:
             return []
         called = (search_round.search_tool, search_round.search_query, search_round.start_date, search_round.end_date)
-        query, executed_at = self._tools.build_query(*called), self._deps.clock.now()
-        answer = await self._tools.run_tool(*called)
+        query, executed_at = self.tools.build_query(*called), self.deps.clock.now()
+        answer = await self.tools.run_tool(*called)
         search_round.origins = {}  # what it has of a search that was cut off is as good as new
         pages = await self._load_pages(paragraph, answer)
         search_round.origins = _build_origins(answer, pages)
@@ -86,17 +80,17 @@ class ResultGatherer:
             query=query,
             intent=_QUERY_INTENT,
             executed_at=executed_at,
-            scoring=self._deps.scoring,
+            scoring=self.deps.scoring,
             pages=pages,
-            content_max_chars=self._deps.limits.content_max_chars,
+            content_max_chars=self.deps.limits.content_max_chars,
         )
-        self._fill_missing_texts(paragraph, search_round, bundle)
-        await self._deps.notebook.save_paragraph(paragraph)
+        _fill_missing_texts(paragraph, search_round, bundle)
+        await self.deps.notebook.save_paragraph(paragraph)
         await asyncio.to_thread(folder.write, bundle)
         return troubles
 
     async def read(self, paragraph: ParagraphState) -> GatherOutcome:
-        """Take up what the bundles of the paragraph's rounds hold and was not read yet, a late one's results too.
+        """Take up the unread results in the bundles of the paragraph's rounds, a late one's too.
 
         A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
         round counts as searched from now on. A kill before the results are marked has them read once more.
@@ -105,14 +99,14 @@ class ResultGatherer:
         now = paragraph.research.rounds[-1]
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
-        new = [reading for reading in left if reading.item.source_id not in known]
+        new = [result for result in left if result.item.source_id not in known]
         paragraph.research.search_history += [
-            self._build_entry(paragraph, rounds[reading.query_id], reading.item, now.query_id) for reading in new
+            _build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new
         ]
         if new or troubles or not now.is_searched:
             now.fallbacks = merge_messages([*now.fallbacks, *troubles])
             now.is_searched = True
-            await self._deps.notebook.save_paragraph(paragraph)
+            await self.deps.notebook.save_paragraph(paragraph)
         if left:
             await asyncio.to_thread(self._mark_read, paragraph, left)
         return GatherOutcome(results=len(new), warnings=troubles)
@@ -120,20 +114,19 @@ class ResultGatherer:
     def _list_unread(
         self, paragraph: ParagraphState, query_ids: Collection[str]
     ) -> tuple[list[BundleResult], list[Message]]:
-        """What the bundles hold that is not marked as read, and what is wrong with them."""
+        """Return the unread results of the bundles, and what is wrong with these."""
         with closing(self._open_reader(paragraph, query_ids)) as reader:
-            return reader.list_remaining(), [
-                Message.of("research.bundle_problem", kind=trouble.kind, reason=trouble.reason)
-                for trouble in reader.warnings
-            ]
+            unread = reader.list_remaining()
+            problems = [(warning.kind, warning.reason) for warning in reader.warnings]
+        return unread, [Message.of("research.bundle_problem", kind=kind, reason=reason) for kind, reason in problems]
 
     def _mark_read(self, paragraph: ParagraphState, results: Sequence[BundleResult]) -> None:
         with closing(self._open_reader(paragraph, {reading.query_id for reading in results})) as reader:
-            reader.mark_all_consumed(results, at=self._deps.clock.now())
+            reader.mark_all_consumed(results, at=self.deps.clock.now())
 
     def _open_reader(self, paragraph: ParagraphState, query_ids: Collection[str]) -> BundleReader:
         cursor = f"p{paragraph.order + 1}"
-        return BundleReader(self._deps.bundles, task_id=self._deps.task_id, cursor=cursor, query_ids=query_ids)
+        return BundleReader(self.deps.bundles, task_id=self.deps.task_id, cursor=cursor, query_ids=query_ids)
 
     async def _load_pages(self, paragraph: ParagraphState, answer: ToolResult) -> dict[str, Page]:
         entries = paragraph.research.search_history
@@ -141,53 +134,49 @@ class ResultGatherer:
         new = [item for item in answer.items if compute_source_id(item.source or item.url) not in known]
         slots = asyncio.Semaphore(_MAX_CONCURRENT_PAGES)
 
-        async def opened(item: SearchItem) -> tuple[str, Page]:
+        async def load_page(item: SearchItem) -> tuple[str, Page]:
             async with slots:
-                page = await self._deps.pages.load(item.url)
+                page = await self.deps.pages.load(item.url)
             failed = {} if page.error is None else {"reason": str(page.error.code)}
-            await self._report_node("reading", url=item.url, **failed)
+            await self.report_node("reading", url=item.url, **failed)
             return item.url, page
 
-        return dict(await asyncio.gather(*map(opened, new[:MAX_OPENED_PAGES])))
+        return dict(await asyncio.gather(*map(load_page, new[:MAX_OPENED_PAGES])))
 
-    def _fill_missing_texts(
-        self, paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle
-    ) -> None:
-        found = {item.source_id: item for item in bundle.results if item.content_text}
-        history = paragraph.research.search_history
-        for place, entry in enumerate(history):
-            if not entry.content and entry.source_id in found:
-                history[place] = self._build_entry(
-                    paragraph, search_round, found[entry.source_id], search_round.query_id
-                )
 
-    def _build_entry(
-        self, paragraph: ParagraphState, search_round: SearchRound, item: SearchResultItem, query_id: str
-    ) -> SearchEntry:
-        origin = search_round.origins.get(item.source_id, ResultOrigin(engine=""))
-        text = "\n".join(list_safe_lines(item.content_text or ""))
-        title = get_host(item.url) if is_prompt_injection(item.title) else item.title
-        wanted = f"{paragraph.title} {paragraph.content} {search_round.search_query}"
-        return SearchEntry(
-            query=search_round.search_query,
-            query_id=query_id,
-            source_id=item.source_id,
-            url=item.url,
-            title=title,
-            content=select_passages(text, wanted, MAX_CONTENT_CHARS),
-            snippet="\n".join(list_safe_lines(item.snippet or "")),
-            engine=origin.engine,
-            record=origin.record,
-            score=item.score_final,
-            authority=item.score_authority,
-            freshness=item.score_freshness,
-            published_on=item.published_at,
-            timestamp=item.captured_at,
-        )
+def _fill_missing_texts(paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle) -> None:
+    found = {item.source_id: item for item in bundle.results if item.content_text}
+    history = paragraph.research.search_history
+    for place, entry in enumerate(history):
+        if not entry.content and entry.source_id in found:
+            history[place] = _build_entry(paragraph, search_round, found[entry.source_id], search_round.query_id)
+
+
+def _build_entry(
+    paragraph: ParagraphState, search_round: SearchRound, item: SearchResultItem, query_id: str
+) -> SearchEntry:
+    origin = search_round.origins.get(item.source_id, ResultOrigin(engine=""))
+    text = "\n".join(list_safe_lines(item.content_text or ""))
+    wanted = f"{paragraph.title} {paragraph.content} {search_round.search_query}"
+    return SearchEntry(
+        query=search_round.search_query,
+        query_id=query_id,
+        source_id=item.source_id,
+        url=item.url,
+        title=get_host(item.url) if is_prompt_injection(item.title) else item.title,
+        content=select_passages(text, wanted, MAX_CONTENT_CHARS),
+        snippet="\n".join(list_safe_lines(item.snippet or "")),
+        engine=origin.engine,
+        record=origin.record,
+        score=item.score_final,
+        authority=item.score_authority,
+        freshness=item.score_freshness,
+        published_on=item.published_at,
+        timestamp=item.captured_at,
+    )
 
 
 def merge_messages(messages: Iterable[Message]) -> list[Message]:
-    """Return each message once, in order."""
     return list({str(message): message for message in messages}.values())
 
 
@@ -208,7 +197,7 @@ def _build_origins(answer: ToolResult, pages: Mapping[str, Page]) -> dict[str, R
 
 
 def _list_warnings(answer: ToolResult, pages: Mapping[str, Page]) -> list[Message]:
-    """What went wrong: errors of backends, and how many pages were lost to what."""
+    """Return the errors of backends, and how many pages were lost for which reason."""
     lost = Counter(str(page.error.code) for page in pages.values() if page.error is not None)
     errors = [Message.of("research.search_failed", type=error.type, reason=error.message) for error in answer.errors]
     return errors + [

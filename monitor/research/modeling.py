@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -12,11 +13,10 @@ from monitor.errors import UsageError
 from monitor.exports.document import measure_text_width
 from monitor.extract.sentences import is_prose
 from monitor.llm.answers import parse_object
-from monitor.llm.chat import ChatMessage
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.findings import join_sentences, list_quotes
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, Node, NodeResult
-from monitor.research.prompts import build_blueprint_messages, build_retry_message
+from monitor.research.node import NodeResult, PromptNode
 from monitor.research.quotes import MIN_WORD_OVERLAP
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
 from monitor.research.state import SearchEntry
@@ -42,31 +42,29 @@ _NUMBER = re.compile(r"\s*([-+]?\d[\d,]*(?:\.\d+)?)\s*(.{0,20})")
 
 @dataclass
 class BlueprintParser:
-    """An answer as it is held against the notes; `refused` counts what was not let through, by its kind."""
+    """Checks an answer against the notes; `refused` counts what was rejected, by kind."""
 
     notes: Sequence[ResearchNote]
     query: str
     refused: Counter[str] = field(default_factory=Counter)
 
     def parse(self, answer: Mapping[str, JsonValue]) -> ModelBlueprint:
-        """The blueprint; without drivers where none of the answer rests on a note, and then it is nothing else."""
-        drivers = list(self._parse_drivers(_list_objects(answer.get("coreDrivers"))))[:MAX_DRIVERS]
+        """Return the blueprint; an empty one where no driver of the answer rests on a note."""
+        drivers = list(self._parse_drivers(answer))[:MAX_DRIVERS]
         if not drivers:
             return ModelBlueprint()
         model_type = answer.get("modelType")
         return ModelBlueprint(
             model_type=model_type if isinstance(model_type, str) and model_type in MODEL_TYPES else MODEL_TYPES[0],
             core_drivers=drivers,
-            relationships=list(self._parse_relationships(_list_objects(answer.get("relationships")), drivers))[
-                :_MAX_RELATIONSHIPS
-            ],
-            scenarios=list(self._parse_scenarios(_list_objects(answer.get("scenarios")), drivers))[:_MAX_SCENARIOS],
-            metrics=list(self._parse_metrics(_list_objects(answer.get("metrics"))))[:_MAX_MODEL_METRICS],
+            relationships=list(self._parse_relationships(answer, drivers))[:_MAX_RELATIONSHIPS],
+            scenarios=list(self._parse_scenarios(answer, drivers))[:_MAX_SCENARIOS],
+            metrics=list(self._parse_metrics(answer))[:_MAX_MODEL_METRICS],
         )
 
-    def _parse_drivers(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Driver]:
+    def _parse_drivers(self, answer: Mapping[str, JsonValue]) -> Iterator[Driver]:
         names: set[str] = set()
-        for entry in entries:
+        for entry in _list_objects(answer.get("coreDrivers")):
             refs = self._parse_refs(entry.get("evidenceRefs"))
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             quotes = [quote for ref in refs for quote in list_quotes(self.notes[ref])]
@@ -76,24 +74,17 @@ class BlueprintParser:
                 self.refused["figures"] += 1
                 continue
             names.add(name.casefold())
-            description = self._parse_description(entry.get("description"), quotes) or extract_first_sentence(
-                self.notes[refs[0]]
-            )
+            description = self._parse_description(entry.get("description"), quotes)
+            description = description or extract_first_sentence(self.notes[refs[0]])
             yield Driver(name=name, description=description, evidence_refs=refs)
 
     def _parse_refs(self, value: JsonValue) -> list[int]:
-        """The indexes of notes that there are, each once; the others are counted, and so is having none at all."""
+        """Return the valid indexes of notes, each once; the others are counted, and so is having none at all."""
         listed = value if isinstance(value, list) else [] if value is None else [value]
-        refs = list(
-            dict.fromkeys(
-                ref for entry in listed if (ref := _parse_index(entry)) is not None and 0 <= ref < len(self.notes)
-            )
-        )
-        self.refused["refs"] += sum(
-            (ref := _parse_index(entry)) is None or not 0 <= ref < len(self.notes) for entry in listed
-        )
-        self.refused["refs"] += not listed
-        return refs
+        indexes = [_parse_index(entry) for entry in listed]
+        refs = [index for index in indexes if index is not None and 0 <= index < len(self.notes)]
+        self.refused["refs"] += len(listed) - len(refs) if listed else 1
+        return list(dict.fromkeys(refs))
 
     def _parse_description(self, value: JsonValue, quotes: Sequence[str]) -> str:
         sentences = [sentence.text for sentence in parse_cited_sentences(_clean_text(value, _MAX_TEXT_CHARS), 0)]
@@ -102,31 +93,26 @@ class BlueprintParser:
         return join_sentences(kept)
 
     def _is_grounded(self, text: str, quotes: Sequence[str]) -> bool:
-        is_sound = is_prose(text) and not is_prompt_injection(text)
-        return is_sound and not find_missing_particulars(text, [*quotes, self.query])
+        return _is_sound(text) and not find_missing_particulars(text, [*quotes, self.query])
 
-    def _parse_relationships(
-        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
-    ) -> Iterator[Relationship]:
+    def _parse_relationships(self, answer: Mapping[str, JsonValue], drivers: list[Driver]) -> Iterator[Relationship]:
         by_name = {driver.name.casefold(): driver for driver in drivers}
         pairs: set[tuple[str, str]] = set()
-        for entry in entries:
-            start, end = (
-                by_name.get(_clean_text(entry.get(key), _MAX_NAME_CHARS).casefold()) for key in ("from", "to")
-            )
+        for entry in _list_objects(answer.get("relationships")):
+            names = (_clean_text(entry.get(key), _MAX_NAME_CHARS) for key in ("from", "to"))
+            start, end = (by_name.get(name.casefold()) for name in names)
             if start is None or end is None or start is end or (start.name, end.name) in pairs:
                 self.refused["relationships"] += 1
                 continue
             pairs.add((start.name, end.name))
-            yield build_relationship(start, end, self.notes, _parse_type(entry.get("type")))
+            kind = _clean_text(entry.get("type"), _MAX_NAME_CHARS)
+            yield build_relationship(start, end, self.notes, kind if _TYPE.fullmatch(kind) else "influence")
 
-    def _parse_scenarios(
-        self, entries: Sequence[Mapping[str, JsonValue]], drivers: Sequence[Driver]
-    ) -> Iterator[Scenario]:
+    def _parse_scenarios(self, answer: Mapping[str, JsonValue], drivers: list[Driver]) -> Iterator[Scenario]:
         quotes = [quote for note in self.notes for quote in list_quotes(note)]
         refs = [ref for driver in drivers for ref in driver.evidence_refs]
         confidence = round(_SCENARIO_CONFIDENCE_FACTOR * compute_mean_confidence(refs, self.notes), 2)
-        for entry in entries:
+        for entry in _list_objects(answer.get("scenarios")):
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
             assumptions, outcomes = (self._parse_points(entry.get(key), quotes) for key in ("assumptions", "outcomes"))
             if name and self._is_grounded(name, quotes) and (assumptions or outcomes):
@@ -135,22 +121,17 @@ class BlueprintParser:
                 self.refused["scenarios"] += 1
 
     def _parse_points(self, value: JsonValue, quotes: Sequence[str]) -> list[str]:
-        points = [
-            text
-            for entry in (value if isinstance(value, list) else [value])
-            if (text := _clean_text(entry, _MAX_TEXT_CHARS))
-        ]
+        texts = (_clean_text(entry, _MAX_TEXT_CHARS) for entry in (value if isinstance(value, list) else [value]))
+        points = [text for text in texts if text]
         kept = [point for point in points if self._is_grounded(point, quotes)]
         self.refused["scenarios"] += len(points) - len(kept)
         return list(dict.fromkeys(kept))[:_MAX_POINTS]
 
-    def _parse_metrics(self, entries: Sequence[Mapping[str, JsonValue]]) -> Iterator[Metric]:
+    def _parse_metrics(self, answer: Mapping[str, JsonValue]) -> Iterator[Metric]:
         seen: set[tuple[float, str]] = set()
-        for entry in entries:
+        for entry in _list_objects(answer.get("metrics")):
             name = _clean_text(entry.get("name"), _MAX_NAME_CHARS)
-            found = next(
-                (metric for figure in _parse_figures(entry) if (metric := self._find_metric(name, *figure))), None
-            )
+            found = next(filter(None, (self._find_metric(name, *figure) for figure in _parse_figures(entry))), None)
             if found is None:
                 self.refused["metrics"] += 1
             elif (found.estimate, found.unit) not in seen:
@@ -158,9 +139,9 @@ class BlueprintParser:
                 yield found
 
     def _find_metric(self, name: str, number: Decimal, unit: str) -> Metric | None:
-        """The metric, where a quote has the figure and is about what the name says; else None."""
+        """Return the metric where a quote has the figure and is about what the name says; else None."""
         written = f"{number:f}{unit}"
-        for evidence in (evidence_item for note in self.notes for evidence_item in note.evidence):
+        for evidence in chain.from_iterable(note.evidence for note in self.notes):
             if not find_missing_particulars(written, [evidence.quote]) and self._is_named_by_evidence(name, evidence):
                 return Metric(name=name, estimate=float(number), unit=unit, confidence=evidence.confidence)
         return None
@@ -173,10 +154,7 @@ class BlueprintParser:
 
 
 def build_relationship(start: Driver, end: Driver, notes: Sequence[ResearchNote], kind: str) -> Relationship:
-    """A relationship, as sure as the less sure one of its ends."""
-    confidence = min(
-        compute_mean_confidence(start.evidence_refs, notes), compute_mean_confidence(end.evidence_refs, notes)
-    )
+    confidence = min(compute_mean_confidence(driver.evidence_refs, notes) for driver in (start, end))
     return Relationship.model_validate({"from": start.name, "to": end.name, "type": kind, "confidence": confidence})
 
 
@@ -185,11 +163,9 @@ def extract_first_sentence(note: ResearchNote) -> str:
 
 
 def compute_mean_confidence(refs: Sequence[int], notes: Sequence[ResearchNote]) -> float:
-    """The mean confidence of some notes, each the mean of its quotes'; two decimals."""
-    means = [
-        sum(evidence_item.confidence for evidence_item in notes[ref].evidence) / (len(notes[ref].evidence) or 1)
-        for ref in refs
-    ]
+    """Return the mean confidence of some notes, each the mean of its quotes'; two decimals."""
+    quotes = [notes[ref].evidence for ref in refs]
+    means = [sum(quote.confidence for quote in evidence) / (len(evidence) or 1) for evidence in quotes]
     return round(sum(means) / (len(means) or 1), 2)
 
 
@@ -211,13 +187,8 @@ def _parse_index(value: JsonValue) -> int | None:
     return int(value) if isinstance(value, int | float) and float(value).is_integer() else None
 
 
-def _parse_type(value: JsonValue) -> str:
-    text = _clean_text(value, _MAX_NAME_CHARS)
-    return text if _TYPE.fullmatch(text) else "influence"
-
-
 def _parse_figures(entry: Mapping[str, JsonValue]) -> Iterator[tuple[Decimal, str]]:
-    """A metric's figure as it is meant: a number and a unit; of a share of 0.24 in % also 24."""
+    """Yield a metric's number and unit; a share of 0.24 in % also as 24."""
     estimate, unit = entry.get("estimate"), _clean_text(entry.get("unit"), _MAX_NAME_CHARS)
     if isinstance(estimate, bool) or not isinstance(estimate, int | float | str):
         return
@@ -270,7 +241,7 @@ _TRAILING_LINK_WORDS = re.compile(
 def build_blueprint_by_rule(
     notes: Sequence[ResearchNote], query: str, pages: Mapping[str, SearchEntry]
 ) -> ModelBlueprint:
-    """A driver for each of the surest documents, an arrow where the text of one names another.
+    """Return a driver for each of the surest documents, an arrow where the text of one names another.
 
     `pages` are the results by url. A text names another document by its title or by the number that stands at its head.
     Metrics are figures with a unit, named by the words before them in their sentence where these are about the question
@@ -282,10 +253,8 @@ def build_blueprint_by_rule(
     surest = sorted(by_url, key=lambda url: -compute_mean_confidence(by_url[url], notes))[:_MAX_DRIVERS]
     drivers: dict[str, Driver] = {}
     for url in surest:
-        driver = _build_driver(
-            by_url[url][:_MAX_REFS], notes, pages.get(url), {driver.name for driver in drivers.values()}
-        )
-        drivers[url] = driver
+        taken = {driver.name for driver in drivers.values()}
+        drivers[url] = _build_driver(by_url[url][:_MAX_REFS], notes, pages.get(url), taken)
     return ModelBlueprint(
         model_type=MODEL_TYPES[0],
         core_drivers=list(drivers.values()),
@@ -297,43 +266,38 @@ def build_blueprint_by_rule(
 def _build_driver(
     refs: Sequence[int], notes: Sequence[ResearchNote], page: SearchEntry | None, taken: set[str]
 ) -> Driver:
-    """A document: its name, and the first sentence of its notes."""
     quotes = [quote for ref in refs for quote in list_quotes(notes[ref])]
-    said = next(
-        (sentence.text for sentence in parse_cited_sentences(notes[refs[0]].summary, 0)), notes[refs[0]].summary
-    )
-    host = get_host(notes[refs[0]].source_url)
+    first = notes[refs[0]]
+    host = get_host(first.source_url)
     name = _build_driver_name(page.title if page else "", quotes) or host
     name = f"{name} ({host})" if name in taken else name
     while name in taken:
         name += "′"
-    return Driver(name=name, description=said, evidence_refs=list(refs))
+    return Driver(name=name, description=extract_first_sentence(first), evidence_refs=list(refs))
 
 
 def _build_driver_name(title: str, quotes: Sequence[str]) -> str:
-    """What a document is called: the name in 《》 of its title, else its title without the site's.
+    """Return the name in 《》 of a title, else the title without the site's name.
 
-    What has a figure that is not in the quotes is told without its year, or up to the figure.
+    A name with a figure that is not in the quotes loses its year, or ends before the figure.
     """
     titled = _TITLE_MARKS.search(title)
     own = _SITE_SUFFIX.sub("", title)
-    for entry in (
-        titled[1] if titled else "",
-        own,
-        _PARENTHESIS.sub("", own),
-        _YEARS.sub("", _PARENTHESIS.sub("", own)),
-    ):
-        name = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(entry)))
-        if not name or not is_prose(name) or is_prompt_injection(name):
-            continue
-        if not find_missing_particulars(name, quotes or [""]):
+    bare = _PARENTHESIS.sub("", own)
+    names = [_shorten_name(entry) for entry in (titled[1] if titled else "", own, bare, _YEARS.sub("", bare))]
+    for name in names:
+        if name and _is_sound(name) and not find_missing_particulars(name, quotes or [""]):
             return name
-    begun = _shorten_name(re.sub(r"[《》“”]", "", flatten_untrusted_text(_YEARS.sub("", own))))
-    return _cut_before_figure(begun, quotes) if is_prose(begun) and not is_prompt_injection(begun) else ""
+    undated = _shorten_name(_YEARS.sub("", own))
+    return _cut_before_figure(undated, quotes) if _is_sound(undated) else ""
+
+
+def _is_sound(text: str) -> bool:
+    return is_prose(text) and not is_prompt_injection(text)
 
 
 def _cut_before_figure(name: str, quotes: Sequence[str]) -> str:
-    """The beginning of a name up to a figure that is not in the quotes; '' where it is too short."""
+    """Return a name up to a figure that is not in the quotes; '' where that is too short."""
     for end in range(len(name) - 1, _MIN_NAME_CHARS - 1, -1):
         if not find_missing_particulars(name[:end], quotes or [""]):
             begun = _NUMERALS.sub("", name[:end]).rstrip()
@@ -341,8 +305,9 @@ def _cut_before_figure(name: str, quotes: Sequence[str]) -> str:
     return ""
 
 
-def _shorten_name(name: str) -> str:
-    """A name as wide as it may be; a Latin one ends with a whole word."""
+def _shorten_name(text: str) -> str:
+    """Return a name as wide as it may be; a Latin one ends with a whole word."""
+    name = re.sub(r"[《》“”]", "", flatten_untrusted_text(text))
     if measure_text_width(name) <= _MAX_NAME_LETTERS:
         return name
     while measure_text_width(name) >= _MAX_NAME_LETTERS:
@@ -361,7 +326,7 @@ def _find_relationships(
 
 
 def _list_document_names(page: SearchEntry) -> Iterator[str]:
-    """What other texts may call a document, its letters alone: its title's name, the number on a line of its head."""
+    """Yield what other texts may call a document, as folded letters: its title, the number on a line of its head."""
     titled = _TITLE_MARKS.search(page.title)
     name = fold_alphanumerics(titled[1] if titled else _SITE_SUFFIX.sub("", page.title))
     if len(name) >= _MIN_NAME_CHARS:
@@ -382,18 +347,14 @@ def _find_metrics(notes: Sequence[ResearchNote], query: str) -> Iterator[Metric]
                 is_read = not find_missing_particulars(match[0], [evidence.quote])
                 if extract_words(name) & about and is_read and not {match[0], name} & seen:
                     seen |= {match[0], name}
-                    yield _build_metric(name, match, evidence)
-
-
-def _build_metric(name: str, match: re.Match[str], evidence: NoteEvidence) -> Metric:
-    estimate = float(match["number"].replace(",", ""))
-    return Metric(name=name, estimate=estimate, unit=match["unit"], confidence=evidence.confidence)
+                    estimate = float(match["number"].replace(",", ""))
+                    yield Metric(name=name, estimate=estimate, unit=match["unit"], confidence=evidence.confidence)
 
 
 def _build_metric_name(before: str) -> str:
-    """The words of the last clause before a figure, with a short one before it that says when.
+    """Return the last clause before a figure, with a short one before it that says when.
 
-    Empty where they are too few or too many, or hold another figure than a date.
+    Empty where it is too short or too long, or holds another figure than a date.
     """
     *others, clause = _CLAUSE_END.split(before)
     clause = _TRAILING_LINK_WORDS.sub("", clause).strip()
@@ -405,12 +366,8 @@ def _build_metric_name(before: str) -> str:
     return name if len(name) <= _MAX_METRIC_NAME_CHARS else ""
 
 
-_MAX_ATTEMPTS = 2
-_MAX_ECHOED_CHARS = 2000
-
-
 class ModelingNodeInput(BaseModel):
-    """What the model is made of; `pages` are the results of the search by url, for the rule."""
+    """`pages` are the results of the search by url, for the rule."""
 
     question: str
     notes: list[ResearchNote]
@@ -418,50 +375,35 @@ class ModelingNodeInput(BaseModel):
 
 
 class ModelingResult(NodeResult):
-    """The blueprint, and what of the answers was refused, by its kind."""
-
     blueprint: ModelBlueprint
-    refused: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def is_usable(self) -> bool:
+        return bool(self.blueprint.core_drivers)
 
 
-class ModelingNode(Node[ModelingNodeInput, ModelingResult]):
+class ModelingNode(PromptNode[ModelingNodeInput, ModelingResult]):
     """Makes the blueprint: by the model, asked once more where nothing of its answer can be used; else by rule."""
 
-    async def run(self, given: ModelingNodeInput) -> ModelingResult:
-        self.validate_input(given)
-        deps = self.deps
-        messages = build_blueprint_messages(given.question, given.notes, deps.language, prompts=deps.prompts)
-        tokens, failure = 0, None
-        refused: Counter[str] = Counter()
-        for _ in range(_MAX_ATTEMPTS):
-            answer = await self.ask_model(messages, phase=Phase.MODELING, place="blueprint")
-            tokens += answer.tokens
-            failure = answer.failure
-            if failure:
-                break
-            modelled = self.process_output(answer.text, given)
-            refused.update(modelled.refused if modelled else {})
-            if modelled is not None and modelled.blueprint.core_drivers:
-                return modelled.model_copy(update={"tokens": tokens, "refused": dict(refused)})
-            failure = UNUSABLE_ANSWER_FAILURE
-            messages = [
-                *messages,
-                ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS]),
-                build_retry_message(deps.language),
-            ]
-        blueprint = build_blueprint_by_rule(given.notes, given.question, given.pages)
-        return ModelingResult(blueprint=blueprint, refused=dict(refused), tokens=tokens, fallback=failure)
+    def build_request(self, given: ModelingNodeInput) -> CompletionRequest:
+        messages = self.deps.prompt_builder.build_blueprint_messages(given.question, given.notes)
+        return CompletionRequest(messages, Phase.MODELING, "blueprint")
+
+    def build_correction(self, out: ModelingResult | None) -> ChatMessage:
+        del out
+        return self.deps.prompt_builder.build_blueprint_retry_message()
+
+    def run_by_rule(self, given: ModelingNodeInput) -> ModelingResult:
+        return ModelingResult(blueprint=build_blueprint_by_rule(given.notes, given.question, given.pages))
 
     def validate_input(self, given: ModelingNodeInput) -> None:
-        """There is a note at least."""
         if not given.notes:
             raise UsageError("research.no_notes")
 
     def process_output(self, answer: str, given: ModelingNodeInput) -> ModelingResult | None:
-        """What of an answer rests on the notes: without drivers where none does; None where it is no object."""
+        """Return what of an answer rests on the notes, without drivers where none does; None where it is no object."""
         document = parse_object(answer)
         if document is None:
             return None
-        reading = BlueprintParser(given.notes, given.question)
-        blueprint = reading.parse(document)
-        return ModelingResult(blueprint=blueprint, refused=dict(+reading.refused))
+        parser = BlueprintParser(given.notes, given.question)
+        return ModelingResult(blueprint=parser.parse(document), refused=dict(+parser.refused))

@@ -1,38 +1,50 @@
 """What a node is: one thing that is asked of the model, the check of its answer, and what is done without it.
 
-A node keeps nothing between two runs: everything that it knows is what it is given. What it gives says how many tokens
-its calls took and, where a rule did the model's work, why.
+A node keeps nothing between two runs: everything that it knows is what it is given.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Generic, TypeVar
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, OnToken
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import State
-from monitor.vocabulary import Phase
 
-InputT = TypeVar("InputT")
-OutputT = TypeVar("OutputT")
 NO_MODEL_FAILURE = Message.of("research.no_model")
 UNUSABLE_ANSWER_FAILURE = Message.of("research.answer_unusable")
 EMPTY_ANSWER_FAILURE = Message.of("research.answer_empty")
+_MAX_ATTEMPTS = 2
+_MAX_ECHOED_CHARS = 2_000
 
 
 class NodeResult(BaseModel):
-    """What a node gives beside its own: the tokens of its calls, and why a rule did the model's work, if it did."""
+    """How the work went: the tokens of its calls, and why a rule did the model's work, if it did.
+
+    `refused` counts what of the answers was rejected, by kind.
+    """
 
     tokens: int = 0
     fallback: Message | None = None
+    refused: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def is_usable(self) -> bool:
+        return True
+
+
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+ResultT = TypeVar("ResultT", bound=NodeResult)
 
 
 class NodeAnswer(BaseModel):
-    """What came of asking: the text, which may be cut, or why there is none."""
+    """The model's answer, or why there is none; `is_cut` where it broke off."""
 
     text: str = ""
     tokens: int = 0
@@ -40,36 +52,28 @@ class NodeAnswer(BaseModel):
     is_cut: bool = False
 
 
+@dataclass
 class Node(ABC, Generic[InputT, OutputT]):
-    """One step of work. `run` never raises for what a model says or fails to say: it falls back to a rule of its own.
+    """One step of work. `run` never raises for what a model says or fails to say."""
 
-    `validate_input` raises `UsageError` for input with which the node cannot work; `process_output` gives None for an
-    answer that cannot be used.
-    """
-
-    def __init__(self, deps: ResearchDependencies) -> None:
-        self.deps = deps
+    deps: ResearchDependencies
 
     @abstractmethod
-    async def run(self, given: InputT) -> OutputT:
-        """The result, by the model where there is one and its answer is of use, else by rule."""
+    async def run(self, given: InputT) -> OutputT: ...
 
     @abstractmethod
     def validate_input(self, given: InputT) -> None:
-        """Refuse what the node cannot work with."""
+        """Raise `UsageError` for input with which the node cannot work."""
 
     @abstractmethod
     def process_output(self, answer: str, given: InputT) -> OutputT | None:
-        """The result that an answer means."""
+        """Return the result that an answer means, None where it means none."""
 
-    async def ask_model(
-        self, messages: Sequence[ChatMessage], *, phase: Phase, place: str, on_token: OnToken | None = None
-    ) -> NodeAnswer:
-        """The model's answer to a conversation of its own; without a model, or where none came, the reason."""
+    async def ask_model(self, request: CompletionRequest) -> NodeAnswer:
         if self.deps.model is None:
             return NodeAnswer(failure=NO_MODEL_FAILURE)
         try:
-            completion = await self.deps.model.complete(messages, phase=phase, place=place, on_token=on_token)
+            completion = await self.deps.model.complete(request)
         except ModelFailed as error:
             return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
         tokens = completion.prompt_tokens + completion.completion_tokens
@@ -77,13 +81,52 @@ class Node(ABC, Generic[InputT, OutputT]):
         return NodeAnswer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
 
 
-def describe_node_fallback(node: str, reason: Message) -> Message:
-    return Message.of("research.fallback", node=Message.of(f"research.node_{node}"), reason=reason)
-
-
 class StateMutationNode(Node[InputT, OutputT]):
-    """A node whose result is written into the state."""
-
     @abstractmethod
     def mutate_state(self, out: OutputT, state: State, order: int) -> State:
-        """The state with the result in it; `order` is the paragraph's, where it is about one."""
+        """Return the state with the result in it; `order` is the paragraph's, where it is about one."""
+
+
+class PromptNode(Node[InputT, ResultT]):
+    """A node whose result is the model's where that can be used, else a rule's."""
+
+    unsupported_failure: ClassVar[Message] = UNUSABLE_ANSWER_FAILURE
+
+    async def run(self, given: InputT) -> ResultT:
+        """Ask the model, once more where `build_correction` says what was wrong with its first answer."""
+        self.validate_input(given)
+        request = self.build_request(given)
+        refused: Counter[str] = Counter()
+        tokens, failure = 0, None
+        for _ in range(_MAX_ATTEMPTS):
+            answer = await self.ask_model(request)
+            tokens += answer.tokens
+            failure = answer.failure
+            if failure:
+                break
+            out = self.process_output(answer.text, given)
+            refused.update(out.refused if out else {})
+            if out is not None and out.is_usable:
+                return out.model_copy(update={"tokens": tokens, "refused": dict(refused)})
+            failure = UNUSABLE_ANSWER_FAILURE if out is None else self.unsupported_failure
+            correction = self.build_correction(out)
+            if correction is None:
+                break
+            echo = ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS])
+            request = replace(request, messages=[*request.messages, echo, correction])
+        by_rule = self.run_by_rule(given)
+        return by_rule.model_copy(update={"tokens": tokens, "refused": dict(refused), "fallback": failure})
+
+    @abstractmethod
+    def build_request(self, given: InputT) -> CompletionRequest: ...
+
+    @abstractmethod
+    def run_by_rule(self, given: InputT) -> ResultT: ...
+
+    def build_correction(self, out: ResultT | None) -> ChatMessage | None:
+        del out
+        return None
+
+
+def describe_node_fallback(node: str, reason: Message) -> Message:
+    return Message.of("research.fallback", node=Message.of(f"research.node_{node}"), reason=reason)

@@ -17,11 +17,9 @@ from monitor.verify.prose import compute_dice_similarity, compute_overlap, extra
 MAX_QUOTE_CHARS = 300
 MAX_QUOTES_PER_NOTE = 4
 _MIN_QUOTE_LETTERS = 4
-_MAX_JOINED_SENTENCES = (
-    3  # sentences side by side that make one quote, where the year stands in the first and the day below
-)
+_MAX_JOINED_SENTENCES = 3  # in one quote, where the year stands in the first sentence and the day in a later one
 MIN_WORD_OVERLAP = 0.25
-"""The least share of a sentence's words that the text it rests on must have; see `shared`."""
+"""The least share of a sentence's words that the text it rests on must have."""
 
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 _CLAUSE = re.compile(r".+?(?:[；;，]|,(?!\d)|$)")
@@ -29,9 +27,9 @@ _CLAUSE = re.compile(r".+?(?:[；;，]|,(?!\d)|$)")
 
 @dataclass(frozen=True)
 class QuotableText:
-    """What one result may bear: its text without what reads as an order to a model, and the pieces to quote from it.
+    """What may be quoted of one result: its text without what reads as an order to a model, and the pieces of it.
 
-    Where only a snippet is known of it, that is nothing. `proposed` are the pieces that a model proposed.
+    Where only a snippet is known, that is nothing. `proposed` are the pieces that a model proposed.
     """
 
     content: str
@@ -39,7 +37,6 @@ class QuotableText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The paragraphs that are no orders."""
         return list_safe_lines(self.content)
 
     @cached_property
@@ -48,17 +45,16 @@ class QuotableText:
 
     @cached_property
     def as_excerpt(self) -> "Excerpt":
-        """The same, to hold sentences against."""
         return Excerpt(self.text)
 
     @cached_property
     def instruction_words(self) -> frozenset[str]:
-        """What the orders in it are about."""
+        """Return the words of what reads as an order to a model."""
         return extract_words("\n".join(line for line in self.content.splitlines() if is_prompt_injection(line)))
 
     @cached_property
     def excerpts(self) -> list["Excerpt"]:
-        """The pieces that a model proposed, then the sentences, the long ones clause by clause."""
+        """Return the proposed pieces, then the sentences, long ones clause by clause."""
         single = (
             collapse_whitespace(piece)
             for line in self.lines
@@ -69,7 +65,6 @@ class QuotableText:
 
     @cached_property
     def joined_excerpts(self) -> list["Excerpt"]:
-        """Two or three sentences side by side as one piece."""
         return _build_excerpts(
             collapse_whitespace(piece) for line in self.lines for piece in _join_adjacent_sentences(line)
         )
@@ -77,8 +72,6 @@ class QuotableText:
 
 @dataclass(frozen=True, eq=False)
 class Excerpt:
-    """A piece of a page's text."""
-
     text: str
 
     @cached_property
@@ -94,9 +87,7 @@ def _build_excerpts(texts: Iterable[str]) -> list[Excerpt]:
     return [Excerpt(text) for text in dict.fromkeys(filter(is_excerpt, texts))]
 
 
-@lru_cache(maxsize=256)
-def _build_quotable_text(content: str, proposed: tuple[str, ...]) -> QuotableText:
-    return QuotableText(content, proposed)
+_build_quotable_text = lru_cache(maxsize=256)(QuotableText)
 
 
 def get_quotable_text(entry: SearchEntry) -> QuotableText:
@@ -104,31 +95,27 @@ def get_quotable_text(entry: SearchEntry) -> QuotableText:
 
 
 def is_quotable(text: str) -> bool:
-    """Whether a piece of a page may be quoted: it is one, and no order to a model."""
+    """Return whether a text is an excerpt, and no order to a model."""
     return is_excerpt(text) and not is_prompt_injection(text)
 
 
 def is_excerpt(text: str) -> bool:
-    """Whether a text is of a sentence's length, without markup and addresses, and whole."""
-    letter_count = sum(char.isalnum() for char in text)
-    return (
-        letter_count >= _MIN_QUOTE_LETTERS
-        and len(text) <= MAX_QUOTE_CHARS
-        and not _MARKUP.search(text)
-        and is_prose(text)
-    )
+    """Return whether a text is of a sentence's length, without markup and addresses, and whole."""
+    if len(text) > MAX_QUOTE_CHARS or sum(char.isalnum() for char in text) < _MIN_QUOTE_LETTERS:
+        return False
+    return not _MARKUP.search(text) and is_prose(text)
 
 
 @dataclass(frozen=True)
 class ProposedQuotes:
-    """Quotes that a model proposed: those that stand in the results, by their places from 0, and how many do not."""
+    """The proposed quotes that stand in the results, by place from 0, and the number of those that do not."""
 
     quotes: dict[int, list[str]]
     refused: int
 
 
 def verify_proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) -> ProposedQuotes:
-    """Of `[{"result": 1, "quote": "…"}]` what stands in that result's text, white space aside, cut from the text."""
+    """Check `[{"result": 1, "quote": "…"}]`: keep what stands in that result's text, cut from the text."""
     quotes: dict[int, list[str]] = {}
     refused = 0
     for entry in proposed if isinstance(proposed, list) else []:
@@ -144,7 +131,7 @@ def verify_proposed_quotes(proposed: JsonValue, entries: Sequence[SearchEntry]) 
 
 
 def cut_quote(quote: str, text: str) -> str | None:
-    """The piece of a text that says the quote, white space aside; None where none does or it may not be quoted."""
+    """Return the piece of a text that equals the quote, white space aside; None without one that may be quoted."""
     if len(quote) > 2 * MAX_QUOTE_CHARS:
         return None
     for line in list_safe_lines(text):
@@ -156,20 +143,19 @@ def cut_quote(quote: str, text: str) -> str | None:
 
 
 def is_verbatim_in(quote: str, text: str) -> bool:
-    """Whether a quote stands in a text, white space aside."""
     return bool(quote.strip()) and _remove_whitespace(quote) in _remove_whitespace(text)
 
 
 @dataclass(frozen=True)
 class QuoteSupport:
-    """What bears a sentence in one page: the quotes to add to those it has, and the particulars that are in none."""
+    """How one page supports a sentence: the quotes to add, and the particulars that stand in no quote."""
 
     quotes: list[str]
     missing: frozenset[str] = frozenset()
 
 
 def find_support(sentence: str, text: QuotableText, existing_quotes: Sequence[str] = ()) -> QuoteSupport | None:
-    """The quotes that bear a sentence, beside the ones that a note of the page has; None where nothing of it is there.
+    """Return the quotes that support a sentence beside `existing_quotes`; None where nothing of it is there.
 
     A figure, date, document number or quoted name of the sentence stands in one of them or is missing; where the
     sentence has none of these, the piece that is nearest to it by its words is its quote.
@@ -188,7 +174,7 @@ def find_support(sentence: str, text: QuotableText, existing_quotes: Sequence[st
 
 
 def is_on_same_topic(sentence: str, texts: Sequence[QuotableText], instruction_words: frozenset[str]) -> bool:
-    """Whether pages are about what a sentence says, and it is not nearer to the `orders` that some page gives.
+    """Return whether pages are about what a sentence says, and it is no nearer to the instructions on some page.
 
     Across languages no words can be compared: there the particulars alone tell.
     """
@@ -200,7 +186,7 @@ def is_on_same_topic(sentence: str, texts: Sequence[QuotableText], instruction_w
 
 
 def is_supported_by_quotes(quotes: Sequence[str], sentence: str) -> bool:
-    """Whether a sentence rests on these quotes alone."""
+    """Return whether a sentence rests on these quotes alone."""
     if has_particulars(sentence):
         return is_supported_by(sentence, quotes)
     return any(
@@ -210,17 +196,15 @@ def is_supported_by_quotes(quotes: Sequence[str], sentence: str) -> bool:
 
 
 def _select_comparable_words(sentence: str, text: str) -> frozenset[str]:
-    """The words of a sentence that a text could have too: of one in another language only its Latin words."""
-    words = extract_words(sentence)
-    if is_chinese(sentence) == is_chinese(text):
-        return words
-    return frozenset(word for word in words if word.isascii())
+    """Return the words of a sentence that a text could have too: across languages only the Latin ones."""
+    is_same_language = is_chinese(sentence) == is_chinese(text)
+    return frozenset(word for word in extract_words(sentence) if is_same_language or word.isascii())
 
 
 def _cover_particulars(
     sentence: str, words: frozenset[str], excerpts: Sequence[Excerpt], existing_quotes: Sequence[str]
 ) -> QuoteSupport:
-    """The fewest pieces found that have what particulars they can, of equal ones the nearest to the words."""
+    """Choose few pieces with as many particulars as they can have, of equal ones the nearest to the words."""
     missing = find_missing_particulars(sentence, existing_quotes or [""])
     borne = {
         piece: found for piece in excerpts if missing and (found := missing - piece.passage.find_missing(sentence))

@@ -1,23 +1,24 @@
-"""The SearchAgent: each paragraph searched for, summed up and searched for again, and what came of all of them.
+"""The SearchAgent: searches for each paragraph, summarises, searches again, and collects what was found.
 
 A paragraph is an agent of its own with a context of its own: no call knows of another one, but through the state. The
-state is kept after each node, so that a research which was killed goes on with the node that it was in.
+state is stored after each node, so that a research which was killed goes on with the node that it was in.
 """
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from monitor.errors import RunCancelled
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.llm.chat import OnToken
-from monitor.research.dependencies import ProgressMessage, ResearchDependencies
+from monitor.research.dependencies import ProgressReporter, ResearchDependencies
 from monitor.research.findings import NoteBasis, ResearchFindings, build_notes, drop_unverified_quotes
 from monitor.research.gathering import ResultGatherer, merge_messages
 from monitor.research.node import StateMutationNode
-from monitor.research.searching import FirstSearchNode, ReflectionNode, SearchNodeInput
+from monitor.research.searching import TOOLS, FirstSearchNode, NewsTool, NewsTools, ReflectionNode, SearchNodeInput
 from monitor.research.shapes import (
     AgentOutput,
     Plan,
@@ -31,7 +32,6 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
-from monitor.research.tools import TOOLS, NewsTool, NewsTools
 from monitor.verify.citations import parse_cited_sentences
 
 _MAX_IDLE_ROUNDS = 2
@@ -39,77 +39,67 @@ _NODES_PER_ROUND = 3
 _MAX_COVERED_CHARS = 1_500
 
 
+@dataclass
 class ParagraphResearcher:
-    """The work on one paragraph of a state, begun or not."""
+    deps: ResearchDependencies
+    report_progress: ProgressReporter
+    state: State
+    order: int
+    tools: Mapping[str, NewsTool]
 
-    def __init__(
-        self,
-        deps: ResearchDependencies,
-        report_progress: ProgressMessage,
-        state: State,
-        order: int,
-        *,
-        tools: Mapping[str, NewsTool],
-    ) -> None:
-        self.paragraph = state.paragraphs[order]
+    def __post_init__(self) -> None:
+        self.paragraph = self.state.paragraphs[self.order]
         self._research = self.paragraph.research
-        self._deps = deps
-        self._report_progress = report_progress
-        self._state = state
-        self._order = order
-        self._tools = tools
-        news = NewsTools(deps.search, limits=deps.limits, config=deps.config, tools=tools)
-        self._gatherer = ResultGatherer(deps, news, self._report_node)
+        news = NewsTools(self.deps.search, self.deps.limits, self.deps.config, self.tools)
+        self._gatherer = ResultGatherer(self.deps, news, self._report_node)
         self._finished_nodes = 0
 
     async def run(self, extra_nodes: Sequence[type[StateMutationNode[ParagraphState, Any]]]) -> None:
         """Do what is left to do. It ends early when two rounds in a row brought nothing that can be read."""
         if self._research.is_completed:
             return
-        for number in range(1 + self._deps.limits.max_reflections):
-            if number >= _MAX_IDLE_ROUNDS and not any(
-                map(self._list_readable_places, self._research.rounds[number - _MAX_IDLE_ROUNDS :])
-            ):
+        for number in range(1 + self.deps.limits.max_reflections):
+            latest = self._research.rounds[number - _MAX_IDLE_ROUNDS :] if number >= _MAX_IDLE_ROUNDS else None
+            if latest is not None and not any(map(self._list_readable_places, latest)):
                 break
             self._finished_nodes = number * _NODES_PER_ROUND
-            one = await self._choose_search(number)
-            await self._gather_results(one)
-            await self._summarise(one)
+            search_round = await self._choose_search(number)
+            await self._gather_results(search_round)
+            await self._summarise(search_round)
         await self._read_late_results()
         for node_type in extra_nodes:
-            self._raise_if_cancelled()
-            node = node_type(self._deps)
-            node.mutate_state(await node.run(self.paragraph), self._state, self._order)
+            self.deps.raise_if_cancelled()
+            node = node_type(self.deps)
+            node.mutate_state(await node.run(self.paragraph), self.state, self.order)
         self._research.is_completed = True
         await self._save()
 
     async def _choose_search(self, number: int) -> SearchRound:
-        """The search of a round: chosen before, or now."""
         research = self._research
         if number < len(research.rounds):
             return research.rounds[number]
-        self._raise_if_cancelled()
-        node = (ReflectionNode if number else FirstSearchNode)(self._deps, self._tools)
+        self.deps.raise_if_cancelled()
+        node = (ReflectionNode if number else FirstSearchNode)(self.deps, self.tools)
         gap = SearchNodeInput(
-            question=self._deps.query,
+            question=self.deps.query,
             title=self.paragraph.title,
             content=self.paragraph.content or self.paragraph.title,
-            order=self._order,
+            order=self.order,
             latest_summary=research.latest_summary if number else None,
             rounds=research.rounds,
             found=[f"{entry.title}\n{entry.content[:_MAX_COVERED_CHARS]}" for entry in research.search_history],
         )
         choice = await node.run(gap)
-        node.mutate_state(choice, self._state, self._order)
-        one = research.rounds[-1]
+        node.mutate_state(choice, self.state, self.order)
         await self._save()
-        await self._report_node_end(node.name, one, one.fallbacks, reason=choice.reasoning)
-        return one
+        search_round = research.rounds[-1]
+        await self._report_node_end(node.name, search_round, search_round.fallbacks, reason=choice.reasoning)
+        return search_round
 
     async def _gather_results(self, search_round: SearchRound) -> None:
         if search_round.is_searched:
             return
-        self._raise_if_cancelled()
+        self.deps.raise_if_cancelled()
         troubles = await self._gatherer.search(self.paragraph, search_round)
         gathered = await self._gatherer.read(self.paragraph)
         await self._report_node_end("reading", search_round, [*troubles, *gathered.warnings], results=gathered.results)
@@ -117,27 +107,27 @@ class ParagraphResearcher:
     async def _summarise(self, search_round: SearchRound) -> None:
         if search_round.is_summarised:
             return
-        self._raise_if_cancelled()
+        self.deps.raise_if_cancelled()
         if not self._list_readable_places(search_round):
             search_round.is_summarised = True
             await self._save()
             return
-        node = (ReflectionSummaryNode if self._research.latest_summary else FirstSummaryNode)(self._deps)
+        node = (ReflectionSummaryNode if self._research.latest_summary else FirstSummaryNode)(self.deps)
         draft = SummaryNodeInput(
-            question=self._deps.query,
+            question=self.deps.query,
             paragraph=self.paragraph,
             query=search_round.search_query,
             shown=sorted({*self._list_readable_places(search_round), *self._list_cited_places()}),
-            remark=await self._deps.notebook.load_latest_remark(),
-            plan=self._state.paragraphs,
+            remark=await self.deps.notebook.load_latest_remark(),
+            plan=self.state.paragraphs,
         )
         summary = await node.run(draft)
-        node.mutate_state(summary, self._state, self._order)
+        node.mutate_state(summary, self.state, self.order)
         await self._save()
         await self._report_node_end(node.name, search_round, [summary.fallback] if summary.fallback else [])
 
     async def _read_late_results(self) -> None:
-        """Results that arrived when their round was over: read in a final pass, and summed up with the last round's."""
+        """Read what arrived when its round was over, and summarise it with the last round's results."""
         if not self._research.rounds:
             return
         last = self._research.rounds[-1]
@@ -158,27 +148,20 @@ class ParagraphResearcher:
         return [place for place in cited if history[place].content]
 
     async def _save(self) -> None:
-        await self._deps.notebook.save_paragraph(self.paragraph)
+        await self.deps.notebook.save_paragraph(self.paragraph)
 
     async def _report_node_end(
         self, node: str, search_round: SearchRound, warnings: Sequence[Message], **facts: Any
     ) -> None:
-        """Tell that a node is done, and what did not go as it should."""
         self._finished_nodes += 1
         await self._report_node(node, query=search_round.search_query, tool=search_round.search_tool, **facts)
         for trouble in warnings:
             await self._report_node(**describe_fallback(trouble))
 
     async def _report_node(self, node: str, **facts: Any) -> None:
-        share = self._finished_nodes / (_NODES_PER_ROUND * (1 + self._deps.limits.max_reflections) + 1)
-        about = {"paragraph": self._order, "title": self.paragraph.title, "node": node, **facts}
-        await self._report_progress(
-            min(share, 1.0), metadata={name: fact for name, fact in about.items() if fact != ""}
-        )
-
-    def _raise_if_cancelled(self) -> None:
-        if self._deps.cancel_event.is_set():
-            raise RunCancelled("research.cancelled")
+        share = self._finished_nodes / (_NODES_PER_ROUND * (1 + self.deps.limits.max_reflections) + 1)
+        about = {"paragraph": self.order, "title": self.paragraph.title, "node": node, **facts}
+        await self.report_progress(min(share, 1.0), metadata={name: fact for name, fact in about.items() if fact != ""})
 
 
 ExtraNode = type[StateMutationNode[ParagraphState, Any]]
@@ -186,11 +169,10 @@ EXTRA_NODES: tuple[ExtraNode, ...] = ()
 """Nodes that run on each paragraph when its rounds are done, in this order, each given the paragraph as it stands."""
 
 RunOnce = Callable[[str, Callable[[], Awaitable[bool]]], Awaitable[bool]]
-"""Does a piece of work under a name, once, also where a crash came after it."""
+"""Does a piece of work under a name once, also where a crash came after it."""
 
 
 def build_paragraph_step_name(order: int) -> str:
-    """The name under which a paragraph is done."""
     return f"paragraph:{order}"
 
 
@@ -200,137 +182,106 @@ async def run_directly(name: str, work: Callable[[], Awaitable[bool]]) -> bool:
 
 
 class SearchAgentOutput(AgentOutput[SearchAgentResult]):
-    """What the deep search gives; `bases` are what is known of the pages of its notes, one beside each."""
+    """The deep search's result; `bases` say where its notes are from, one for each."""
 
     bases: list[NoteBasis]
 
 
+@dataclass
 class SearchAgent:
-    """Makes the deep search of a research: `keep` makes each paragraph last, `tools` are what a model chooses among."""
+    """Makes the deep search of a research; `run_once` makes each paragraph durable."""
 
-    def __init__(
-        self,
-        deps: ResearchDependencies,
-        report_progress: ProgressMessage,
-        *,
-        run_once: RunOnce = run_directly,
-        tools: Mapping[str, NewsTool] = TOOLS,
-        extra_nodes: Sequence[ExtraNode] = EXTRA_NODES,
-    ) -> None:
-        self._deps = deps
-        self._report_progress = report_progress
-        self._run_once = run_once
-        self._tools = tools
-        self._extra_nodes = extra_nodes
+    deps: ResearchDependencies
+    report_progress: ProgressReporter
+    run_once: RunOnce = run_directly
+    tools: Mapping[str, NewsTool] = field(default_factory=lambda: TOOLS)
+    extra_nodes: Sequence[ExtraNode] = EXTRA_NODES
 
     async def run(
         self, query: str, context: dict[StepType, Any], options: ResearchOptions, on_token: OnToken | None = None
     ) -> SearchAgentOutput:
-        """The deep search of all paragraphs, so many at once; then the notes, each quote held against its kept page."""
+        """Search for all paragraphs, some at once; then make the notes, each quote checked against its kept page."""
         del options, on_token
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began_s = time.perf_counter()
         await self._run_paragraphs(await self._load_or_create_state(query, context))
-        paragraphs = (await self._load_state()).paragraphs
-        findings = await drop_unverified_quotes(await asyncio.to_thread(build_notes, paragraphs), self._deps.kept_text)
+        state = await self.deps.notebook.load_state()
+        if state is None:
+            raise RuntimeError("the plan of the research was not stored")
+        paragraphs = state.paragraphs
+        findings = await drop_unverified_quotes(await asyncio.to_thread(build_notes, paragraphs), self.deps.kept_text)
         result = self.build_result(paragraphs, findings)
-        result.metadata.duration_ms = round((loop.time() - began) * 1000)
+        result.metadata.duration_ms = round((time.perf_counter() - began_s) * 1000)
         return SearchAgentOutput(content=result, metadata=result.metadata, bases=findings.bases)
 
     async def _run_paragraphs(self, state: State) -> None:
-        """Each paragraph, in its own time; first come, first served, so that they begin in the same order each time."""
-        slots = asyncio.Semaphore(self._deps.limits.concurrency)
+        """Run the paragraphs, first come, first served, so that they begin in the same order each time."""
+        slots = asyncio.Semaphore(self.deps.limits.concurrency)
         shares = [float(paragraph.is_complete) for paragraph in state.paragraphs]
 
-        async def one(order: int) -> None:
+        async def run_one(order: int) -> None:
             title = state.paragraphs[order].title
 
             async def report_share(share: float, **payload: Any) -> None:
                 shares[order] = max(share, shares[order])
-                await self._report_progress(sum(shares) / len(shares), **payload)
+                await self.report_progress(sum(shares) / len(shares), **payload)
 
             async def search() -> bool:
                 if not state.paragraphs[order].research.is_completed:
-                    agent = SearchAgent(self._deps, report_share, tools=self._tools, extra_nodes=self._extra_nodes)
-                    await agent.run_paragraph(state, order)
+                    await replace(self, report_progress=report_share).run_paragraph(state, order)
                     await report_share(1.0, metadata={"paragraph": order, "title": title, "node": "done"})
                 return True
 
             async with slots:
-                if self._deps.cancel_event.is_set():
-                    raise RunCancelled("research.cancelled")
-                await self._run_once(build_paragraph_step_name(order), search)
+                self.deps.raise_if_cancelled()
+                await self.run_once(build_paragraph_step_name(order), search)
 
-        await _run_all_or_cancel([one(order) for order in range(len(state.paragraphs))])
-
-    async def _load_state(self) -> State:
-        state = await self._deps.notebook.load_state()
-        if state is None:
-            raise RuntimeError("the plan of the research was not kept")
-        return state
+        await _run_all_or_cancel([run_one(order) for order in range(len(state.paragraphs))])
 
     async def run_paragraph(self, state: State, order: int) -> ParagraphState:
-        """One paragraph to its end, from where the notebook has it; `state` is of all of them and stays as it is."""
-        mine = await self._deps.notebook.load_state() or state.model_copy(deep=True)
-        work = ParagraphResearcher(self._deps, self._report_progress, mine, order, tools=self._tools)
-        await work.run(self._extra_nodes)
-        return work.paragraph
+        """Finish one paragraph, from where the notebook has it; `state` is of all of them and stays as it is."""
+        mine = await self.deps.notebook.load_state() or state.model_copy(deep=True)
+        researcher = ParagraphResearcher(self.deps, self.report_progress, mine, order, self.tools)
+        await researcher.run(self.extra_nodes)
+        return researcher.paragraph
 
     def build_result(self, paragraphs: Sequence[ParagraphState], findings: ResearchFindings) -> SearchAgentResult:
-        """The document of the step, made of the finished paragraphs and the notes that were made of them."""
         rounds = [(paragraph, search_round) for paragraph in paragraphs for search_round in paragraph.research.rounds]
         entries = [entry for paragraph in paragraphs for entry in paragraph.research.search_history]
-        problems = [
-            Message.of("research.paragraph_problem", title=paragraph.title, problem=problem)
-            for paragraph, search_round in rounds
-            for problem in search_round.fallbacks
+        problems = [(paragraph.title, problem) for paragraph, made in rounds for problem in made.fallbacks]
+        fallbacks = merge_messages(problem for _, problem in problems if problem.code == "research.fallback")
+        warnings = [
+            *self.deps.search_warnings,
+            *(Message.of("research.paragraph_problem", title=title, problem=problem) for title, problem in problems),
         ]
-        problems += [
-            Message.of("research.nothing_found", title=paragraph.title)
-            for paragraph in paragraphs
-            if not paragraph.research.latest_summary
-        ]
-        fallbacks = merge_messages(
-            problem
-            for _, search_round in rounds
-            for problem in search_round.fallbacks
-            if problem.code == "research.fallback"
-        )
+        empty = (paragraph.title for paragraph in paragraphs if not paragraph.research.latest_summary)
+        warnings += [Message.of("research.nothing_found", title=title) for title in empty]
         refused = sum((Counter(paragraph.research.refused) for paragraph in paragraphs), Counter(findings.refused))
+        lines = [_format_strategy(*planned) for planned in rounds]
+        lines += [render(warning, self.deps.language) for warning in self.deps.search_warnings]
         strategy = SearchStrategy(
-            primary_query=rounds[0][1].search_query if rounds else self._deps.query,
+            primary_query=rounds[0][1].search_query if rounds else self.deps.query,
             queries=list(dict.fromkeys(search_round.search_query for _, search_round in rounds)),
             engines=list(dict.fromkeys(entry.engine for entry in entries if entry.engine)),
-            notes="\n".join(
-                [
-                    *(_format_strategy(*planned) for planned in rounds),
-                    *(render(warning, "en") for warning in self._deps.search_warnings),
-                ]
-            ),
+            notes="\n".join(lines),
         )
-        raw = {
-            entry.url: RawResult(title=entry.title, url=entry.url, snippet=entry.snippet, engine=entry.engine)
-            for entry in entries
-        }
+        raw = {entry.url: RawResult.model_validate(entry, from_attributes=True) for entry in entries}
         metadata = StepMetadata(
             tokens=sum(paragraph.research.tokens for paragraph in paragraphs),
             is_fallback=bool(fallbacks),
             reason=Message.of("research.reasons", reasons=fallbacks) if fallbacks else None,
-            warnings=merge_messages([*self._deps.search_warnings, *problems]),
+            warnings=merge_messages(warnings),
             refused=dict(refused),
         )
-        return SearchAgentResult(
-            strategy=strategy, notes=findings.notes, raw_results=list(raw.values()), metadata=metadata
-        )
+        results = list(raw.values())
+        return SearchAgentResult(strategy=strategy, notes=findings.notes, raw_results=results, metadata=metadata)
 
     async def _load_or_create_state(self, query: str, context: dict[StepType, Any]) -> State:
-        """The state as it is kept; of a research that has none, the one that its plan makes."""
-        state = await self._deps.notebook.load_state()
+        state = await self.deps.notebook.load_state()
         if state is None:
             plan: Plan = context[StepType.PLAN]
-            state = State.create(query, at=self._deps.clock.now())
+            state = State.create(query, at=self.deps.clock.now())
             state.apply_plan(plan.metadata.report_title or query, plan.metadata.paragraphs)
-            await self._deps.notebook.save_plan(state)
+            await self.deps.notebook.save_plan(state)
         return state
 
 
@@ -341,7 +292,7 @@ def _format_strategy(paragraph: ParagraphState, search_round: SearchRound) -> st
 
 
 async def _run_all_or_cancel(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it at once; the first that fails stops the others, and is what is raised."""
+    """Do all of it at once; the first that fails stops the others, and its error is raised."""
     tasks = [asyncio.create_task(job) for job in work]
     try:
         await asyncio.gather(*tasks)

@@ -3,25 +3,143 @@
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field, JsonValue
 
+from monitor.config.model import ResearchSettings
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_object
+from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.dependencies import ResearchDependencies
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode, describe_node_fallback
-from monitor.research.prompts import DeepSearchPromptBuilder
-from monitor.research.state import SearchRound, State
-from monitor.research.structure import extract_topic, is_planned_by_rule, truncate_at_word
-from monitor.research.tools import BASIC, TOOLS, NewsTool
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
+from monitor.research.shapes import SearchConfig
+from monitor.research.state import ChosenSearch, SearchRound, State
+from monitor.research.structure import URL, extract_topic, is_planned_by_rule, truncate_at_word
 from monitor.search.bundles.scoring import compute_overlap
+from monitor.search.contract import MAX_LIMIT, DateRange, Recency, SearchQuery, ToolResult, WebSearch
 from monitor.vocabulary import Phase
+
+BASIC = "basic_search_news"
+DEEP = "deep_search_news"
+LAST_DAY = "search_news_last_24_hours"
+LAST_WEEK = "search_news_last_week"
+IMAGES = "search_images_for_news"
+BY_DATE = "search_news_by_date"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewsTool:
+    """A way to search: how many results it asks for, its options of `SearchQuery`, and what the model is told of it.
+
+    `wants_dates`: it is called with the first and the last day of a range.
+    """
+
+    max_results: int
+    descriptions: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    wants_dates: bool = False
+
+
+TOOLS: Mapping[str, NewsTool] = {
+    BASIC: NewsTool(
+        max_results=7,
+        descriptions={"zh": "一般检索，最常用，拿不准时用它", "en": "an ordinary search; the one to take in doubt"},
+        options={"depth": "basic"},
+    ),
+    DEEP: NewsTool(
+        max_results=20,
+        descriptions={
+            "zh": "深入检索，结果更多，适合要全面了解的主题",
+            "en": "a thorough search with more results, for a broad view",
+        },
+        options={"depth": "advanced"},
+    ),
+    LAST_DAY: NewsTool(
+        max_results=10,
+        descriptions={"zh": "最近 24 小时，用于突发和最新消息", "en": "the last 24 hours, for what has just happened"},
+        options={"time_range": Recency.DAY},
+    ),
+    LAST_WEEK: NewsTool(
+        max_results=10,
+        descriptions={"zh": "最近一周，用于近期动态", "en": "the last week, for recent developments"},
+        options={"time_range": Recency.WEEK},
+    ),
+    IMAGES: NewsTool(
+        max_results=5,
+        descriptions={"zh": "带图片的报道", "en": "reports with pictures"},
+        options={"wants_images": True},
+    ),
+    BY_DATE: NewsTool(
+        max_results=15,
+        descriptions={
+            "zh": "指定日期范围，须给出 start_date 和 end_date（YYYY-MM-DD）",
+            "en": "a range of dates; needs start_date and end_date (YYYY-MM-DD)",
+        },
+        wants_dates=True,
+    ),
+}
+"""The tools by name; the model sees them in this order."""
+
+
+@dataclass
+class NewsTools:
+    """The tools as one set. Results are as many as the tool asks for, within the limits of settings and question."""
+
+    search: WebSearch
+    limits: ResearchSettings
+    config: SearchConfig
+    tools: Mapping[str, NewsTool] = field(default_factory=lambda: TOOLS)
+
+    async def basic_search_news(self, query: str, max_results: int = 7) -> ToolResult:
+        return await self.run_tool(BASIC, query, max_results=max_results)
+
+    async def deep_search_news(self, query: str) -> ToolResult:
+        return await self.run_tool(DEEP, query)
+
+    async def search_news_last_24_hours(self, query: str) -> ToolResult:
+        return await self.run_tool(LAST_DAY, query)
+
+    async def search_news_last_week(self, query: str) -> ToolResult:
+        return await self.run_tool(LAST_WEEK, query)
+
+    async def search_images_for_news(self, query: str) -> ToolResult:
+        """Search for reports with pictures; a backend that has none returns its ordinary results."""
+        return await self.run_tool(IMAGES, query)
+
+    async def search_news_by_date(self, query: str, start_date: str, end_date: str) -> ToolResult:
+        """Search from one day to another, both included; `ValueError` for what is no ISO date."""
+        return await self.run_tool(BY_DATE, query, start_date, end_date)
+
+    async def run_tool(
+        self,
+        name: str,
+        text: str,
+        start_date: str | None = None,
+        end_date: str | None = None,
+        *,
+        max_results: int | None = None,
+    ) -> ToolResult:
+        """Search with the tool of that name; `KeyError` where there is none, `ValueError` for dates that are none."""
+        wanted = max_results or self.tools[name].max_results
+        limit = min(wanted, self.limits.max_results, self.config.max_results or MAX_LIMIT, MAX_LIMIT)
+        return await self.search.search(self.build_query(name, text, start_date, end_date), limit)
+
+    def build_query(
+        self, name: str, text: str, start_date: str | None = None, end_date: str | None = None
+    ) -> SearchQuery:
+        tool = self.tools[name]
+        query = SearchQuery(text=text, budget_ms=self.config.timeout_ms, **tool.options)
+        if not tool.wants_dates:
+            return query
+        days = DateRange(start=dt.date.fromisoformat(start_date or ""), end=dt.date.fromisoformat(end_date or ""))
+        return query.model_copy(update={"time_range": days})
+
 
 MAX_SUBJECTS = 4
 _MIN_SUBJECT_CHARS, _MAX_SUBJECT_CHARS = 2, 30
-_URL_IN_TEXT = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r"《([^《》]{2,60})》|“([^“”]{2,60})”|\"([^\"]{2,60})\"")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _SEPARATORS = re.compile(
@@ -56,25 +174,24 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9'&-]*|\d+|[^\sA-Za-z0-9]")
 
 
 def extract_subjects(question: str) -> list[str]:
-    """The subjects of a question, at most four, names in quotation marks first; the question where there are none.
+    """Return the subjects of a question, at most four, names in quotation marks first; without any, the question.
 
     Words that only ask, that say when, or that nearly every page has (政策, 现状, latest) are no subjects.
     """
-    flat = _URL_IN_TEXT.sub(" ", flatten_untrusted_text(question))
+    flat = URL.sub(" ", flatten_untrusted_text(question))
     named = ["".join(groups) for groups in _QUOTED_NAME.findall(flat)]
     rest = _QUOTED_NAME.sub(" ", flat)
     found = [*named, *(_extract_chinese(rest) if _HAN.search(rest) else _extract_english(rest))]
-    unlike: list[str] = []
+    distinct: list[str] = []
     for subject in found:
-        if _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS and not any(
-            subject in other or other in subject for other in unlike
-        ):
-            unlike.append(subject)
-    return unlike[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
+        is_new = not any(subject in other or other in subject for other in distinct)
+        if is_new and _MIN_SUBJECT_CHARS <= len(subject) <= _MAX_SUBJECT_CHARS:
+            distinct.append(subject)
+    return distinct[:MAX_SUBJECTS] or [flat.strip(" ？?。.！!")]
 
 
 def build_subject_queries(question: str, order: int, aspect: str) -> list[str]:
-    """What is searched for in turn for the paragraph of that place: all subjects, one alone, one with its aspect.
+    """Return queries for the paragraph at `order`: all subjects, each alone, each with the paragraph's aspect.
 
     Paragraphs begin with different subjects, so that together they search for each.
     """
@@ -104,7 +221,6 @@ _MAX_RULE_QUERY_CHARS = 100
 _MAX_REASONING_CHARS = 300
 _MIN_COVERAGE = 0.6
 _MAX_PHRASES = 3
-_URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 
 _SEARCH_OPERATOR = re.compile(
     r"(?<![^\s(（])-?(?:site|inurl|intitle|intext|inanchor|allin\w+|filetype|ext|related|cache|link|before|after)"
@@ -131,9 +247,9 @@ _QUERY_SUFFIXES = {
 
 
 class SearchNodeInput(BaseModel):
-    """What a search is wanted for: the paragraph with its place, its text so far, what was found and searched for.
+    """The paragraph to search for. `found` are titles and texts of its results so far.
 
-    `found` are titles and texts of the results; `latest_summary` is None before the first search.
+    `latest_summary` is None before the first search.
     """
 
     question: str
@@ -145,53 +261,37 @@ class SearchNodeInput(BaseModel):
     rounds: list[SearchRound] = Field(default_factory=list)
 
 
-class SearchChoice(NodeResult):
-    """A search that was chosen. `corrections` are the errors of the answer that were corrected."""
+class SearchChoice(ChosenSearch, NodeResult):
+    """A chosen search; `corrections` are the errors of the answer that were corrected."""
 
-    search_query: str
     search_tool: str = BASIC
-    reasoning: str = ""
-    start_date: str | None = None
-    end_date: str | None = None
     corrections: list[Message] = Field(default_factory=list)
 
 
-class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
-    name: str
+@dataclass
+class _SearchNode(PromptNode[SearchNodeInput, SearchChoice], StateMutationNode[SearchNodeInput, SearchChoice]):
+    tools: Mapping[str, NewsTool] = field(default_factory=lambda: TOOLS)
+    name: ClassVar[str]
 
-    def __init__(self, deps: ResearchDependencies, tools: Mapping[str, NewsTool] = TOOLS) -> None:
-        super().__init__(deps)
-        self._tools = tools
-
-    async def run(self, given: SearchNodeInput) -> SearchChoice:
-        self.validate_input(given)
-        deps = self.deps
-        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
-        descriptions = {name: tool.descriptions[deps.language] for name, tool in self._tools.items()}
-        messages = wording.build_search_messages(
+    def build_request(self, given: SearchNodeInput) -> CompletionRequest:
+        messages = self.deps.prompt_builder.build_search_messages(
             given.question,
             given.title,
             given.content,
-            descriptions,
+            {name: tool.descriptions[self.deps.language] for name, tool in self.tools.items()},
             state=given.latest_summary,
             previous_queries=[search_round.search_query for search_round in given.rounds],
         )
-        answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.title}: {self.name}")
-        choice = self.process_output(answer.text, given) if not answer.failure else None
-        if choice is None:
-            choice = SearchChoice(
-                search_query=self.build_query_by_rule(given), fallback=answer.failure or UNUSABLE_ANSWER_FAILURE
-            )
-        choice.tokens = answer.tokens
-        return choice
+        return CompletionRequest(messages, Phase.SEARCH, f"{given.title}: {self.name}")
+
+    def run_by_rule(self, given: SearchNodeInput) -> SearchChoice:
+        return SearchChoice(search_query=self.build_query_by_rule(given))
 
     def validate_input(self, given: SearchNodeInput) -> None:
-        """A paragraph has a title, and says what it is to find out."""
         if not given.title.strip() or not given.content.strip():
             raise UsageError("research.paragraph_incomplete")
 
     def process_output(self, answer: str, given: SearchNodeInput) -> SearchChoice | None:
-        """The search that an answer means, with what is wrong in it put right."""
         document = parse_object(answer)
         if document is None or not {"search_query", "search_tool"} & document.keys():
             return None
@@ -200,10 +300,12 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
         query = clean_query(_convert_to_text(document.get("search_query")))
         if not query:
             corrections.append(Message.of("research.query_missing"))
-        elif any(_build_search_key(made) == (query, tool, start, end) for made in given.rounds):
+        elif (query, tool, start, end) in [
+            (made.search_query, made.search_tool, made.start_date, made.end_date) for made in given.rounds
+        ]:
             corrections.append(Message.of("research.query_repeated"))
             query = ""
-        reasoning = " ".join(_URL.sub("", flatten_untrusted_text(_convert_to_text(document.get("reasoning")))).split())
+        reasoning = " ".join(URL.sub("", flatten_untrusted_text(_convert_to_text(document.get("reasoning")))).split())
         return SearchChoice(
             search_query=query or self.build_query_by_rule(given),
             search_tool=tool,
@@ -214,43 +316,32 @@ class _SearchNode(StateMutationNode[SearchNodeInput, SearchChoice]):
         )
 
     def mutate_state(self, out: SearchChoice, state: State, order: int) -> State:
-        """The state with the search as a further round of its paragraph."""
         research = state.paragraphs[order].research
         number = len(research.rounds)
+        chosen = out.model_dump(include=set(ChosenSearch.model_fields))
         fallbacks = [describe_node_fallback(self.name, out.fallback)] if out.fallback else []
         node = Message.of(f"research.node_{self.name}")
         fallbacks += [Message.of("research.correction", node=node, problem=problem) for problem in out.corrections]
         research.rounds.append(
-            SearchRound(
-                number=number,
-                query_id=f"p{order + 1}-q{number + 1}",
-                search_query=out.search_query,
-                search_tool=out.search_tool,
-                reasoning=out.reasoning,
-                start_date=out.start_date,
-                end_date=out.end_date,
-                fallbacks=fallbacks,
-            )
+            SearchRound(number=number, query_id=f"p{order + 1}-q{number + 1}", fallbacks=fallbacks, **chosen)
         )
         research.tokens += out.tokens
         state.updated_at = self.deps.clock.now()
         return state
 
     def build_query_by_rule(self, given: SearchNodeInput) -> str:
-        """The first query by rule that was not asked yet: paragraph and question, then what no result covers yet."""
-        asked = {search_round.search_query for search_round in given.rounds}
+        """Return the first query of paragraph and question that was not asked yet."""
         queries = list(_build_queries_by_rule(given, self.deps.language))
-        return next((query for query in queries if query not in asked), queries[0])
+        return _find_new_query(queries, given) or queries[0]
 
     def _parse_tool(
         self, document: Mapping[str, JsonValue], corrections: list[Message]
     ) -> tuple[str, str | None, str | None]:
-        """Tool and dates; the basic tool where the one that is named is not there or lacks its dates."""
         name = _convert_to_text(document.get("search_tool")).strip()
-        if name not in self._tools:
+        if name not in self.tools:
             corrections.append(Message.of("research.tool_unknown"))
             return BASIC, None, None
-        if not self._tools[name].wants_dates:
+        if not self.tools[name].wants_dates:
             return name, None, None
         try:
             start, end = (
@@ -277,27 +368,30 @@ class ReflectionNode(_SearchNode):
     name = "reflection"
 
     def validate_input(self, given: SearchNodeInput) -> None:
-        """The text so far has to be given too, be it empty."""
         super().validate_input(given)
         if given.latest_summary is None:
             raise UsageError("research.summary_missing")
 
     def build_query_by_rule(self, given: SearchNodeInput) -> str:
-        """A query that was not asked yet, of what the results do not cover first."""
+        """Return a query that was not asked yet, of what the results do not cover first."""
         if is_planned_by_rule(given.title):
             return super().build_query_by_rule(given)
-        asked = {search_round.search_query for search_round in given.rounds}
         topic, found = extract_topic(given.question), "\n".join(given.found)
         lacking = [phrase for phrase in _list_phrases(given) if (compute_overlap(phrase, found) or 0.0) < _MIN_COVERAGE]
         together = truncate_at_word(" ".join([topic, *lacking[:_MAX_PHRASES]]), _MAX_RULE_QUERY_CHARS)
         single = [truncate_at_word(f"{topic} {entry}", _MAX_RULE_QUERY_CHARS) for entry in lacking]
         queries = ([together] if lacking else []) + single
-        return next((query for query in queries if query not in asked), super().build_query_by_rule(given))
+        return _find_new_query(queries, given) or super().build_query_by_rule(given)
+
+
+def _find_new_query(queries: Sequence[str], given: SearchNodeInput) -> str | None:
+    asked = {search_round.search_query for search_round in given.rounds}
+    return next((query for query in queries if query not in asked), None)
 
 
 def clean_query(text: str) -> str:
-    """A query in plain words: no web addresses, no operators; empty where nothing is left, or far too much."""
-    query = " ".join(_SEARCH_OPERATOR.sub(" ", _URL.sub(" ", flatten_untrusted_text(text))).split())
+    """Return a query without web addresses and operators; empty where nothing is left, or far too much."""
+    query = " ".join(_SEARCH_OPERATOR.sub(" ", URL.sub(" ", flatten_untrusted_text(text))).split())
     is_sayable = any(char.isalnum() for char in query) and len(query) <= MAX_QUERY_CHARS
     return query if is_sayable else ""
 
@@ -314,14 +408,10 @@ def _build_queries_by_rule(given: SearchNodeInput, language: str) -> Iterator[st
 
 
 def _list_phrases(given: SearchNodeInput) -> Sequence[str]:
-    """What the plan of a paragraph names, phrase by phrase; not what it asks for, nor what the question names."""
+    """List the phrases of a paragraph's plan, without what it asks for and what the question names."""
     named = (_TASK_WORDS.sub("", part).strip() for part in _PHRASE_SEPARATOR.split(f"{given.title} {given.content}"))
     phrases = dict.fromkeys(entry for entry in named if len(entry) > 1)
     return [phrase for phrase in phrases if (compute_overlap(phrase, given.question) or 0.0) < _MIN_COVERAGE]
-
-
-def _build_search_key(search_round: SearchRound) -> tuple[str, str, str | None, str | None]:
-    return search_round.search_query, search_round.search_tool, search_round.start_date, search_round.end_date
 
 
 def _convert_to_text(value: JsonValue) -> str:

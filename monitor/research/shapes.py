@@ -1,17 +1,12 @@
-"""What a research takes and gives, in the names of its seed: camelCase as JSON, snake_case here.
-
-What a step's `metadata` holds beside the seed's keys is ours: whether it fell back and why, and what was refused.
-"""
+"""What a research takes and gives, in the names of its protocol: camelCase as JSON, snake_case here."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     SerializationInfo,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
@@ -20,7 +15,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from monitor.i18n.catalogue import render
+from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
 
@@ -32,19 +27,6 @@ class CamelCaseSchema(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json", by_alias=True)
-
-
-def _parse_message(value: Any) -> Any:
-    """Read a message in any form that was ever stored: an object, or the sentence of an earlier version."""
-    if isinstance(value, str):
-        return Message.other(value)
-    return Message.from_json(value) if isinstance(value, dict) else value
-
-
-StoredMessage = Annotated[
-    Message, BeforeValidator(_parse_message), PlainSerializer(lambda message: message.to_json(), return_type=dict)
-]
-"""A message that is kept as its code and arguments."""
 
 
 class StepMetadata(CamelCaseSchema):
@@ -82,11 +64,14 @@ class StepMetadata(CamelCaseSchema):
         read = dict(data)
         reason = read.pop("reasonMessage", None) or read.get("reason") or None
         warnings = read.pop("warningMessages", None) or read.get("warnings") or []
-        return read | {"reason": _parse_message(reason), "warnings": [_parse_message(warning) for warning in warnings]}
+        return read | {"reason": reason, "warnings": warnings}
 
 
 def render_messages(data: Any, language: str) -> Any:
-    """Return JSON with the sentences `reason` and `warnings` in a language, wherever their codes stand beside them."""
+    """Return JSON with the sentences of messages in a language, wherever their codes stand beside them.
+
+    The codes of `reason` and `warnings` stay; that of an error's `message` is no part of the protocol and is dropped.
+    """
     if isinstance(data, list):
         return [render_messages(entry, language) for entry in data]
     if not isinstance(data, dict):
@@ -97,24 +82,23 @@ def render_messages(data: Any, language: str) -> Any:
         rendered["reason"] = render(Message.from_json(reason), language) if reason else ""
     if "warningMessages" in data:
         rendered["warnings"] = [render(Message.from_json(warning), language) for warning in data["warningMessages"]]
+    if "messageCode" in data:
+        message = {"code": rendered.pop("messageCode"), "args": rendered.pop("messageArgs")}
+        rendered["message"] = render(Message.from_json(message), language)
     return rendered
 
 
 def describe_fallback(reason: Message) -> dict[str, Any]:
-    """Return what a progress event says of a fallback; `render_messages` puts it into another language."""
+    """Return what a progress event says of a fallback; `render_messages` translates it."""
     return {"node": "fallback", "reason": render(reason, "en"), "reasonMessage": reason.to_json()}
 
 
 class PlanParagraph(CamelCaseSchema):
-    """A paragraph as it is planned: its title, and what it is to say."""
-
     title: str
     content: str
 
 
 class PlanMetadata(StepMetadata):
-    """How the plan was made, and the structure of the report."""
-
     report_title: str = ""
     paragraphs: list[PlanParagraph] = Field(default_factory=list)
 
@@ -127,15 +111,13 @@ class Plan(CamelCaseSchema):
 
 
 class SearchConfig(CamelCaseSchema):
-    """The wishes for the search: backends by name, results of one search, the time of one search."""
-
     engines: list[str] = Field(default_factory=list, max_length=20)
     max_results: int | None = Field(default=None, ge=1, le=100)
     timeout_ms: int | None = Field(default=None, ge=100, le=600_000)
 
 
 class SearchStrategy(CamelCaseSchema):
-    """How it was searched: the queries in the order in which they were made, the backends that answered."""
+    """The queries in the order in which they were made, and the backends that answered."""
 
     primary_query: str
     queries: list[str] = Field(default_factory=list)
@@ -152,7 +134,7 @@ class NoteEvidence(CamelCaseSchema):
 
 
 class ResearchNote(CamelCaseSchema):
-    """What one page contributes to one paragraph (`topic`), and the quotes that bear it."""
+    """What one page contributes to one paragraph (`topic`), and the quotes that support it."""
 
     summary: str
     evidence: list[NoteEvidence] = Field(default_factory=list)
@@ -162,8 +144,6 @@ class ResearchNote(CamelCaseSchema):
 
 
 class RawResult(CamelCaseSchema):
-    """A result as a backend gave it."""
-
     title: str
     url: str
     snippet: str
@@ -186,8 +166,6 @@ class Driver(CamelCaseSchema):
 
 
 class Relationship(CamelCaseSchema):
-    """How one driver acts on another."""
-
     from_: str = Field(alias="from")
     to: str
     type: str = "influence"
@@ -195,8 +173,6 @@ class Relationship(CamelCaseSchema):
 
 
 class Scenario(CamelCaseSchema):
-    """What may come, and what it assumes."""
-
     name: str
     assumptions: list[str] = Field(default_factory=list)
     outcomes: list[str] = Field(default_factory=list)
@@ -204,8 +180,6 @@ class Scenario(CamelCaseSchema):
 
 
 class Metric(CamelCaseSchema):
-    """A figure that stands in the notes."""
-
     name: str
     estimate: float
     unit: str = ""
@@ -222,8 +196,6 @@ class ModelBlueprint(CamelCaseSchema):
 
 
 class OutlineEntry(CamelCaseSchema):
-    """A heading of the report, and what stands below it in short."""
-
     heading: str
     bullets: list[str] = Field(default_factory=list)
 
@@ -248,7 +220,7 @@ class ResearchReport(CamelCaseSchema):
 
 
 class ReportScore(CamelCaseSchema):
-    """How far a report can be trusted, measured on it when it is done; shares are 0 to 1, None where there is nothing.
+    """How far a finished report can be trusted; shares are 0 to 1, None where there is nothing to share.
 
     `quote_fidelity`: quotes that stand in the kept bytes of the page that they are from. `figure_fidelity`: figures and
     dates of the report that stand in a note cited beside them. `citation_coverage`: sentences of the report that cite.
@@ -274,10 +246,9 @@ class SamplingOptions(CamelCaseSchema):
 
 
 class ResearchOptions(CamelCaseSchema):
-    """What may be asked beside the question.
+    """`models` by step (plan, search, modeling, report); `review_plan` waits for a person before the search begins.
 
-    A model for a step (plan, search, modeling, report), sampling, a look at the plan before the search begins. Where
-    it is not `enabled`, no model is asked.
+    Without `enabled` no model is asked.
     """
 
     enabled: bool = True
@@ -287,8 +258,6 @@ class ResearchOptions(CamelCaseSchema):
 
 
 class AgentOutput(BaseModel, Generic[ContentT]):
-    """What an agent gives: its document, and how it went."""
-
     content: ContentT
     metadata: StepMetadata
 
@@ -300,35 +269,20 @@ class StepType(StrEnum):
     REPORTING = "reporting"
 
 
-STEP_IDS = {
-    StepType.PLAN: "plan",
-    StepType.DEEP_SEARCH: "search",
-    StepType.MODELING: "model",
-    StepType.REPORTING: "report",
-}
-"""The older names of the steps, which the messages carry too."""
+STEP_IDS = dict(zip(StepType, ("plan", "search", "model", "report"), strict=True))
+"""The older names of the steps, which the events carry too."""
 
 STEP_WEIGHTS = {StepType.PLAN: 0.05, StepType.DEEP_SEARCH: 0.6, StepType.MODELING: 0.1, StepType.REPORTING: 0.25}
 """How much of the whole a step is; together 1."""
 
-STEP_LABELS = {
-    StepType.PLAN: {"zh": "研究计划", "en": "Research plan"},
-    StepType.DEEP_SEARCH: {"zh": "多源深度搜索", "en": "Deep search of many sources"},
-    StepType.MODELING: {"zh": "主题建模", "en": "Model of the topic"},
-    StepType.REPORTING: {"zh": "撰写报告", "en": "Writing the report"},
-}
-"""What people call the steps."""
-
 StepStatus = Literal["start", "progress", "complete", "error"]
 
 
-class StepEvent(BaseModel):
-    """A message. A step that begins anew, after a crash, says `start` once more: its chunks begin anew with it.
+class StepEvent(CamelCaseSchema):
+    """An event of a research. A step that begins anew, after a crash, says `start` once more, and its chunks are void.
 
-    `payload` holds `chunk` (more text), `result` (the step's document, with its last message), `metadata`, `error`.
+    `payload` holds `chunk` (more text), `result` (the step's document, with its last event), `metadata`, `error`.
     """
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     step_id: str
     step_type: StepType
@@ -337,11 +291,28 @@ class StepEvent(BaseModel):
     label: str
     payload: dict[str, Any] = Field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True)
+
+def build_step_event(
+    step: StepType, status: StepStatus, progress: float, *, language: str, payload: dict[str, Any]
+) -> StepEvent:
+    return StepEvent(
+        step_id=STEP_IDS[step],
+        step_type=step,
+        status=status,
+        progress=progress,
+        label=get_word(language, "step_label", step),
+        payload=payload,
+    )
+
+
+def build_error_payload(code: str, reason: Message) -> dict[str, Any]:
+    """Return the payload of a research's last event, `cancelled` or `failed`; `render_messages` translates it."""
+    stored = reason.to_json()
+    message = {"message": render(reason, "en"), "messageCode": stored["code"], "messageArgs": stored["args"]}
+    return {"error": {"code": code, **message}, "result": None}
 
 
 def compute_progress(step: StepType, share: float) -> float:
-    """How much of the whole is done when so much of a step is, 0 to 1; three decimals."""
+    """Return how much of the whole is done when so much of a step is, 0 to 1; three decimals."""
     before = sum(STEP_WEIGHTS[entry] for entry in list(StepType)[: list(StepType).index(step)])
     return round(min(before + STEP_WEIGHTS[step] * min(max(share, 0.0), 1.0), 1.0), 3)

@@ -14,93 +14,80 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])\(|[`\\]")
 _FULL_WIDTH = str.maketrans("<(\\#>|+*-.)[]", "＜（＼＃＞｜＋＊－．）［］", "`")
 _BLOCK_MARKER = re.compile(r"^(?:[#>|]|[+*-](?=\s)|(\d{1,3})([.)])(?=\s))")
 OnSource = Callable[[int, int], Awaitable[None]]
-"""Is told the number of a source and its note's place, just before the source is cited for the first time."""
+"""Gets the number of a source and its note's place, just before the source is first cited."""
 
 
 @dataclass
 class ReportSection:
-    """What stands below a heading of level 2."""
-
     heading: str
     note_numbers: set[int] = field(default_factory=set)
     bullets: list[str] = field(default_factory=list)
 
 
+@dataclass
 class ReportWriter:
-    """Writes what it is given, and tells each piece of it as it is written.
+    """Writes Markdown, and streams each piece as it is written.
 
-    A heading is written with the first thing that stands below it, so that none stands alone. The same sentence is
-    written once. Notes are named by their numbers from 1, as they are cited in the outline.
+    A heading is written with the first thing below it, so that none stands alone. The same sentence is written once.
+    Notes are named by their numbers from 1, as they are cited in the outline.
     """
 
-    def __init__(self, on_text: OnToken | None = None, on_source: OnSource | None = None) -> None:
-        self._on_text = on_text
-        self._on_source = on_source
-        self._chunks: list[str] = []
-        self._pending_headings: dict[int, str] = {}
-        self._sources: dict[int, int] = {}
-        self._written: set[str] = set()
-        self._block_kind = ""
-        self._line: object = None
-        self.sections: list[ReportSection] = []
+    on_text: OnToken | None = None
+    on_source: OnSource | None = None
+    sections: list[ReportSection] = field(default_factory=list)
+    _chunks: list[str] = field(default_factory=list)
+    _pending_headings: dict[int, str] = field(default_factory=dict)
+    _sources: dict[int, int] = field(default_factory=dict)
+    _written: set[str] = field(default_factory=set)
+    _block_kind: str = ""
+    _line: object = None
 
     @property
     def markdown(self) -> str:
-        """All of it, to the letter as it was told."""
         return "".join(self._chunks)
 
     @property
     def cited_notes(self) -> list[int]:
-        """The notes, from 1, in the order of their numbers as sources."""
+        """Return the notes, from 1, in the order of their numbers as sources."""
         return list(self._sources)
 
     def build_outline(self) -> list[OutlineEntry]:
-        """The headings, each with the first sentences below it."""
-        return [
-            OutlineEntry(heading=section.heading, bullets=section.bullets)
-            for section in self.sections
-            if section.bullets
-        ]
+        filled = [section for section in self.sections if section.bullets]
+        return [OutlineEntry(heading=section.heading, bullets=section.bullets) for section in filled]
 
     async def write_title(self, text: str) -> None:
         await self._emit(f"# {escape_markdown(text)}")
 
     async def close(self) -> None:
-        """The end of the last line."""
         await self._emit("\n")
 
     def has_sentence(self, text: str) -> bool:
         return normalize_letters(text) in self._written
 
     def queue_heading(self, level: int, text: str) -> None:
-        """A heading for what comes next; one of the same level for which nothing came is forgotten."""
-        self._pending_headings = {
-            pending_heading: words
-            for pending_heading, words in self._pending_headings.items()
-            if pending_heading < level
-        }
-        self._pending_headings[level] = text
+        """Put a heading before what comes next; it replaces queued ones of its level and below."""
+        higher = {queued: words for queued, words in self._pending_headings.items() if queued < level}
+        self._pending_headings = {**higher, level: text}
 
     def discard_headings(self) -> None:
-        """No heading waits any more: nothing is to stand below it."""
         self._pending_headings = {}
 
     async def write_blockquote(self, text: str) -> None:
-        """A line that says how the report was made, or what is no finding; it may hold what `cite` gave."""
+        """Write a line that says how the report was made, or what is no finding; it may contain citations."""
         await self._start_block("quote")
         await self._emit(f"> {text}")
 
     async def cite(self, numbers: Sequence[int]) -> str:
-        """The numbers under which these notes stand among the sources, in brackets; from now on they do."""
+        """Make these notes sources, and return their numbers as such in brackets."""
         for number in numbers:
             if number not in self._sources:
                 self._sources[number] = len(self._sources) + 1
-                if self._on_source is not None:
-                    await self._on_source(self._sources[number], number - 1)
+                if self.on_source is not None:
+                    await self.on_source(self._sources[number], number - 1)
         return "".join(f"[{number}]" for number in self._list_source_numbers(numbers))
 
     async def write_sentence(self, text: str, numbers: Sequence[int], *, line: object, is_item: bool = False) -> bool:
-        """A sentence, in the same paragraph as the last one where `line` is the same; False where it stands already."""
+        """Write a sentence, in the last one's paragraph if `line` is the same; return False for a repeated one."""
         if self.has_sentence(text):
             return False
         self._written.add(normalize_letters(text))
@@ -117,7 +104,7 @@ class ReportWriter:
         return True
 
     async def write_row(self, header: Sequence[str], cells: Sequence[str], numbers: Sequence[int]) -> None:
-        """A row of the table with this head, which is begun where the last thing written was no row of it."""
+        """Write a row of the table with this header, which is begun where the last thing written was no row of it."""
         if self._block_kind != f"table {header}" or self._pending_headings:
             await self._start_block(f"table {header}")
             await self._emit(f"{_format_row(header)}\n{_format_row(['---'] * len(header))}")
@@ -126,7 +113,7 @@ class ReportWriter:
         self._add_to_outline(" ".join(filter(None, fitting)), numbers)
 
     async def write_line(self, text: str) -> None:
-        """A line of Markdown of our own, one below the other."""
+        """Write a line of our own Markdown, directly below the last one."""
         await self._start_block("line")
         await self._emit(text)
 
@@ -150,23 +137,23 @@ class ReportWriter:
 
     async def _emit(self, text: str) -> None:
         self._chunks.append(text)
-        if self._on_text is not None:
+        if self.on_text is not None:
             for piece in _STREAM_CHUNK.findall(text):
-                await self._on_text(piece)
+                await self.on_text(piece)
 
 
 def escape_markdown(text: str) -> str:
-    """Words that Markdown takes for words: what would begin a tag, a link or code stands in its full width, or goes."""
+    """Escape text for Markdown: what would begin a tag, a link or code becomes a full-width character."""
     return _MARKUP.sub(lambda found: found[0].translate(_FULL_WIDTH), text)
 
 
 def escape_link_text(text: str) -> str:
-    """The same for what a link says, which no bracket may end."""
+    """Escape the text of a link, which no bracket may end."""
     return escape_markdown(text).replace("[", "［").replace("]", "］")
 
 
 def normalize_letters(text: str) -> str:
-    """A text without case, marks and spaces, to tell whether two say the same."""
+    """Return a text without case, marks and spaces, to compare it with another."""
     return "".join(char for char in text.casefold() if char.isalnum())
 
 

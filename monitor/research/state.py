@@ -9,16 +9,16 @@ from typing import Self
 from pydantic import BaseModel, Field, ValidationError
 
 from monitor.errors import UsageError
-from monitor.research.shapes import PlanParagraph, StoredMessage
+from monitor.i18n.message import Message
+from monitor.research.shapes import PlanParagraph
 
 
 class SearchEntry(BaseModel):
-    """A result that was taken up: what was searched for, and the page as far as it is read.
+    """A search result of a paragraph, with what was read of its page.
 
-    `query` found it; `query_id` names the round in which it was taken up, which of a late one is a later round.
-    `content` is what its summary may rest on. `score` is the retrieval's final score, `authority` and `freshness` two
-    of the three that it is made of. `record` is the id of the kept page, None where the text was kept by an item whose
-    record is gone, or only a snippet is known.
+    `query` found it; `query_id` names the round that took it up, which may be a later one. `content` is what a summary
+    may rest on. `score` is the retrieval's final score, `authority` and `freshness` two of its three parts. `record` is
+    the id of the kept page, None where only a snippet is known or the text comes from an item whose record is gone.
     """
 
     query: str
@@ -39,40 +39,42 @@ class SearchEntry(BaseModel):
 
 
 class ResultOrigin(BaseModel):
-    """Of a result what its bundle does not say: the engine that found it, the record of its page.
-
-    `is_lost`: the page was asked for and could not be read; it is not asked for again.
-    """
+    """What a bundle does not say of a result; `is_lost`: its page could not be read and is not requested again."""
 
     engine: str
     record: str | None = None
     is_lost: bool = False
 
 
-class SearchRound(BaseModel):
-    """One search of a paragraph and what became of it; `number` counts from 0, the first search.
+class ChosenSearch(BaseModel):
+    """A search as a node chose it; the dates are in ISO format, both or none."""
 
-    A round is written down when the model has chosen its search, again when its results were read, and again when the
-    summary was made of them: nothing that stands here is done twice. `origins` go by the results' source ids.
-    """
-
-    number: int
-    query_id: str
     search_query: str
     search_tool: str
     reasoning: str = ""
     start_date: str | None = None
     end_date: str | None = None
+
+
+class SearchRound(ChosenSearch):
+    """One search of a paragraph and what became of it; `number` counts from 0, `origins` are by source id.
+
+    A round is saved when its search is chosen, when its results are read, and when they are summarised: nothing that
+    stands here is done twice.
+    """
+
+    number: int
+    query_id: str
     origins: dict[str, ResultOrigin] = Field(default_factory=dict)
     is_searched: bool = False
     is_summarised: bool = False
-    fallbacks: list[StoredMessage] = Field(default_factory=list)
+    fallbacks: list[Message] = Field(default_factory=list)
 
 
 class ParagraphResearch(BaseModel):
-    """What was found for a paragraph. `latest_summary` cites the places of `search_history` as [1], [2] …, from 1.
+    """What was found for a paragraph. `latest_summary` cites `search_history` as [1], [2] …, from 1.
 
-    `refused` counts what was not let through, by its kind; `tokens` what its model calls took.
+    `refused` counts what was rejected, by kind.
     """
 
     search_history: list[SearchEntry] = Field(default_factory=list)
@@ -85,8 +87,6 @@ class ParagraphResearch(BaseModel):
 
 
 class ParagraphState(BaseModel):
-    """A paragraph of the report; `order` counts from 0."""
-
     title: str
     content: str
     order: int
@@ -94,7 +94,6 @@ class ParagraphState(BaseModel):
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is flagged as such and has a summary."""
         return self.research.is_completed and bool(self.research.latest_summary.strip())
 
 
@@ -107,11 +106,9 @@ class State(BaseModel):
 
     @classmethod
     def create(cls, query: str, *, at: dt.datetime) -> Self:
-        """The state of a research that has done nothing yet."""
         return cls(query=query, created_at=at, updated_at=at)
 
     def apply_plan(self, title: str, paragraphs: Sequence[PlanParagraph]) -> None:
-        """Take over a structure, in place of one that was there."""
         self.report_title = title
         self.paragraphs = [
             ParagraphState(title=paragraph.title, content=paragraph.content, order=order)
@@ -120,20 +117,22 @@ class State(BaseModel):
 
     @property
     def progress(self) -> float:
-        """The share of the paragraphs that are complete, 0 to 1."""
         if not self.paragraphs:
             return 0.0
         return sum(paragraph.is_complete for paragraph in self.paragraphs) / len(self.paragraphs)
 
+    def list_results(self) -> list[SearchEntry]:
+        return [entry for paragraph in self.paragraphs for entry in paragraph.research.search_history]
+
     def save(self, path: Path) -> None:
-        """Write it to a file, whole or not at all."""
+        """Write the state to a file, whole or not at all."""
         part = path.with_name(f".{path.name}.part")
         part.write_text(self.model_dump_json(indent=1), encoding="utf-8")
         part.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read it from a file; `UsageError` where there is none that can be read."""
+        """Read a state from a file; raise `UsageError` where that cannot be done."""
         try:
             return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except OSError as error:

@@ -1,16 +1,16 @@
 """The structure of a report: its paragraphs, each with a title and what it is to find out."""
 
 import re
-from collections.abc import Mapping
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from monitor.errors import UsageError
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
+from monitor.i18n.catalogue import LANGUAGES, get_words
 from monitor.llm.answers import parse_array
+from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode
-from monitor.research.prompts import DeepSearchPromptBuilder
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode
 from monitor.research.shapes import PlanParagraph
 from monitor.research.state import State
 from monitor.verify.grounding import find_ungrounded_numbers
@@ -19,7 +19,7 @@ from monitor.vocabulary import Phase
 MAX_TITLE_CHARS = 80
 MAX_CONTENT_CHARS = 500
 _MAX_TOPIC_CHARS = 60
-_URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
+URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 _TRAILING_CHARS = " \t\n。．.？?！!，,；;：:"
 
 _QUESTION_WORDS = re.compile(
@@ -30,82 +30,60 @@ _QUESTION_WORDS = re.compile(
     re.IGNORECASE,
 )
 
-_DEFAULT_PARAGRAPHS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "zh": (
-        ("背景与由来", "{topic}：事情的来龙去脉、涉及的主体和基本概念。"),
-        ("现状与最新进展", "{topic}：目前的情况、最近发生的变化和主要数据。"),
-        ("相关政策与规则", "{topic}：有关的政策、法规、标准和监管要求，以及发布机关和施行时间。"),
-        ("影响与各方看法", "{topic}：对企业、行业和公众的影响，各方的看法和分歧。"),
-        ("趋势与展望", "{topic}：下一步的安排、可能的走向和需要关注的风险。"),
-    ),
-    "en": (
-        ("Background", "{topic}: how it came about, who is involved, the terms that matter."),
-        ("Present state and latest moves", "{topic}: where it stands now, recent changes, main figures."),
-        ("Policy and rules", "{topic}: policies, laws, standards and supervision, by whom and from when."),
-        ("Effects and views", "{topic}: effects on companies, industry and the public, and where views differ."),
-        ("Outlook", "{topic}: what is planned next, where it may lead, what to watch."),
-    ),
-}
+_PLAN_BY_RULE = ("background", "state", "rules", "effects", "outlook")
+"""What a plan by rule has, as values of the vocabularies `plan_title` and `plan_content`."""
 
 
 class ReportStructure(NodeResult):
-    """A report's title and its paragraphs; `refused` counts what the answer had beyond what may stand in a plan."""
-
     title: str
     paragraphs: list[PlanParagraph]
-    refused: dict[str, int] = Field(default_factory=dict)
 
 
-class StructureNode(StateMutationNode[str, ReportStructure]):
-    """Makes the structure of a report on a question; by rule, from the words of the question."""
+class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, ReportStructure]):
+    """Plans a report on a question; by rule, from the words of the question."""
 
-    async def run(self, given: str) -> ReportStructure:
-        self.validate_input(given)
-        deps = self.deps
-        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
-        messages = wording.build_structure_messages(given, max_paragraphs=deps.limits.max_paragraphs)
-        answer = await self.ask_model(messages, phase=Phase.PLAN, place="structure")
-        structure = self.process_output(answer.text, given) if not answer.failure else None
-        if structure is None:
-            structure = self.build_by_rule(given)
-            structure.fallback = answer.failure or UNUSABLE_ANSWER_FAILURE
-        structure.tokens = answer.tokens
-        return structure
+    def build_request(self, given: str) -> CompletionRequest:
+        messages = self.deps.prompt_builder.build_structure_messages(
+            given, max_paragraphs=self.deps.limits.max_paragraphs
+        )
+        return CompletionRequest(messages, Phase.PLAN, "structure")
 
     def validate_input(self, given: str) -> None:
-        """A question has to be there."""
         if not given.strip():
             raise UsageError("research.question_missing")
 
     def process_output(self, answer: str, given: str) -> ReportStructure | None:
-        """The paragraphs of an answer that are any: a title of their own, and nothing that nobody asked about.
+        """Return the paragraphs of an answer, each title once.
 
         A title with a web address, or with a figure in digits that the question does not have, is no plan but a claim:
-        its paragraph is left out. Of a content such sentences are.
+        its paragraph is left out. Of a content such sentences are left out.
         """
         refused: dict[str, int] = {}
         paragraphs: dict[str, PlanParagraph] = {}
         for entry in parse_array(answer, dict) or []:
             paragraph = self._parse_paragraph(entry, given, refused)
             if paragraph is not None and len(paragraphs) < self.deps.limits.max_paragraphs:
-                paragraphs.setdefault(_normalize_title(paragraph.title), paragraph)
+                letters = "".join(char for char in paragraph.title.casefold() if char.isalnum())
+                paragraphs.setdefault(letters, paragraph)
         if not paragraphs:
             return None
         return ReportStructure(title=build_title(given), paragraphs=list(paragraphs.values()), refused=refused)
 
     def mutate_state(self, out: ReportStructure, state: State, order: int = 0) -> State:
-        """The state with this structure in place of the one that it had."""
         del order
         state.apply_plan(out.title, out.paragraphs)
         state.updated_at = self.deps.clock.now()
         return state
 
-    def build_by_rule(self, question: str) -> ReportStructure:
-        """Background, present state, rules, effects and outlook, about what the question is about."""
-        topic = extract_topic(question)
-        planned = _DEFAULT_PARAGRAPHS[self.deps.language][: self.deps.limits.max_paragraphs]
-        paragraphs = [PlanParagraph(title=title, content=content.format(topic=topic)) for title, content in planned]
-        return ReportStructure(title=build_title(question), paragraphs=paragraphs)
+    def run_by_rule(self, given: str) -> ReportStructure:
+        """Plan background, present state, rules, effects and outlook of the question's topic."""
+        topic = extract_topic(given)
+        titles, contents = (get_words(self.deps.language, kind) for kind in ("plan_title", "plan_content"))
+        paragraphs = [
+            PlanParagraph(title=titles[name], content=contents[name].format(topic=topic))
+            for name in _PLAN_BY_RULE[: self.deps.limits.max_paragraphs]
+        ]
+        return ReportStructure(title=build_title(given), paragraphs=paragraphs)
 
     def _parse_paragraph(self, entry: JsonValue, question: str, refused: dict[str, int]) -> PlanParagraph | None:
         if not isinstance(entry, dict):
@@ -117,11 +95,8 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
             refused[kind] = refused.get(kind, 0) + 1
         if kind or not title:
             return None
-        kept = [
-            sentence
-            for sentence in split_sentences(_URL.sub("", content))
-            if not _has_ungrounded_figures(sentence, question)
-        ]
+        sentences = split_sentences(URL.sub("", content))
+        kept = [sentence for sentence in sentences if not _has_ungrounded_figures(sentence, question)]
         body = "".join(kept) if self.deps.language == "zh" else " ".join(kept)
         return PlanParagraph(
             title=truncate_at_word(title, MAX_TITLE_CHARS), content=truncate_at_word(body, MAX_CONTENT_CHARS) or title
@@ -129,18 +104,17 @@ class StructureNode(StateMutationNode[str, ReportStructure]):
 
 
 def is_planned_by_rule(title: str) -> bool:
-    """Whether a paragraph's title is one of those of a plan by rule."""
-    return any(title == entry for planned in _DEFAULT_PARAGRAPHS.values() for entry, _ in planned)
+    return any(title in get_words(language, "plan_title").values() for language in LANGUAGES)
 
 
 def extract_topic(question: str) -> str:
-    """What a question is about: its own words without those that only ask."""
-    flat = _URL.sub("", flatten_untrusted_text(question)).strip(_TRAILING_CHARS)
+    """Return the words of a question without those that only ask."""
+    flat = URL.sub("", flatten_untrusted_text(question)).strip(_TRAILING_CHARS)
     return truncate_at_word(_QUESTION_WORDS.sub("", flat).strip(_TRAILING_CHARS) or flat, _MAX_TOPIC_CHARS)
 
 
 def truncate_at_word(text: str, max_chars: int) -> str:
-    """The beginning of a text, without half a word of a language that has spaces."""
+    """Return the beginning of a text, without half a word of a language that has spaces."""
     if len(text) <= max_chars:
         return text
     head, _, rest = text[:max_chars].rpartition(" ")
@@ -148,15 +122,10 @@ def truncate_at_word(text: str, max_chars: int) -> str:
 
 
 def build_title(question: str) -> str:
-    """The title of a report on a question: the question."""
-    title = _URL.sub("", flatten_untrusted_text(question)).strip(_TRAILING_CHARS)
+    title = URL.sub("", flatten_untrusted_text(question)).strip(_TRAILING_CHARS)
     return truncate_at_word(title, MAX_TITLE_CHARS) or extract_topic(question)
 
 
 def _has_ungrounded_figures(text: str, question: str) -> bool:
-    """Whether a text says figures in digits that the question does not have; 三个方面 and 五大领域 are words."""
+    """Return whether a text has figures in digits that the question lacks; 三个方面 and 五大领域 are words."""
     return any(re.search(r"\d", figure) for figure in find_ungrounded_numbers(text, question))
-
-
-def _normalize_title(title: str) -> str:
-    return "".join(char for char in title.casefold() if char.isalnum())

@@ -1,12 +1,14 @@
 """The text of a paragraph: written from the first results, and revised with what further searches found.
 
-No sentence of a model stands for its own sake: each cites results, and what it says is found in their texts. What was
-sound in an earlier text stays: a revision that leaves it out gets it back.
+Each sentence of a model cites results in whose texts its statement is found. A revision that leaves out a sound earlier
+sentence gets it back. Without a model the text is made of whole sentences of the pages, word for word.
 """
 
-from abc import abstractmethod
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -15,16 +17,30 @@ from monitor.errors import UsageError
 from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_object
-from monitor.llm.chat import ChatMessage
-from monitor.research.extracts import build_extractive_summary
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.findings import check_summary, join_sentences
-from monitor.research.node import UNUSABLE_ANSWER_FAILURE, NodeResult, StateMutationNode, describe_node_fallback
-from monitor.research.prompts import DeepSearchPromptBuilder, escape_page_lines
-from monitor.research.quotes import verify_proposed_quotes
+from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
+from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
 from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.scoring import compute_overlap
-from monitor.verify.citations import CitedSentence, append_citations, parse_cited_sentences
-from monitor.verify.prose import extract_words
+from monitor.verify.citations import (
+    CITATION,
+    MAX_SENTENCE_CHARS,
+    MIN_SENTENCE_CHARS,
+    CitedSentence,
+    append_citations,
+    has_particulars,
+    parse_cited_sentences,
+)
+from monitor.verify.prose import (
+    DEPENDENT_START,
+    STATEMENT_WORDS,
+    STOCK_PHRASE,
+    compute_dice_similarity,
+    extract_words,
+    is_chinese,
+    iter_whole_sentences,
+)
 from monitor.vocabulary import Phase
 
 GAP_MARK = "…"
@@ -35,9 +51,9 @@ _LEAD_BONUS = 2
 
 
 def select_passages(text: str, wanted: str, max_chars: int) -> str:
-    """The text itself where it is short enough, else its sentences that hold most of what is wanted.
+    """Return the text itself where it is short enough, else its sentences that hold most of what is wanted.
 
-    A sentence counts the words and pairs of characters of `wanted` that stand in it, and two more if it is among the
+    A sentence scores the words and pairs of characters of `wanted` that stand in it, and two more if it is among the
     first three, where pages say what they are about. Chosen sentences that are neighbours stand as they do on the page.
     """
     if len(text) <= max_chars:
@@ -61,7 +77,7 @@ def select_passages(text: str, wanted: str, max_chars: int) -> str:
 
 
 def allocate_chars(lengths: Sequence[int], room: int) -> list[int]:
-    """How much of the room each text gets: what it needs, and where there is too little, all the same at most."""
+    """Share the room fairly: each text gets what it needs, up to the same maximum."""
     shares = [0] * len(lengths)
     left = len(lengths)
     for place in sorted(range(len(lengths)), key=lambda place: lengths[place]):
@@ -87,21 +103,134 @@ def _join_passages(sentences: Sequence[tuple[int, str]], chosen: Sequence[int]) 
     return "".join(pieces)
 
 
+MAX_SENTENCES = 6
+MAX_SENTENCES_PER_PAGE = 2
+_MAX_SENTENCE_WEIGHT = 160
+_MIN_DUPLICATE_LIKENESS = 0.75
+_SPEAKER_PREFIX = re.compile(r"^(?:[答问]|记者|[AQ])\s?[:：]\s*")
+_QUESTION = re.compile(r"[?？]\W*$")
+_MIN_COMMON_WORDS = {True: 2, False: 1}  # two pairs of Chinese characters, one Latin word
+_MAX_GENERAL_SENTENCES = 3
+
+_OWN_TOPIC_WEIGHT, _TOPIC_WEIGHT, _LANGUAGE_WEIGHT = 4.0, 2.0, 0.5
+_RESULT_SCORE_WEIGHT, _FRESHNESS_WEIGHT, _POSITION_WEIGHT = 0.4, 0.2, 0.2
+_PARTICULARS_WEIGHT, _FACT_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
+
+
+@dataclass(frozen=True)
+class _Extract:
+    number: int
+    place: int
+    text: str
+    score: float
+    is_own: bool
+    is_general: bool
+
+
+def build_extractive_summary(
+    paragraph: ParagraphState, entries: Sequence[SearchEntry], query: str, others: Sequence[ParagraphState] = ()
+) -> str:
+    """Return up to six sentences, two of a page at most, with [n] before each full stop; '' where there are none.
+
+    A sentence is a paragraph's own if it has more words of its title and content than of any other paragraph's, beside
+    those of the question. Chosen are the paragraph's own sentences and three of those that are nobody's: the first
+    paragraph takes the best, the second the next, so that no two repeat each other. Stock phrases are used only where
+    there is nothing else. `_score_sentences` ranks; the result is in the order of the pages.
+    """
+    found = _score_sentences(paragraph, entries, query, others)
+    ranked = _drop_similar(sorted(found, key=lambda extract: (-extract.score, extract.number, extract.place)))
+    general = [extract for extract in ranked if extract.is_general]
+    first = _MAX_GENERAL_SENTENCES * paragraph.order
+    mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
+    selected: list[_Extract] = []
+    for extract in ranked:
+        of_page = sum(chosen.number == extract.number for chosen in selected)
+        has_room = len(selected) < MAX_SENTENCES and of_page < MAX_SENTENCES_PER_PAGE
+        if has_room and (extract.is_own or extract in mine):
+            selected.append(extract)
+    selected = sorted(selected or ranked[:_MAX_GENERAL_SENTENCES], key=lambda extract: (extract.number, extract.place))
+    return join_sentences([append_citations(extract.text, [extract.number]) for extract in selected])
+
+
+def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
+    distinct: list[_Extract] = []
+    for extract in ranked:
+        words = extract_words(extract.text)
+        likeness = (compute_dice_similarity(words, extract_words(chosen.text)) for chosen in distinct)
+        if max(likeness, default=0.0) < _MIN_DUPLICATE_LIKENESS:
+            distinct.append(extract)
+    return distinct
+
+
+def _score_sentences(
+    paragraph: ParagraphState, entries: Sequence[SearchEntry], query: str, others: Sequence[ParagraphState]
+) -> Iterator[_Extract]:
+    """Yield the candidate sentences with their scores, sums by the weights above.
+
+    They weigh nearness to what is the paragraph's own and to its whole topic with the question (Dice's coefficients),
+    the question's language, what the sentence says by itself, the result's score and freshness, and an early place.
+    """
+    topic = _get_topic_words(paragraph) | extract_words(query)
+    own = _get_topic_words(paragraph) - extract_words(query)
+    theirs = [_get_topic_words(other) - extract_words(query) for other in others if other.order != paragraph.order]
+    wants_chinese = is_chinese(query)
+    for number, entry in enumerate(entries, start=1):
+        for place, text in enumerate(_list_sentences(entry)):
+            words = extract_words(text)
+            in_language = is_chinese(text) == wants_chinese
+            if in_language and len(words & topic) < _MIN_COMMON_WORDS[wants_chinese]:
+                continue
+            nearness = compute_dice_similarity(words, own)
+            best = max((compute_dice_similarity(words, their) for their in theirs), default=0.0)
+            score = (
+                _OWN_TOPIC_WEIGHT * nearness
+                + _TOPIC_WEIGHT * compute_dice_similarity(words, topic)
+                + _LANGUAGE_WEIGHT * in_language
+                + _score_content(text)
+            )
+            score += _RESULT_SCORE_WEIGHT * entry.score + _FRESHNESS_WEIGHT * entry.freshness
+            score += _POSITION_WEIGHT / (1 + place)
+            is_specific = STOCK_PHRASE.search(text) is None
+            is_own, is_general = is_specific and 0 < nearness >= best, is_specific and not nearness and not best
+            yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
+
+
+def _score_content(text: str) -> float:
+    """Score what a sentence says by itself: figures, names, measures; less where it leans on the one before it."""
+    worth = _PARTICULARS_WEIGHT * has_particulars(text) + _FACT_WEIGHT * min(len(STATEMENT_WORDS.findall(text)), 2)
+    return worth + _LEANING_WEIGHT * bool(DEPENDENT_START.match(text))
+
+
+def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
+    return extract_words(f"{paragraph.title}\n{paragraph.content}")
+
+
+def _list_sentences(entry: SearchEntry) -> list[str]:
+    """Return the whole sentences of a page that may be told, without questions and without a leading 答：."""
+    candidates = (
+        _SPEAKER_PREFIX.sub("", sentence)
+        for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
+    )
+    return [
+        text
+        for text in candidates
+        if is_excerpt(text)
+        and not CITATION.search(text)
+        and not _QUESTION.search(text)
+        and MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
+    ]
+
+
 MAX_RESULTS_CHARS = 24_000
 """How much of all results together a prompt shows."""
 
 _TEXT_KEYS = ("updated_paragraph_latest_state", "paragraph_latest_state")
-_MAX_ECHOED_CHARS = 2_000
-_MAX_ATTEMPTS = 2
 _MIN_REPEATED_SHARE = 0.5
-_UNSUPPORTED_FAILURE = Message.of("research.answer_unsupported")
+_NUMBERED_HEAD = re.compile(r"^[\[［【](\d+)[\]］】]")
 
 
 class SummaryNodeInput(BaseModel):
-    """A text to be written: the paragraph as it stands, and which of its results are shown, places from 0.
-
-    `plan` is all paragraphs, of which extracts tell each their own.
-    """
+    """The paragraph to write; `shown` are the places of the results that the model sees, `plan` is all paragraphs."""
 
     question: str
     paragraph: ParagraphState
@@ -112,7 +241,7 @@ class SummaryNodeInput(BaseModel):
 
     @property
     def entries(self) -> list[SearchEntry]:
-        """All results of the paragraph; a citation [n] is the n-th of them."""
+        """Return all results of the paragraph; a citation [n] is the n-th of them."""
         return self.paragraph.research.search_history
 
 
@@ -121,43 +250,45 @@ class ParagraphSummary(NodeResult):
 
     text: str
     quotes: dict[int, list[str]] = Field(default_factory=dict)
-    refused: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def is_usable(self) -> bool:
+        return bool(self.text)
 
 
-class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
-    name: str
+class _SummaryNode(
+    PromptNode[SummaryNodeInput, ParagraphSummary], StateMutationNode[SummaryNodeInput, ParagraphSummary]
+):
+    name: ClassVar[str]
+    unsupported_failure = Message.of("research.answer_unsupported")
 
-    async def run(self, given: SummaryNodeInput) -> ParagraphSummary:
-        """The text: the model's sentences that stand, after one correction if none does; else extracts."""
-        self.validate_input(given)
-        messages = self._build_messages(given)
-        refused: Counter[str] = Counter()
-        tokens, failure = 0, None
-        for _ in range(_MAX_ATTEMPTS):
-            answer = await self.ask_model(messages, phase=Phase.SEARCH, place=f"{given.paragraph.title}: {self.name}")
-            tokens += answer.tokens
-            failure = answer.failure
-            if failure:
-                break
-            summary = self.process_output(answer.text, given)
-            refused.update(summary.refused if summary else {})
-            if summary is not None and summary.text:
-                return summary.model_copy(update={"tokens": tokens, "refused": dict(refused)})
-            failure = UNUSABLE_ANSWER_FAILURE if summary is None else _UNSUPPORTED_FAILURE
-            messages = [*messages, *self._build_correction(answer.text, summary)]
+    def build_request(self, given: SummaryNodeInput) -> CompletionRequest:
+        paragraph = given.paragraph
+        messages = self.deps.prompt_builder.build_summary_messages(
+            given.question,
+            paragraph.title,
+            paragraph.content,
+            _format_results(given),
+            state=paragraph.research.latest_summary,
+            remark=given.remark,
+        )
+        return CompletionRequest(messages, Phase.SEARCH, f"{paragraph.title}: {self.name}")
+
+    def build_correction(self, out: ParagraphSummary | None) -> ChatMessage:
+        return self.deps.prompt_builder.build_correction_message(out.refused if out else {})
+
+    def run_by_rule(self, given: SummaryNodeInput) -> ParagraphSummary:
         extracts = build_extractive_summary(given.paragraph, given.entries, given.question, given.plan)
-        text = self._revise(extracts, given)
-        return ParagraphSummary(text=text, tokens=tokens, refused=dict(refused), fallback=failure)
+        return ParagraphSummary(text=self._revise(extracts, given))
 
     def validate_input(self, given: SummaryNodeInput) -> None:
-        """There is a paragraph, and at least one result of it with a text."""
         if not given.paragraph.title.strip():
             raise UsageError("research.title_missing")
         if not given.shown or not all(given.entries[place].content for place in given.shown):
             raise UsageError("research.results_missing")
 
     def process_output(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
-        """The sentences of an answer that stand; a text that is empty where none does."""
+        """Return the sentences of an answer that stand; an empty text where none does."""
         document = parse_object(answer) or {}
         written = next((text for key in _TEXT_KEYS if isinstance(text := document.get(key), str)), None)
         if written is None:
@@ -171,7 +302,6 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
         return ParagraphSummary(text=text, quotes=proposed.quotes, refused=dict(refused))
 
     def mutate_state(self, out: ParagraphSummary, state: State, order: int) -> State:
-        """The state with the text, and its last round done."""
         research = state.paragraphs[order].research
         research.latest_summary = out.text
         research.tokens += out.tokens
@@ -186,26 +316,10 @@ class _SummaryNode(StateMutationNode[SummaryNodeInput, ParagraphSummary]):
         state.updated_at = self.deps.clock.now()
         return state
 
-    @abstractmethod
     def _revise(self, text: str, given: SummaryNodeInput) -> str:
-        """The text in place of the one that there was."""
-
-    def _build_messages(self, given: SummaryNodeInput) -> list[ChatMessage]:
-        deps, paragraph = self.deps, given.paragraph
-        wording = DeepSearchPromptBuilder(deps.language, deps.prompts, deps.clock.now().date())
-        return wording.build_summary_messages(
-            given.question,
-            paragraph.title,
-            paragraph.content,
-            _format_results(given),
-            state=paragraph.research.latest_summary,
-            remark=given.remark,
-        )
-
-    def _build_correction(self, answer: str, summary: ParagraphSummary | None) -> Sequence[ChatMessage]:
-        wording = DeepSearchPromptBuilder(self.deps.language, self.deps.prompts, self.deps.clock.now().date())
-        echo = ChatMessage(role="assistant", content=answer[:_MAX_ECHOED_CHARS])
-        return echo, wording.build_correction_message(summary.refused if summary else {})
+        """Return the text that replaces the earlier one."""
+        del given
+        return text
 
 
 class FirstSummaryNode(_SummaryNode):
@@ -213,21 +327,16 @@ class FirstSummaryNode(_SummaryNode):
 
     name = "first_summary"
 
-    def _revise(self, text: str, given: SummaryNodeInput) -> str:
-        del given
-        return text
-
 
 class ReflectionSummaryNode(_SummaryNode):
     """Revises a paragraph with what was found since; by rule, further sentences of the results.
 
-    What was sound before and is not told any more stands in front; a person's remark may have it left out.
+    Earlier sentences that the revision leaves out stand in front, unless a person's remark may have them left out.
     """
 
     name = "reflection_summary"
 
     def validate_input(self, given: SummaryNodeInput) -> None:
-        """There has to be a text that can be revised."""
         super().validate_input(given)
         if not given.paragraph.research.latest_summary.strip():
             raise UsageError("research.summary_missing")
@@ -239,19 +348,22 @@ class ReflectionSummaryNode(_SummaryNode):
         count = len(given.entries)
         sentences = parse_cited_sentences(text, count)
         lost = [sentence for sentence in parse_cited_sentences(before, count) if not _is_repeated(sentence, sentences)]
-        return join_sentences(
-            [append_citations(lost_sentence.text, lost_sentence.numbers) for lost_sentence in (*lost, *sentences)]
-        )
+        return join_sentences([append_citations(kept.text, kept.numbers) for kept in (*lost, *sentences)])
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:
-    """Whether what a sentence says is said, in whatever words, where the same results are cited."""
+    """Return whether sentences that cite the same results say this too, in whatever words."""
     others = [other.text for other in sentences if set(other.numbers) & set(sentence.numbers)]
     return (compute_overlap(sentence.text, " ".join(others)) or 0.0) >= _MIN_REPEATED_SHARE
 
 
+def escape_page_lines(text: str) -> list[str]:
+    """Return the lines of a page's text, none of which can be taken for the head of a numbered result."""
+    return [_NUMBERED_HEAD.sub(r"(\1)", line.strip()) for line in text.splitlines()]
+
+
 def _format_results(given: SummaryNodeInput) -> list[str]:
-    """The results that are shown: a head with title, url, date and engine, then the text, cut fairly."""
+    """Return the shown results: a head with title, url, date and engine, then the text, cut fairly."""
     entries = given.entries
     shares = allocate_chars([len(entries[place].content) for place in given.shown], MAX_RESULTS_CHARS)
     wanted = f"{given.paragraph.title} {given.paragraph.content} {given.query}"

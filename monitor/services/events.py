@@ -14,8 +14,9 @@ from monitor.db.queries.runs import StatusSnapshot
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
 from monitor.errors import MonitorError, NotFound, RunCancelled
+from monitor.i18n.message import Message
 from monitor.logs import get_logger
-from monitor.research.shapes import STEP_IDS, STEP_LABELS, StepEvent, StepType
+from monitor.research.shapes import StepEvent, StepType, build_error_payload, build_step_event
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import EventKind
 
@@ -343,18 +344,12 @@ class ResearchEventLog:
 
 
 def build_final_event(
-    task_id: str, latest: ResearchEvent | None, *, language: str, code: str, message: str, at: dt.datetime
+    task_id: str, latest: ResearchEvent | None, *, language: str, code: str, reason: Message, at: dt.datetime
 ) -> ResearchEvent:
     """The message with which a research ends that nobody carries out: in the step where it was, without a result."""
     step = StepType(latest.data["stepType"]) if latest else StepType.PLAN
-    event = StepEvent(
-        step_id=STEP_IDS[step],
-        step_type=step,
-        status="error",
-        progress=latest.data["progress"] if latest else 0.0,
-        label=STEP_LABELS[step][language],
-        payload={"error": {"code": code, "message": message}, "result": None},
-    )
+    progress = latest.data["progress"] if latest else 0.0
+    event = build_step_event(step, "error", progress, language=language, payload=build_error_payload(code, reason))
     return ResearchEvent(task_id=task_id, at=at, data=event.to_json())
 
 

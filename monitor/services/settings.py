@@ -174,9 +174,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _check_endpoint(settings: Settings) -> None:
-    from monitor.llm.clients import check_endpoint
-
-    check_endpoint(settings.llm)
+    settings.llm.check_endpoint()
 
 
 def _check_template(settings: Settings) -> None:

@@ -13,7 +13,7 @@ from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, CompletionRequest, Tool, ToolCall
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.tools import ALL_TOOLS, Toolbox
@@ -206,8 +206,8 @@ class CrawlAgent:
         return result
 
     async def _complete(self, context: AgentContext, tools: Sequence[Tool], result: AgentResult) -> Completion:
-        place = self.toolbox.reader.plan.name
-        completion = await self.model.complete(context.prepare_messages(), phase=Phase.CRAWL, place=place, tools=tools)
+        messages, place = context.prepare_messages(), self.toolbox.reader.plan.name
+        completion = await self.model.complete(CompletionRequest(messages, phase=Phase.CRAWL, place=place, tools=tools))
         usage = result.usage
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens

@@ -8,7 +8,7 @@ from monitor.db.reading import SectionPlan
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
 from monitor.sweep.context import RunContext
@@ -81,7 +81,7 @@ async def _ask_model(run: RunContext, model: ChatModel, home: Page) -> list[Link
     page_text = render_page_text(home, max_chars=run.deps.limits.page_max_chars)
     messages = build_navigate_messages(source, page_text=page_text, prompts=run.deps.prompts)
     try:
-        completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.NAVIGATE, place=source.url))
     except ModelFailed as error:
         await run.record_fallback(Phase.NAVIGATE, source.url, error.reason)
         return []

@@ -14,7 +14,7 @@ from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, OnToken, Tool
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.ranking.prompt import build_ranking_messages, repair_order
 from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
@@ -36,21 +36,13 @@ class ReportingModel:
     model: ChatModel
     report_progress: ProgressCallback
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        asked = Progress(phase=phase, place=place, kind=EventKind.ASKED)
+    async def complete(self, request: CompletionRequest) -> Completion:
+        asked = Progress(phase=request.phase, place=request.place, kind=EventKind.ASKED)
         self.report_progress(asked)
         began = time.perf_counter()
         tokens, outcome = 0, "cancelled"
         try:
-            completion = await self.model.complete(messages, phase=phase, place=place, tools=tools, on_token=on_token)
+            completion = await self.model.complete(request)
             tokens, outcome = completion.prompt_tokens + completion.completion_tokens, "ok"
         except ModelFailed as error:
             outcome = error.outcome
@@ -270,7 +262,7 @@ async def _rank_by_model(run: RunContext, model: ChatModel, items: Sequence[Item
     place = run.source.name
     messages = build_ranking_messages(items, run.source.summary_language, prompts=run.deps.prompts)
     try:
-        completion = await model.complete(messages, phase=Phase.RANK, place=place)
+        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=place))
     except ModelFailed as error:
         await run.record_fallback(Phase.RANK, place, error.reason)
         return sort_newest_first(items)

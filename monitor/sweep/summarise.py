@@ -16,7 +16,7 @@ from monitor.evidence.revisions import create_page_snapshot
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatModel
+from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.page import ArticleFacts, PageErrorCode
 from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_summary_messages
@@ -239,7 +239,7 @@ class Summariser:
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
             try:
-                completion = await model.complete(messages, phase=Phase.SUMMARISE, place=item.url)
+                completion = await model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place=item.url))
             except ModelFailed as error:
                 fault = error.reason
                 if isinstance(error, ModelUnavailable):

@@ -143,13 +143,7 @@ _HAN_CHAR = re.compile(r"[\u3400-\u9fff]")
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class ResearchModel:
-    model: ChatModel
-    tokens: Callable[[], int]
-
-
-ResearchModelFactory = Callable[[str, ResearchOptions], Awaitable[ResearchModel | None]]
+ResearchModelFactory = Callable[[str, ResearchOptions], Awaitable[ChatModel | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +163,6 @@ class ResearchDependencyFactory:
 
     async def build(self, research: Research, cancel_event: asyncio.Event) -> ResearchDependencies:
         options, config = ResearchOptions.model_validate(research.options), SearchConfig.model_validate(research.config)
-        asked = await self.new_model(research.id, options)
         gathering = self.search_service.build_research_search(config.engines)
         attempt = await self.store.evidence.get_next_research_attempt(research.id)
         recorder = self.records.create_recorder(research_id=research.id, attempt=attempt)
@@ -179,8 +172,7 @@ class ResearchDependencyFactory:
             language=research.language,
             config=config,
             options=options,
-            model=asked.model if asked else None,
-            count_tokens=asked.tokens if asked else lambda: 0,
+            model=await self.new_model(research.id, options),
             search=gathering.search,
             search_warnings=tuple(gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),

@@ -10,19 +10,9 @@ from typing import Any
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
 from monitor.errors import Conflict, RunCancelled, UsageError, WorkFailed, to_message
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
-from monitor.research.shapes import (
-    STEP_IDS,
-    STEP_LABELS,
-    Plan,
-    PlanParagraph,
-    ResearchOptions,
-    SearchConfig,
-    StepEvent,
-    StepType,
-)
+from monitor.research.shapes import Plan, PlanParagraph, ResearchOptions, SearchConfig, StepType, build_step_event
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
 from monitor.services.audit import Actor, AuditAction
@@ -210,14 +200,9 @@ class ResearchService(ResearchReader):
         plan = build_plan_output(state, research.outputs["plan"])
         state_row, rows = dump_state(state)
         latest = await self.store.research_events.latest(task_id)
-        approval = StepEvent(
-            step_id=STEP_IDS[StepType.PLAN],
-            step_type=StepType.PLAN,
-            status="complete",
-            progress=latest.data["progress"] if latest else 0.0,
-            label=STEP_LABELS[StepType.PLAN][research.language],
-            payload={"result": plan["result"], "metadata": plan["told"]},
-        )
+        progress = latest.data["progress"] if latest else 0.0
+        payload = {"result": plan["result"], "metadata": plan["told"]}
+        approval = build_step_event(StepType.PLAN, "complete", progress, language=research.language, payload=payload)
         event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=approval.to_json())
         titles = [paragraph.title for paragraph in state.paragraphs]
         async with self.store.transaction():
@@ -319,15 +304,10 @@ class ResearchService(ResearchReader):
                 raise Conflict("research.not_resumable", research=task_id, status=status)
             await self.record(by, AuditAction.RESEARCH_RESUME, task_id)
 
-    async def _build_final_event(self, research: Research, code: str, message: Message) -> ResearchEvent:
+    async def _build_final_event(self, research: Research, code: str, reason: Message) -> ResearchEvent:
         latest = await self.store.research_events.latest(research.id)
         return build_final_event(
-            research.id,
-            latest,
-            language=research.language,
-            code=code,
-            message=render(message, "en"),
-            at=self.clock.now(),
+            research.id, latest, language=research.language, code=code, reason=reason, at=self.clock.now()
         )
 
     def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: Actor) -> Research:

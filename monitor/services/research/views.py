@@ -203,7 +203,6 @@ class ResearchReader(AuditedService):
         return build_report_document(
             view.report,
             query=view.query,
-            notes=view.notes,
             bases=view.bases,
             score=view.score,
             blueprint=view.blueprint,

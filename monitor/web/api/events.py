@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -13,7 +14,8 @@ from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from starlette.types import Send
 
 from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
-from monitor.research.shapes import STEP_IDS, StepEvent, StepType
+from monitor.i18n.model import reader_language
+from monitor.research.shapes import STEP_IDS, StepEvent, StepType, render_messages
 from monitor.services.events import E, EventBatch, EventStreamService, S
 from monitor.vocabulary import EventKind, RunStatus
 from monitor.web.api.runs import RunId
@@ -180,9 +182,11 @@ async def research_events(
     known = after if last_event_id is None else last_event_id
     if not await app.research_events.has_more(task_id, after=known):
         return Response(status_code=204)
-    return EventStreamResponse(stream_events(app.research_events, task_id, known, _format_research_events))
+    format_events = partial(_format_research_events, language=reader_language.get())
+    return EventStreamResponse(stream_events(app.research_events, task_id, known, format_events))
 
 
-def _format_research_events(batch: EventBatch[ResearchEvent, ResearchStatus]) -> Iterator[bytes]:
+def _format_research_events(batch: EventBatch[ResearchEvent, ResearchStatus], *, language: str) -> Iterator[bytes]:
     for event in batch.events:
-        yield format_sse_event(id=str(event.id or 0), data_str=json.dumps(event.data, ensure_ascii=False))
+        data = json.dumps(render_messages(event.data, language), ensure_ascii=False)
+        yield format_sse_event(id=str(event.id or 0), data_str=data)

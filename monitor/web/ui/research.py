@@ -17,9 +17,9 @@ from monitor.db.tables.research import Research, ResearchStatus
 from monitor.errors import Conflict, UsageError
 from monitor.exports.document import Block
 from monitor.exports.registry import REPORT_FORMATS
-from monitor.i18n.catalogue import get_words
+from monitor.i18n.catalogue import LANGUAGES, get_word, get_words
 from monitor.i18n.message import Message
-from monitor.research.appendix import WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.document import parse_report_blocks
 from monitor.research.findings import NoteBasis
 from monitor.research.node import NO_MODEL_FAILURE
@@ -51,9 +51,6 @@ Cursor = Annotated[str, Query(max_length=400)]
 QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
-SOURCE_HEADINGS = [f"## {words['sources']}" for words in WORDS.values()]
-"""The headings of a report's sources: on the page they stand beside it."""
-
 _SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
 
 router = APIRouter(prefix="/research")
@@ -166,7 +163,7 @@ async def _load_context(app: App, renderer: PageRenderer, task_id: str) -> dict[
         "remarks": await app.research.list_remarks(task_id),
         "warnings": list_warnings(view),
         "why": list_reasons,
-        "words": {**words, "end": SOURCE_HEADINGS},
+        "words": {**words, "end": list_source_headings()},
         "formats": REPORT_FORMATS,
         "is_nobody_at_work": view.status is ResearchStatus.QUEUED and not await app.research.has_worker(),
         "most_paragraphs": app.settings.research.max_paragraphs,
@@ -378,6 +375,11 @@ def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
     return "reading"
 
 
+def list_source_headings() -> list[str]:
+    """Return the headings of a report's sources in every language: on the page the sources stand beside it."""
+    return [f"## {get_word(language, APPENDIX_WORDS, 'sources')}" for language in LANGUAGES]
+
+
 def list_warnings(view: ResearchView) -> list[Message]:
     """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
     count = len(view.plan.metadata.paragraphs) if view.plan else 0
@@ -400,7 +402,8 @@ def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
         return None
     links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
     lines = view.report.markdown.splitlines()
-    end = next((place for place, line in enumerate(lines) if line in SOURCE_HEADINGS), len(lines))
+    headings = list_source_headings()
+    end = next((place for place, line in enumerate(lines) if line in headings), len(lines))
     blocks = parse_report_blocks(
         "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
     )

@@ -12,9 +12,8 @@ from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
-from monitor.llm.chat import ChatMessage, Tool
+from monitor.llm.chat import ChatMessage, CompletionRequest, Tool
 from monitor.llm.client import ModelClient
-from monitor.llm.clients import build_client
 from monitor.llm.run_model import RunModel
 from monitor.vocabulary import Phase
 
@@ -59,7 +58,7 @@ def closed_port() -> int:
 
 async def fail(model: RunModel, outcome: str) -> ModelFailed:
     with pytest.raises(ModelFailed) as failed:
-        await model.complete(QUESTION, phase=Phase.SUMMARISE, place="x")
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE, place="x"))
     assert failed.value.outcome == outcome
     return failed.value
 
@@ -67,8 +66,8 @@ async def fail(model: RunModel, outcome: str) -> ModelFailed:
 async def test_an_answer_comes_with_its_row_in_the_ledger() -> None:
     scripted = ScriptedModel()
     async with scripted.serve() as url, run_model(url, model="m", models={"rank": "other"}) as (model, rows):
-        answer = await model.complete(QUESTION, phase=Phase.SUMMARISE, place="item 4")
-        await model.complete(QUESTION, phase=Phase.RANK)
+        answer = await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE, place="item 4"))
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.RANK))
     assert "1200万千瓦" in answer.text
     row = rows[0]
     assert (row.run_id, row.phase, row.place, row.model, row.outcome, row.at) == (
@@ -89,7 +88,7 @@ async def test_an_answer_comes_with_its_row_in_the_ledger() -> None:
 
 async def test_tokens_are_estimated_where_the_server_counts_none() -> None:
     async with ScriptedModel(counts_tokens=False).serve() as url, run_model(url) as (model, rows):
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
     assert rows[0].prompt_tokens > 5
     assert rows[0].completion_tokens > 5
 
@@ -99,7 +98,7 @@ async def test_tools_go_out_and_tool_calls_come_back() -> None:
     question = [ChatMessage(role="user", content=content)]
     tool = Tool(name="browse_page", description="opens a page", parameters={"type": "object", "properties": {}})
     async with ScriptedModel().serve() as url, run_model(url) as (model, _):
-        answer = await model.complete(question, phase=Phase.CRAWL, tools=[tool])
+        answer = await model.complete(CompletionRequest(question, phase=Phase.CRAWL, tools=[tool]))
     assert [(call.name, call.arguments) for call in answer.tool_calls] == [
         ("browse_page", '{"url": "http://a.gov.cn/zcfg/"}')
     ]
@@ -109,7 +108,7 @@ async def test_a_busy_server_is_asked_again_after_the_pause_it_names() -> None:
     scripted = ScriptedModel("http_429", retry_after_s=0.2)
     async with scripted.serve() as url, run_model(url) as (model, rows):
         began = time.perf_counter()
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
     assert time.perf_counter() - began >= 0.4
     assert [row.outcome for row in rows] == ["ok"]
     assert len(scripted.requests) == 3
@@ -145,7 +144,7 @@ async def test_five_failed_calls_in_a_row_open_the_circuit() -> None:
         for _ in range(4):
             await fail(model, "http_500")
         scripted.mode = type(scripted.mode).GOOD
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
         scripted.mode = type(scripted.mode).HTTP_500
         for _ in range(5):
             assert model.is_available
@@ -167,7 +166,7 @@ async def test_calls_that_wait_for_a_slot_are_not_made_once_the_circuit_is_open(
 
 async def fail_somehow(model: RunModel) -> None:
     with pytest.raises(ModelFailed):
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
 
 
 async def test_a_refused_key_ends_the_asking_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +186,7 @@ async def test_a_right_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         ScriptedModel(api_key="right").serve() as url,
         run_model(url, api_key_env="SCRIPTED_KEY") as (model, rows),
     ):
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
     assert rows[0].outcome == "ok"
 
 
@@ -205,7 +204,7 @@ async def test_a_refused_connection_is_a_network_failure() -> None:
 async def test_an_empty_answer_is_handed_on_and_does_not_count_as_failed() -> None:
     async with ScriptedModel("empty").serve() as url, run_model(url) as (model, rows):
         for _ in range(6):
-            assert (await model.complete(QUESTION, phase=Phase.SUMMARISE)).text == ""
+            assert (await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))).text == ""
         assert model.is_available
     assert {row.outcome for row in rows} == {"empty"}
 
@@ -218,7 +217,9 @@ async def test_a_budget_is_not_overdrawn(settings: dict[str, int], tokens_today:
     limit = settings.get("run_token_budget", 150)
     async with ScriptedModel().serve() as url, run_model(url, tokens_today=tokens_today, **settings) as (model, rows):
         while model.is_available and len(rows) < 50:
-            await asyncio.gather(model.complete(QUESTION, phase=Phase.SUMMARISE), return_exceptions=True)
+            await asyncio.gather(
+                model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE)), return_exceptions=True
+            )
         await fail(model, "budget")
         assert not model.is_available
         assert next(iter(settings)) in model.reason
@@ -237,7 +238,9 @@ async def test_no_more_calls_are_under_way_than_the_limit_over_all_runs() -> Non
     async with scripted.serve() as url:
         server = ModelClient(LlmSettings(base_url=url, max_concurrency=2))
         runs = [server.for_run(f"run-{i}", record=record, clock=FixedClock()) for i in range(3)]
-        await asyncio.gather(*(run.complete(QUESTION, phase=Phase.SUMMARISE) for run in runs for _ in range(4)))
+        await asyncio.gather(
+            *(run.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE)) for run in runs for _ in range(4))
+        )
         await server.close()
     assert scripted.max_concurrent_calls == 2
     assert len(server_rows) == 12
@@ -248,15 +251,15 @@ async def test_a_cancelled_call_leaves_its_row() -> None:
     async with scripted.serve() as url, run_model(url) as (model, rows):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
-                await model.complete(QUESTION, phase=Phase.SUMMARISE)
+                await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
     assert [row.outcome for row in rows] == ["cancelled"]
 
 
 async def test_a_model_that_allows_no_sampling_parameters_is_asked_without_them() -> None:
     scripted = ScriptedModel(refuses_sampling=True)
     async with scripted.serve() as url, run_model(url) as (model, rows):
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
-        await model.complete(QUESTION, phase=Phase.SUMMARISE)
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
+        await model.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE))
     assert [row.outcome for row in rows] == ["ok", "ok"]
     assert ["temperature" in request for request in scripted.requests] == [True, False, False]
 
@@ -287,7 +290,7 @@ async def test_the_check_says_what_answered_or_what_is_wrong(monkeypatch: pytest
 
 def test_settings_that_cannot_work_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="http://"):
-        build_client(LlmSettings(base_url="localhost:8000/v1"))
+        ModelClient(LlmSettings(base_url="localhost:8000/v1"))
     monkeypatch.setenv("SCRIPTED_KEY", "密钥")
     with pytest.raises(SettingsError, match="SCRIPTED_KEY"):
-        build_client(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))
+        ModelClient(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))

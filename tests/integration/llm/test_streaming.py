@@ -13,7 +13,7 @@ import pytest
 from monitor.config.model import LlmSettings, Price
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed
-from monitor.llm.chat import ChatMessage, Completion
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest
 from monitor.llm.client import ModelClient
 from monitor.llm.run_model import Budget, RunModel
 from monitor.vocabulary import Phase
@@ -118,7 +118,7 @@ async def read_stream(model: RunModel) -> tuple[Completion, list[str]]:
     async def take(piece: str) -> None:
         pieces.append(piece)
 
-    return await model.complete(QUESTION, phase=Phase.REPORT, on_token=take), pieces
+    return await model.complete(CompletionRequest(QUESTION, phase=Phase.REPORT, on_token=take)), pieces
 
 
 async def test_the_text_is_told_in_the_pieces_that_came_and_the_tokens_are_the_servers() -> None:
@@ -237,7 +237,7 @@ async def test_whoever_stops_listening_closes_the_connection() -> None:
         async def take(piece: str) -> None:
             begun.set()
 
-        task = asyncio.create_task(model.complete(QUESTION, phase=Phase.REPORT, on_token=take))
+        task = asyncio.create_task(model.complete(CompletionRequest(QUESTION, phase=Phase.REPORT, on_token=take)))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -259,7 +259,7 @@ async def test_a_piece_of_work_has_its_own_model_and_sampling() -> None:
 
         for settings in (own, None):
             run = shared.for_run("r", record=record, clock=FixedClock(), settings=settings)
-            await run.complete(QUESTION, phase=Phase.REPORT)
+            await run.complete(CompletionRequest(QUESTION, phase=Phase.REPORT))
         await shared.close()
     assert [(request["model"], request["temperature"], request["top_p"]) for request in server.requests] == [
         ("big", 0.9, 0.5),

@@ -9,9 +9,9 @@ from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
 from monitor.research.node import UNUSABLE_ANSWER_FAILURE
+from monitor.research.searching import BASIC
 from monitor.research.state import ParagraphState, SearchEntry, SearchRound
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
-from monitor.research.tools import BASIC
 
 INVENTED = {"paragraph_latest_state": "装机将达9亿千瓦[1]。储能发展很快。"}
 SOUND = {"paragraph_latest_state": "新型储能装机达到1.2亿千瓦[1]。"}

@@ -17,9 +17,9 @@ from monitor.research.dependencies import ignore_progress
 from monitor.research.findings import ResearchFindings
 from monitor.research.node import StateMutationNode
 from monitor.research.search_agent import SearchAgent
+from monitor.research.searching import BASIC
 from monitor.research.shapes import StepType
 from monitor.research.state import ParagraphState, SearchRound, State
-from monitor.research.tools import BASIC
 from monitor.research.workflow import PlanAgent
 from monitor.search.bundles.bundle import build_file_name
 from monitor.search.bundles.reader import read_cursor

@@ -8,7 +8,7 @@ import pytest
 from monitor.demo.model.server import ScriptedModel
 from monitor.research.dependencies import ignore_progress
 from monitor.research.search_agent import SearchAgent
-from monitor.research.tools import TOOLS
+from monitor.research.searching import TOOLS
 
 PLAIN = {
     "search_depth": "basic",

@@ -18,7 +18,7 @@ from monitor.db.tables.research import Research, ResearchStatus
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.catalogue import render
-from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig, render_messages
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import Role
@@ -206,8 +206,8 @@ async def test_a_running_one_is_cancelled_and_can_be_gone_on_with(app: App, worl
     assert await app.research.cancel(task_id, by=COMMAND_LINE) is ResearchStatus.RUNNING
     assert await work is ResearchStatus.CANCELLED
     last = (await list_events(app, task_id))[-1]
-    assert last["payload"] == {
-        "error": {"code": "cancelled", "message": last["payload"]["error"]["message"]},
+    assert render_messages(last["payload"], "zh") == {
+        "error": {"code": "cancelled", "message": "研究已取消。"},
         "result": None,
     }
     with pytest.raises(Conflict):

@@ -118,7 +118,7 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
         await log.publish(event("progress", 0.7, metadata={"n": number}))
     await log.flush()
     latest = await store.research_events.latest(TASK)
-    word = build_final_event(TASK, latest, language="zh", code="cancelled", message="x", at=NOON)
+    word = build_final_event(TASK, latest, language="zh", code="cancelled", reason=Message.other("x"), at=NOON)
     await store.research.abandon(
         TASK, status=ResearchStatus.CANCELLED, reason=Message.other("x"), at=NOON, executor="a", event=word
     )
@@ -130,7 +130,10 @@ async def test_whoever_follows_is_told_all_of_it_once_until_its_end(store: Store
         "status": "error",
         "progress": 0.7,
         "label": "撰写报告",
-        "payload": {"error": {"code": "cancelled", "message": "x"}, "result": None},
+        "payload": {
+            "error": {"code": "cancelled", "message": "x", "messageCode": "other", "messageArgs": {"text": "x"}},
+            "result": None,
+        },
     }
     assert len({event.id for event in seen}) == 701
     with pytest.raises(NotFound):

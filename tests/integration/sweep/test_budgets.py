@@ -8,7 +8,7 @@ import pytest
 from monitor.config.model import LlmSettings
 from monitor.errors import ModelUnavailable
 from monitor.i18n.catalogue import render
-from monitor.llm.chat import ChatMessage
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.client import ModelClient
 from monitor.services.usage import CostService
 from monitor.vocabulary import Phase, RunStatus, SummaryBy
@@ -70,18 +70,18 @@ async def test_a_run_without_anything_new_needs_no_budget(bureau: Any, new_model
 
 async def test_the_daily_budget_is_one_for_all_runs_at_once_and_new_at_midnight(bureau: Any, new_model: Any) -> None:
     first, second = new_model("one", daily_token_budget=39), new_model("two", daily_token_budget=40)
-    await first.complete(ASKED, phase=Phase.RANK)
-    await second.complete(ASKED, phase=Phase.RANK)
+    await first.complete(CompletionRequest(ASKED, phase=Phase.RANK))
+    await second.complete(CompletionRequest(ASKED, phase=Phase.RANK))
     with pytest.raises(ModelUnavailable, match="daily_token_budget"):
-        await first.complete(ASKED, phase=Phase.RANK)
+        await first.complete(CompletionRequest(ASKED, phase=Phase.RANK))
     bureau.clock.today += dt.timedelta(days=1)
-    await new_model("three", daily_token_budget=39).complete(ASKED, phase=Phase.RANK)
+    await new_model("three", daily_token_budget=39).complete(CompletionRequest(ASKED, phase=Phase.RANK))
 
 
 async def test_a_run_that_is_gone_on_with_does_not_begin_its_budget_anew(new_model: Any) -> None:
-    await new_model(run_token_budget=40, used=15).complete(ASKED, phase=Phase.RANK)
+    await new_model(run_token_budget=40, used=15).complete(CompletionRequest(ASKED, phase=Phase.RANK))
     with pytest.raises(ModelUnavailable, match="run_token_budget"):
-        await new_model(run_token_budget=40, used=35).complete(ASKED, phase=Phase.RANK)
+        await new_model(run_token_budget=40, used=35).complete(CompletionRequest(ASKED, phase=Phase.RANK))
 
 
 async def test_tokens_and_money_are_told_by_day_source_and_phase(
@@ -92,7 +92,7 @@ async def test_tokens_and_money_are_told_by_day_source_and_phase(
     run = await bureau.sweep()
     assert run.usage.cost == run.usage.prompt_tokens * 2 + run.usage.completion_tokens
     bureau.clock.today += dt.timedelta(days=1)
-    await new_model("unpriced").complete(ASKED, phase=Phase.RANK)
+    await new_model("unpriced").complete(CompletionRequest(ASKED, phase=Phase.RANK))
     ledger = await costs.get_ledger(2)
     assert (ledger.until, ledger.since) == (bureau.clock.today, bureau.clock.today - dt.timedelta(days=1))
     today, *yesterday = ledger.costs

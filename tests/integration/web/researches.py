@@ -7,8 +7,9 @@ from typing import Any
 from monitor.bootstrap import App
 from monitor.db.sessions import sanitize_value
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.i18n.catalogue import get_word
 from monitor.i18n.message import Message
-from monitor.research.shapes import STEP_IDS, STEP_LABELS, StepEvent, StepType, compute_progress
+from monitor.research.shapes import STEP_IDS, StepEvent, StepType, compute_progress
 
 STEPS = list(StepType)
 
@@ -168,7 +169,7 @@ async def put(
         step_type=now,
         status="progress",
         progress=compute_progress(now, 0.4),
-        label=STEP_LABELS[now]["zh"],
+        label=get_word("zh", "step_label", now),
     )
     if steps:
         await app.store.research_events.add(

@@ -197,6 +197,7 @@ async def test_a_research_whose_process_died_is_told_as_failed(desk: Any, editor
         "failed",
         None,
     )
+    assert reported["payload"]["error"] == {"code": "failed", "message": view["error"]}
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from sqlalchemy import event as sql_event
 
 from monitor.config.model import Settings
 from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
+from monitor.i18n.catalogue import get_word
 from monitor.research.shapes import (
     STEP_IDS,
-    STEP_LABELS,
     CamelCaseSchema,
     ModelBlueprint,
     Plan,
@@ -54,7 +54,7 @@ def make_event(step: StepType, status: StepStatus, share: float, **payload: Any)
         step_type=step,
         status=status,
         progress=compute_progress(step, share),
-        label=STEP_LABELS[step]["zh"],
+        label=get_word("zh", "step_label", step),
         payload=payload,
     )
 

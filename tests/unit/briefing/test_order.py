@@ -1,14 +1,13 @@
 """The order of a briefing's items, with a model that says what the test wants it to say."""
 
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any
 
 from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.i18n.catalogue import render
-from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
+from monitor.llm.chat import Completion, CompletionRequest
 from monitor.vocabulary import ItemType, Phase, RankDirection
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -21,18 +20,10 @@ class Answering:
         self.answer = answer
         self.asked: list[tuple[Phase, str, str]] = []
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        assert not tools
-        assert on_token is None
-        self.asked.append((phase, place, messages[-1].content))
+    async def complete(self, request: CompletionRequest) -> Completion:
+        assert not request.tools
+        assert request.on_token is None
+        self.asked.append((request.phase, request.place, request.messages[-1].content))
         if self.answer is None:
             raise ModelFailed("the server is gone", outcome="network")
         return Completion(text=self.answer)

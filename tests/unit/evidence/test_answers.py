@@ -1,5 +1,4 @@
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,7 +6,7 @@ import pytest
 from monitor.db.tables.evidence import ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.replay import RecordingModel, ReplayModel
-from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, Tool, ToolCall
 from monitor.vocabulary import Phase
 
 
@@ -17,16 +16,8 @@ class Said:
     def __init__(self, *said: Completion | ModelFailed) -> None:
         self._said = list(said)
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        del messages, phase, place, tools, on_token
+    async def complete(self, request: CompletionRequest) -> Completion:
+        del request
         said = self._said.pop(0)
         if isinstance(said, ModelFailed):
             raise said
@@ -54,15 +45,19 @@ async def recorded(
     for completion in said:
         if isinstance(completion, ModelFailed):
             with pytest.raises(type(completion), match=str(completion)):
-                await model.complete(ASKED, phase=Phase.SUMMARISE, place="p")
+                await model.complete(asked())
         else:
-            assert await model.complete(ASKED, phase=Phase.SUMMARISE, place="p") == completion
+            assert await model.complete(asked()) == completion
     return kept
+
+
+def asked(**changes: Any) -> CompletionRequest:
+    return CompletionRequest(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
 
 
 async def outcome(model: ReplayModel, **changes: Any) -> Completion | str:
     try:
-        return await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
+        return await model.complete(asked(**changes))
     except ModelFailed as error:
         return f"{type(error).__name__} {error.outcome}: {error}"
 
@@ -91,7 +86,7 @@ async def test_answers_are_given_in_their_order_and_the_last_one_again() -> None
 async def test_another_request_has_no_answer(changes: dict[str, Any]) -> None:
     model = ReplayModel(await recorded(CALL))
     with pytest.raises(RecordLost, match="did not ask the model this"):
-        await model.complete(**{"messages": ASKED, "phase": Phase.SUMMARISE, "place": "p"} | changes)
+        await model.complete(asked(**changes))
 
 
 async def test_after_an_interruption_the_last_attempt_speaks_and_what_it_did_not_ask_fails() -> None:
@@ -108,5 +103,5 @@ async def test_an_answer_is_told_as_it_is_said_again() -> None:
     async def report_progress(text: str) -> None:
         reported.append(text)
 
-    await ReplayModel(await recorded(CALL)).complete(ASKED, phase=Phase.SUMMARISE, place="p", on_token=report_progress)
+    await ReplayModel(await recorded(CALL)).complete(asked(on_token=report_progress))
     assert reported == ["一"]

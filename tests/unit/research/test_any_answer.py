@@ -6,9 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.research.searching import MAX_QUERY_CHARS, FirstSearchNode, SearchNodeInput
+from monitor.research.searching import BY_DATE, MAX_QUERY_CHARS, TOOLS, FirstSearchNode, SearchNodeInput
 from monitor.research.structure import MAX_TITLE_CHARS, StructureNode
-from monitor.research.tools import BY_DATE, TOOLS
 
 WORDS = st.sampled_from(
     [

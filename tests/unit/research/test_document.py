@@ -74,7 +74,6 @@ def document() -> Document:
     return build_report_document(
         ResearchReport(markdown=MARKDOWN, sources=SOURCES),
         query="储能怎么样？",
-        notes=[],
         bases=BASES,
         score=SCORE,
         blueprint=MODEL,
@@ -164,7 +163,6 @@ def test_a_report_in_english_without_score_model_or_sources(document: Document) 
     made = build_report_document(
         report,
         query="How does storage develop in 2026?",
-        notes=[],
         bases=[],
         score=None,
         blueprint=None,

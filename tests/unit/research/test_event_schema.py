@@ -9,8 +9,16 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from monitor.i18n.message import Message
 from monitor.research import shapes
-from monitor.research.shapes import STEP_IDS, StepEvent, StepType
+from monitor.research.shapes import (
+    STEP_IDS,
+    StepEvent,
+    StepType,
+    build_error_payload,
+    build_step_event,
+    render_messages,
+)
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[3] / "docs/schemas/research-event.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -134,3 +142,12 @@ def test_no_key_of_a_result_may_be_missing_and_none_be_added(step: str) -> None:
 def test_what_our_shapes_write_passes(step: str, shape: type[BaseModel]) -> None:
     document = shape.model_validate(RESULTS[step])
     VALIDATOR.validate(message("complete", step, result=document.model_dump(mode="json", by_alias=True)))
+
+
+def test_an_error_is_told_in_the_readers_language_in_the_protocols_words() -> None:
+    payload = build_error_payload("cancelled", Message.of("research.cancelled"))
+    event = build_step_event(StepType.PLAN, "error", 0.5, language="zh", payload=payload).to_json()
+    for language, message in (("en", "The research was cancelled."), ("zh", "研究已取消。")):
+        told = render_messages(event, language)
+        VALIDATOR.validate(told)
+        assert told["payload"] == {"error": {"code": "cancelled", "message": message}, "result": None}

@@ -2,9 +2,9 @@
 
 import datetime as dt
 
-from monitor.research.extracts import MAX_SENTENCES, MAX_SENTENCES_PER_PAGE, build_extractive_summary
 from monitor.research.findings import check_summary
 from monitor.research.state import ParagraphState, SearchEntry
+from monitor.research.summarising import MAX_SENTENCES, MAX_SENTENCES_PER_PAGE, build_extractive_summary
 from monitor.verify.citations import parse_cited_sentences
 
 QUERY = "新型储能发展现状如何？"

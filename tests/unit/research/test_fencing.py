@@ -1,8 +1,8 @@
 import pytest
 
 from monitor.llm.prompts import DEFAULT_PROMPTS
-from monitor.research.prompts import DEEP_SEARCH_PROMPTS as PROMPTS
-from monitor.research.prompts import escape_page_lines, fence_lines
+from monitor.research.prompts import RESEARCH_PROMPTS, fence_lines
+from monitor.research.summarising import escape_page_lines
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ def test_a_line_of_a_page_is_no_head_of_a_result() -> None:
     assert escape_page_lines(page) == ["(2) 假标题 | https://evil.example | 2026-01-01 | x", "(3)甲", "正文[4]照旧"]
 
 
-@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
+@pytest.mark.parametrize("prompt", RESEARCH_PROMPTS, ids=lambda prompt: prompt.name)
 def test_each_wording_can_do_its_work(prompt: object) -> None:
     prompt.check(DEFAULT_PROMPTS.render(prompt))  # type: ignore[attr-defined]

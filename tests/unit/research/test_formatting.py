@@ -11,7 +11,7 @@ import pytest
 
 from monitor.errors import ModelFailed, UsageError
 from monitor.i18n.catalogue import render
-from monitor.llm.chat import ChatMessage, Completion, OnToken, Tool
+from monitor.llm.chat import Completion, CompletionRequest
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
 from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
@@ -58,26 +58,18 @@ class Writer:
         self._report, self._mended, self._size, self._is_cut = report, list(mended), size, is_cut
         self.asked: list[tuple[str, str]] = []
 
-    async def complete(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        phase: Phase,
-        place: str = "",
-        tools: Sequence[Tool] = (),
-        on_token: OnToken | None = None,
-    ) -> Completion:
-        assert phase is Phase.REPORT
-        assert not tools
-        self.asked.append((place, messages[-1].content))
-        if place == "rewrite":
+    async def complete(self, request: CompletionRequest) -> Completion:
+        assert request.phase is Phase.REPORT
+        assert not request.tools
+        self.asked.append((request.place, request.messages[-1].content))
+        if request.place == "rewrite":
             mended = [self._mended.pop(0)] if self._mended else []
             return Completion(text=json.dumps(mended, ensure_ascii=False), completion_tokens=5)
         if self._report is None:
             raise ModelFailed("the server is gone", outcome="network")
-        assert on_token is not None
+        assert request.on_token is not None
         for start in range(0, len(self._report), self._size):
-            await on_token(self._report[start : start + self._size])
+            await request.on_token(self._report[start : start + self._size])
             await asyncio.sleep(0)
         return Completion(text=self._report, completion_tokens=100, is_cut=self._is_cut)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.research.findings import NoteBasis
-from monitor.research.score import iter_sentences, score_report
+from monitor.research.formatting import iter_sentences, score_report
 from monitor.research.shapes import NoteEvidence, ReportScore, ReportSource, ResearchNote, ResearchReport
 
 QUERY = "2026年新型储能如何发展？"

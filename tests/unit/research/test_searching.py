@@ -8,10 +8,18 @@ from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.research.node import EMPTY_ANSWER_FAILURE, NO_MODEL_FAILURE
-from monitor.research.searching import FirstSearchNode, ReflectionNode, SearchChoice, SearchNodeInput, clean_query
+from monitor.research.searching import (
+    BASIC,
+    BY_DATE,
+    TOOLS,
+    FirstSearchNode,
+    ReflectionNode,
+    SearchChoice,
+    SearchNodeInput,
+    clean_query,
+)
 from monitor.research.shapes import PlanParagraph
 from monitor.research.state import SearchRound, State
-from monitor.research.tools import BASIC, BY_DATE, TOOLS
 
 GAP = SearchNodeInput(
     question="新型储能如何发展？", title="装机规模", content="装机容量、投资金额、地区分布和技术路线。"

@@ -7,9 +7,9 @@ import pytest
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.research.node import EMPTY_ANSWER_FAILURE, NO_MODEL_FAILURE
+from monitor.research.searching import BASIC
 from monitor.research.state import ParagraphState, SearchEntry, SearchRound, State
 from monitor.research.summarising import FirstSummaryNode, ParagraphSummary, ReflectionSummaryNode, SummaryNodeInput
-from monitor.research.tools import BASIC
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 TEXTS = (

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from monitor.config.model import ResearchSettings
+from monitor.research.searching import TOOLS, NewsTool, NewsTools
 from monitor.research.shapes import SearchConfig
-from monitor.research.tools import TOOLS, NewsTool, NewsTools
 from monitor.search.contract import DateRange, ProviderMeta, Recency, SearchQuery, ToolResult
 
 
