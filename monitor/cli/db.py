@@ -1,4 +1,4 @@
-"""`monitor db`: migrate, back up, restore, prune and copy the database."""
+"""`monitor init`, and `monitor db`: migrate, back up, restore, prune and copy the database."""
 
 import asyncio
 from pathlib import Path
@@ -7,23 +7,38 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.parser import build_group
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal, write_file
+from monitor.errors import UsageError
 from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
-    from monitor.bootstrap import App
+    from monitor.config.model import Settings
 
 app = build_group()
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 
+def init(context: typer.Context) -> None:
+    from monitor.config.loading import get_settings_path, render_config
+
+    terminal = get_terminal(context)
+    path = get_settings_path(terminal.config)
+    if path.exists():
+        terminal.print("setup.config_kept", path=path)
+    else:
+        write_file(path, render_config().encode())
+        terminal.print("setup.config_written", path=path)
+    upgrade(context)
+    terminal.print("setup.next")
+
+
 @app.command()
 def upgrade(context: typer.Context) -> None:
     """Create the database or bring it to the schema of this version."""
-    from monitor.bootstrap import upgrade_database
+    from monitor.db.migrate import upgrade_database
 
     terminal = get_terminal(context)
-    terminal.print_message(upgrade_database(terminal.load_settings()))
+    terminal.print_message(upgrade_database(terminal.load_settings().database_url))
 
 
 @app.command()
@@ -33,10 +48,10 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Write all that the database holds into one file, while the service works."""
-    from monitor.bootstrap import back_up_database
+    from monitor.db.maintenance import create_backup
 
     terminal = get_terminal(context)
-    size = back_up_database(terminal.load_settings(), file)
+    size = create_backup(terminal.load_settings().database_url, file)
     if as_json:
         terminal.write_json({"file": str(file), "bytes": size})
     else:
@@ -51,10 +66,13 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Put a backup into the database, which must be empty and at rest."""
-    from monitor.bootstrap import restore_database
+    from monitor.db.maintenance import restore_backup, verify_backup
 
     terminal = get_terminal(context)
-    rows = asyncio.run(restore_database(terminal.load_settings(), file, is_replacing=replace))
+    settings = terminal.load_settings()
+    verify_backup(file)
+    asyncio.run(_check_not_in_use(settings, settings.database_url))
+    rows = restore_backup(file, settings.database_url, is_replacing=replace)
     _print_rows(terminal, rows, "db.restored", as_json=as_json)
 
 
@@ -68,17 +86,11 @@ def prune(
 ) -> None:
     """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
     terminal = get_terminal(context)
-
-    async def prune(app: "App") -> dict[str, int]:
-        from monitor.services.audit import COMMAND_LINE
-
-        return (await app.retention.prune(days, by=COMMAND_LINE)).model_dump()
-
-    pruned = terminal.run(prune)
+    pruned = terminal.act(lambda app, by: app.retention.prune(days, by=by))
     if as_json:
         terminal.write_json(pruned)
     else:
-        counts = [Message.of(f"pruned.{name}", number=count) for name, count in pruned.items()]
+        counts = [Message.of(f"pruned.{name}", number=count) for name, count in pruned]
         terminal.print("db.pruned", counts=counts)
 
 
@@ -90,10 +102,12 @@ def copy(
     as_json: JsonOption = False,
 ) -> None:
     """Copy everything into another database, which must be empty and at rest."""
-    from monitor.bootstrap import copy_database
+    from monitor.db.maintenance import transfer_database
 
     terminal = get_terminal(context)
-    rows = asyncio.run(copy_database(terminal.load_settings(), url, is_replacing=replace))
+    settings = terminal.load_settings()
+    asyncio.run(_check_not_in_use(settings, url))
+    rows = transfer_database(settings.database_url, url, is_replacing=replace)
     _print_rows(terminal, rows, "db.copied", as_json=as_json)
 
 
@@ -103,3 +117,19 @@ def _print_rows(terminal: Terminal, rows: dict[str, int], code: str, *, as_json:
         return
     terminal.write_table(("table", "rows"), sorted(rows.items()))
     terminal.print(code, rows=sum(rows.values()))
+
+
+async def _check_not_in_use(settings: "Settings", url: str) -> None:
+    """Migrate the database, and raise `UsageError` while a process works on it."""
+    from monitor.clock import SystemClock
+    from monitor.db.database import Store
+    from monitor.db.engines import DatabaseAddress
+    from monitor.db.migrate import upgrade
+    from monitor.jobs.presence import HeartbeatRegistry
+
+    await asyncio.to_thread(upgrade, url)
+    async with Store.open(url) as store:
+        presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
+        working = sorted(await presence.list_alive())
+    if working:
+        raise UsageError("database.in_use", database=DatabaseAddress.parse(url).redacted_url, processes=working)

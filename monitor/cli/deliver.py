@@ -12,8 +12,9 @@ from monitor.errors import WorkFailed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from monitor.bootstrap import App
     from monitor.services.audit import Actor
-    from monitor.services.deliveries import DeliverySchema, DeliveryService
+    from monitor.services.deliveries import DeliverySchema
 
 app = build_group()
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="The name of a target of deliver.targets.")]
@@ -28,32 +29,28 @@ def list_deliveries(
 ) -> None:
     """List the deliveries of briefings, newest first."""
     terminal = get_terminal(context)
-    rows = terminal.run(lambda app: app.deliveries.list(target=target, limit=limit))
-    if as_json:
-        terminal.write_json({"deliveries": [row.model_dump(mode="json") for row in rows]})
-    elif rows:
-        cells = [
-            (
-                row.id,
-                row.target,
-                terminal.word("delivery_kind", row.kind),
-                terminal.word("delivery", row.status),
-                row.planned_at,
-                row.attempts,
-                row.sent_at,
-                row.last_error,
-            )
-            for row in rows
-        ]
-        terminal.write_table(("id", "target", "kind", "status", "planned", "tries", "sent", "error"), cells)
-    else:
-        terminal.notify("deliveries.none")
+    terminal.write_list(
+        "deliveries",
+        terminal.run(lambda app: app.deliveries.list(target=target, limit=limit)),
+        lambda delivery: {
+            "id": delivery.id,
+            "target": delivery.target,
+            "kind": terminal.word("delivery_kind", delivery.kind),
+            "status": terminal.word("delivery", delivery.status),
+            "planned": delivery.planned_at,
+            "tries": delivery.attempts,
+            "sent": delivery.sent_at,
+            "error": delivery.last_error,
+        },
+        as_json=as_json,
+        none="deliveries.none",
+    )
 
 
 @app.command("test")
 def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
     """Send a test message, to see whether the target works."""
-    _run_action(get_terminal(context), lambda service, by: service.send_test(target, by=by), as_json=as_json)
+    _run_action(get_terminal(context), lambda app, by: app.deliveries.send_test(target, by=by), as_json=as_json)
 
 
 @app.command()
@@ -66,7 +63,7 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _run_action(get_terminal(context), lambda service, by: service.send_now(target, date, by=by), as_json=as_json)
+    _run_action(get_terminal(context), lambda app, by: app.deliveries.send_now(target, date, by=by), as_json=as_json)
 
 
 @app.command()
@@ -76,20 +73,19 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _run_action(get_terminal(context), lambda service, by: service.retry(delivery_id, by=by), as_json=as_json)
+    _run_action(get_terminal(context), lambda app, by: app.deliveries.retry(delivery_id, by=by), as_json=as_json)
 
 
 def _run_action(
-    terminal: Terminal, send: "Callable[[DeliveryService, Actor], Awaitable[DeliverySchema]]", *, as_json: bool
+    terminal: Terminal, send: "Callable[[App, Actor], Awaitable[DeliverySchema]]", *, as_json: bool
 ) -> None:
     """Send and print the delivery; one that did not arrive is a failure of the command."""
     from monitor.db.tables.delivery import DeliveryStatus
-    from monitor.services.audit import COMMAND_LINE
 
-    delivery = terminal.run(lambda app: send(app.deliveries, COMMAND_LINE))
+    delivery = terminal.act(send)
     is_sent = delivery.status is DeliveryStatus.SENT
     if as_json:
-        terminal.write_json(delivery.model_dump(mode="json"))
+        terminal.write_json(delivery)
     elif is_sent:
         terminal.print("delivery.sent", id=delivery.id, target=delivery.target)
     if not is_sent:

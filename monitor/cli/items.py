@@ -8,7 +8,15 @@ from zoneinfo import ZoneInfo
 import typer
 
 from monitor.cli.parser import build_group
-from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
+from monitor.cli.terminal import (
+    JsonOption,
+    SinceOption,
+    Terminal,
+    UntilOption,
+    check_output,
+    get_terminal,
+    write_output,
+)
 from monitor.exports.registry import ITEM_FORMATS, get_format
 from monitor.vocabulary import ItemType
 
@@ -21,11 +29,7 @@ app = build_group()
 SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")]
 Types = Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")]
-Since = Annotated[
-    dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
-]
 Text = Annotated[str, typer.Option("--text", help="Only items in which all these words stand.")]
-Until = Annotated[dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")]
 
 
 @app.command("list")
@@ -34,8 +38,8 @@ def list_items(
     source: SourceNames = None,
     tag: Tags = None,
     kind: Types = None,
-    since: Since = None,
-    until: Until = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     text: Text = "",
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
@@ -43,25 +47,21 @@ def list_items(
     """List the collected items, newest first."""
     terminal = get_terminal(context)
     query = _build_query(source, tag, kind, since, until, text)
-    items = terminal.run(lambda app: app.archive.list_items(query, limit))
-    if as_json:
-        terminal.write_json({"items": [item.model_dump(mode="json") for item in items]})
-    elif items:
-        rows = [
-            (
-                item.id,
-                item.date,
-                terminal.word("date_source", item.date_source),
-                terminal.word("type", item.type),
-                item.source,
-                item.title,
-                item.url,
-            )
-            for item in items
-        ]
-        terminal.write_table(("id", "date", "from", "type", "source", "title", "url"), rows)
-    else:
-        terminal.notify("items.none")
+    terminal.write_list(
+        "items",
+        terminal.run(lambda app: app.archive.list_items(query, limit)),
+        lambda item: {
+            "id": item.id,
+            "date": item.date,
+            "from": terminal.word("date_source", item.date_source),
+            "type": terminal.word("type", item.type),
+            "source": item.source,
+            "title": item.title,
+            "url": item.url,
+        },
+        as_json=as_json,
+        none="items.none",
+    )
 
 
 @app.command()
@@ -91,7 +91,7 @@ def show(
     for revision in item.revisions:
         _print_revision(terminal, revision)
     if proof is not None:
-        print_proof(terminal, proof)
+        _print_proof(terminal, proof)
     elif item.text:
         terminal.write_line(f"\n{item.text}")
 
@@ -121,8 +121,8 @@ def search(
     source: SourceNames = None,
     tag: Tags = None,
     kind: Types = None,
-    since: Since = None,
-    until: Until = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     site: Annotated[
         str | None, typer.Option("--site", metavar="HOST", help="Only pages of this host, as gov.cn.")
     ] = None,
@@ -132,14 +132,20 @@ def search(
     """Find items by words of their title, summary or text, the best first."""
     terminal = get_terminal(context)
     item_query = _build_query(source, tag, kind, since, until, query, site)
-    matches = terminal.run(lambda app: app.archive.search(item_query, limit))
-    if as_json:
-        terminal.write_json({"items": [match.model_dump(mode="json") for match in matches]})
-    elif matches:
-        rows = [(match.id, match.date, match.source, match.title, match.snippet, match.url) for match in matches]
-        terminal.write_table(("id", "date", "source", "title", "found_in", "url"), rows)
-    else:
-        terminal.notify("items.none")
+    terminal.write_list(
+        "items",
+        terminal.run(lambda app: app.archive.search(item_query, limit)),
+        lambda match: {
+            "id": match.id,
+            "date": match.date,
+            "source": match.source,
+            "title": match.title,
+            "found_in": match.snippet,
+            "url": match.url,
+        },
+        as_json=as_json,
+        none="items.none",
+    )
 
 
 @app.command()
@@ -150,8 +156,8 @@ def export(
     source: SourceNames = None,
     tag: Tags = None,
     kind: Types = None,
-    since: Since = None,
-    until: Until = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     text: Text = "",
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
@@ -186,7 +192,7 @@ def _build_query(
     )
 
 
-def print_proof(terminal: Terminal, proof: "ItemProof") -> None:
+def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:
     """Print claim by claim, then record by record."""
     if not proof.claims:
         terminal.notify("proof.none")

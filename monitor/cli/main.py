@@ -14,19 +14,16 @@ import typer
 
 from monitor import __version__
 from monitor.cli.parser import CommandGroup, LazyCommand, build_group, describe_usage_error, localize
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.terminal import EXIT_INTERRUPTED, Terminal, get_terminal
 from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
-EXIT_INTERRUPTED = 130
 _EXIT_CRASHED = 1
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 COMMANDS = {
-    "init": LazyCommand(
-        "setup:init", "Write a commented config.yaml where none is, and create or migrate the database."
-    ),
-    "doctor": LazyCommand("setup:doctor", "Check configuration, database, browser, model, search, disk and clock."),
+    "init": LazyCommand("db:init", "Write a commented config.yaml where none is, and create or migrate the database."),
+    "doctor": LazyCommand("health:doctor", "Check configuration, database, browser, model, search, disk and clock."),
     "page": LazyCommand(
         "page:page", "Show what the service sees in one page: title, date, candidates, attachments, text."
     ),

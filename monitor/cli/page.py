@@ -41,7 +41,7 @@ def page(
         else _load_from_url(terminal, file_or_url, url)
     )
     if as_json:
-        terminal.write_json(seen.model_dump(mode="json"))
+        terminal.write_json(seen)
     elif seen.error is None:
         _print_page(terminal, seen)
     if seen.error is not None:
@@ -99,11 +99,15 @@ def _print_page(terminal: Terminal, seen: Page) -> None:
             terminal.write_line(f"  {terminal.render(Message(f'column.{name}')):<11} {terminal.to_text(value)}")
     if seen.candidates:
         terminal.write_line()
-        rows = [
-            (candidate.date, terminal.word("date_source", candidate.date_source), candidate.title, candidate.url)
-            for candidate in seen.candidates
-        ]
-        terminal.write_table(("date", "from", "title", "url"), rows)
+    terminal.write_records(
+        seen.candidates,
+        lambda candidate: {
+            "date": candidate.date,
+            "from": terminal.word("date_source", candidate.date_source),
+            "title": candidate.title,
+            "url": candidate.url,
+        },
+    )
     for attachment in seen.attachments:
         terminal.print("page.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     if seen.text:

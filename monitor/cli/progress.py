@@ -107,18 +107,17 @@ def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None
         terminal.write_line(f"  {terminal.render(report.error)}")
     if report.sections:
         terminal.write_line()
-        rows = [
-            (
-                section.name,
-                terminal.word("ended", section.ended) if section.ended else None,
-                section.pages,
-                section.candidates,
-                terminal.word("by", section.found_by),
-                section.url,
-            )
-            for section in report.sections
-        ]
-        terminal.write_table(("section", "ended", "pages", "candidates", "found_by", "url"), rows)
+    terminal.write_records(
+        report.sections,
+        lambda section: {
+            "section": section.name,
+            "ended": terminal.word("ended", section.ended) if section.ended else None,
+            "pages": section.pages,
+            "candidates": section.candidates,
+            "found_by": terminal.word("by", section.found_by),
+            "url": section.url,
+        },
+    )
     _print_coverage(terminal, report)
     for fallback in report.fallbacks:
         phase = terminal.word("phase", fallback.phase)
@@ -147,6 +146,7 @@ def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None
 def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
     """Print the ledger of a run: each candidate in the order of its page, and what became of it."""
     terminal.write_line()
+    head = ("section", "became", "reason", "date", "title", "url")
     rows = [
         (
             candidate.section,
@@ -158,7 +158,7 @@ def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
         )
         for candidate in run.candidates
     ]
-    terminal.write_table(("section", "became", "reason", "date", "title", "url"), rows)
+    terminal.write_table(head, rows)
 
 
 def _print_coverage(terminal: Terminal, report: "RunReport") -> None:
@@ -178,19 +178,18 @@ def _print_items(terminal: Terminal, report: "RunReport", top: int) -> None:
         terminal.print("run.no_items")
         terminal.write_line()
         return
-    rows = [
-        (
-            item.rank,
-            item.tier,
-            item.date,
-            terminal.word("date_source", item.date_source),
-            terminal.word("type", item.type),
-            item.title,
-            item.url,
-        )
-        for item in report.items[:top]
-    ]
-    terminal.write_table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
+    terminal.write_records(
+        report.items[:top],
+        lambda item: {
+            "rank": item.rank,
+            "tier": item.tier,
+            "date": item.date,
+            "from": terminal.word("date_source", item.date_source),
+            "type": terminal.word("type", item.type),
+            "title": item.title,
+            "url": item.url,
+        },
+    )
     if len(report.items) > top:
         terminal.print("run.more_items", number=len(report.items) - top, run=report.run_id)
     terminal.write_line()

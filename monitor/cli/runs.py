@@ -38,25 +38,21 @@ def list_runs(
         return reports
 
     terminal = get_terminal(context)
-    reports = terminal.run(load)
-    if as_json:
-        terminal.write_json({"runs": [report.model_dump(mode="json") for report in reports]})
-    elif reports:
-        rows = [
-            (
-                report.run_id,
-                report.source,
-                terminal.word("status", report.state),
-                report.planned_at,
-                report.coverage.saved,
-                len(report.fallbacks),
-                report.error,
-            )
-            for report in reports
-        ]
-        terminal.write_table(("id", "source", "status", "planned", "saved", "fallbacks", "error"), rows)
-    else:
-        terminal.notify("runs.none")
+    terminal.write_list(
+        "runs",
+        terminal.run(load),
+        lambda report: {
+            "id": report.run_id,
+            "source": report.source,
+            "status": terminal.word("status", report.state),
+            "planned": report.planned_at,
+            "saved": report.coverage.saved,
+            "fallbacks": len(report.fallbacks),
+            "error": report.error,
+        },
+        as_json=as_json,
+        none="runs.none",
+    )
 
 
 @app.command()
@@ -72,7 +68,7 @@ def show(
     terminal = get_terminal(context)
     report = terminal.run(lambda app: app.sweeps.get_report(run_id))
     if as_json:
-        terminal.write_json(report.model_dump(mode="json"))
+        terminal.write_json(report)
     else:
         print_run(terminal, report, top=0 if candidates else 10)
         if candidates:
@@ -82,14 +78,8 @@ def show(
 @app.command()
 def cancel(context: typer.Context, run_id: RunId) -> None:
     """Ask a run to stop; a queued one is cancelled at once, a running one at its next step."""
-
-    async def cancel(app: "App") -> RunStatus:
-        from monitor.services.audit import COMMAND_LINE
-
-        return await app.sweeps.cancel(run_id, by=COMMAND_LINE)
-
     terminal = get_terminal(context)
-    is_cancelled = terminal.run(cancel) is RunStatus.CANCELLED
+    is_cancelled = terminal.act(lambda app, by: app.sweeps.cancel(run_id, by=by)) is RunStatus.CANCELLED
     terminal.print("run.cancelled" if is_cancelled else "run.asked_to_stop", run=run_id)
 
 
@@ -112,7 +102,7 @@ def replay(
     terminal = get_terminal(context)
     replayed = terminal.run(lambda app: app.replays.replay(run_id, database=database))
     if as_json:
-        terminal.write_json(replayed.model_dump(mode="json"))
+        terminal.write_json(replayed)
     else:
         _print_replay(terminal, replayed)
     if not replayed.is_identical or replayed.is_briefing_identical is False:

@@ -3,61 +3,65 @@
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from monitor.cli.progress import print_run, show_progress
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal, handle_interrupts, parse_day
+from monitor.cli.terminal import (
+    EXIT_INTERRUPTED,
+    JsonOption,
+    SinceOption,
+    Terminal,
+    UntilOption,
+    get_terminal,
+    handle_interrupts,
+)
 from monitor.errors import UsageError, WorkFailed
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.collection import Source
+    from monitor.services.audit import Actor
     from monitor.services.run_report import RunReport
-
-_EXIT_INTERRUPTED = 130
 
 
 def sweep(
     context: typer.Context,
     source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every source that is enabled.")] = False,
-    since: Annotated[
-        dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
-    ] = None,
-    until: Annotated[
-        dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")
-    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     as_json: JsonOption = False,
 ) -> None:
     if source and every:
         raise UsageError("sweep.names_and_all")
     command = _SweepCommand(get_terminal(context), is_quiet=as_json)
-    command.run_to_end(lambda app: command.sweep(app, source or [], every=every, since=since, until=until))
+    command.run_to_end(lambda app, by: command.sweep(app, by, source or [], every=every, since=since, until=until))
 
 
 def retry_run(terminal: Terminal, run_id: str, *, as_json: bool) -> None:
     """Do an ended run again and print its account; exit codes as of a sweep."""
     command = _SweepCommand(terminal, is_quiet=as_json)
-    command.run_to_end(lambda app: command.retry(app, run_id))
+    command.run_to_end(lambda app, by: command.retry(app, by, run_id))
 
 
+@dataclass
 class _SweepCommand:
     """Several runs, one after another; `reports` holds those that ended."""
 
-    def __init__(self, terminal: Terminal, *, is_quiet: bool) -> None:
-        self.reports: list[RunReport] = []
-        self._terminal = terminal
-        self._is_quiet = is_quiet
-        self._is_interrupted = False
-        self._cancel_event = asyncio.Event()
+    terminal: Terminal
+    is_quiet: bool
+    reports: "list[RunReport]" = field(default_factory=list)
+    is_interrupted: bool = False
+    cancel_event: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def run_to_end(self, work: "Callable[[App], Awaitable[None]]") -> None:
+    def run_to_end(self, work: "Callable[[App, Actor], Awaitable[None]]") -> None:
         """Work and print the accounts; exit code 1 if a run failed, 130 if a person stopped them."""
         try:
-            self._terminal.run(work)
+            self.terminal.act(work)
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
         finally:
@@ -65,49 +69,47 @@ class _SweepCommand:
             if self.reports:
                 self._print_reports()
         for problem in self._list_problems():
-            self._terminal.complain(problem)
-        if self._is_interrupted:
-            raise typer.Exit(_EXIT_INTERRUPTED)
+            self.terminal.complain(problem)
+        if self.is_interrupted:
+            raise typer.Exit(EXIT_INTERRUPTED)
         if any(report.status in (RunStatus.FAILED, RunStatus.CANCELLED) for report in self.reports):
             raise typer.Exit(1)
 
     async def sweep(
-        self, app: "App", names: Sequence[str], *, every: bool, since: dt.date | None, until: dt.date | None
+        self,
+        app: "App",
+        by: "Actor",
+        names: Sequence[str],
+        *,
+        every: bool,
+        since: dt.date | None,
+        until: dt.date | None,
     ) -> None:
         """Run the sources; one that fails does not stop the others."""
         sources = await _select_sources(app, names, every=every)
-        with handle_interrupts(self._terminal, self._request_stop):
+        with handle_interrupts(self.terminal, self._request_stop):
             for source in sources:
-                if not self._is_interrupted:
-                    self.reports.append(await self._run_one(app, source, since, until))
+                if not self.is_interrupted:
+                    self.reports.append(await self._run_one(app, by, source, since, until))
 
-    async def retry(self, app: "App", run_id: str) -> None:
-        from monitor.services.audit import COMMAND_LINE
-
+    async def retry(self, app: "App", by: "Actor", run_id: str) -> None:
         with (
-            handle_interrupts(self._terminal, self._request_stop),
-            show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress,
+            handle_interrupts(self.terminal, self._request_stop),
+            show_progress(self.terminal, is_quiet=self.is_quiet) as on_progress,
         ):
-            report = await app.sweeps.retry(
-                run_id, by=COMMAND_LINE, on_progress=on_progress, cancel_event=self._cancel_event
-            )
+            report = await app.sweeps.retry(run_id, by=by, on_progress=on_progress, cancel_event=self.cancel_event)
         self.reports.append(report)
 
-    async def _run_one(self, app: "App", source: "Source", since: dt.date | None, until: dt.date | None) -> "RunReport":
-        from monitor.services.audit import COMMAND_LINE
-
-        if not self._is_quiet:
-            self._terminal.write_status(f"{source.name}  {source.url}")
-        self._cancel_event = asyncio.Event()  # one a run: somebody may cancel this one alone, from elsewhere
+    async def _run_one(
+        self, app: "App", by: "Actor", source: "Source", since: dt.date | None, until: dt.date | None
+    ) -> "RunReport":
+        if not self.is_quiet:
+            self.terminal.write_status(f"{source.name}  {source.url}")
+        self.cancel_event = asyncio.Event()  # one a run: somebody may cancel this one alone, from elsewhere
         try:
-            with show_progress(self._terminal, is_quiet=self._is_quiet) as on_progress:
+            with show_progress(self.terminal, is_quiet=self.is_quiet) as on_progress:
                 return await app.sweeps.sweep(
-                    source,
-                    by=COMMAND_LINE,
-                    since=since,
-                    until=until,
-                    on_progress=on_progress,
-                    cancel_event=self._cancel_event,
+                    source, by=by, since=since, until=until, on_progress=on_progress, cancel_event=self.cancel_event
                 )
         except WorkFailed as error:
             # The run stands in the history as failed; its report has what was saved before.
@@ -117,21 +119,21 @@ class _SweepCommand:
             return recorded.model_copy(update={"status": RunStatus.FAILED, "error": error.message})
 
     def _print_reports(self) -> None:
-        if self._is_quiet:
-            self._terminal.write_json({"runs": [report.model_dump(mode="json") for report in self.reports]})
+        if self.is_quiet:
+            self.terminal.write_json({"runs": self.reports})
             return
         for report in self.reports:
-            print_run(self._terminal, report)
+            print_run(self.terminal, report)
 
     def _list_problems(self) -> list[str]:
         """Return what a person has to mend: sources that failed, and a model server that refused the key."""
         failed = [
-            f"{report.source}: {self._terminal.to_text(report.error) or self._terminal.translate('the run failed')}"
+            f"{report.source}: {self.terminal.to_text(report.error) or self.terminal.translate('the run failed')}"
             for report in self.reports
             if report.status is RunStatus.FAILED
         ]
         refused = [
-            self._terminal.render(fallback.reason.args["error"])
+            self.terminal.render(fallback.reason.args["error"])
             for report in self.reports
             for fallback in report.fallbacks
             if fallback.reason.code == "cause.model_auth"
@@ -139,8 +141,8 @@ class _SweepCommand:
         return [*failed, *dict.fromkeys(refused)]
 
     def _request_stop(self) -> None:
-        self._is_interrupted = True
-        self._cancel_event.set()
+        self.is_interrupted = True
+        self.cancel_event.set()
 
 
 async def _select_sources(app: "App", names: Sequence[str], *, every: bool) -> "list[Source]":

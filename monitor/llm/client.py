@@ -16,6 +16,7 @@ from monitor.config.model import LlmSettings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, ModelTrial, OnToken
 from monitor.llm.run_model import Budget, CompletionRequest, RunModel
 from monitor.llm.wire import ChunkPayload, build_messages, build_tools, parse_chunk, parse_completion
@@ -179,8 +180,8 @@ class ModelClient:
             tokens_today=tokens_today,
         )
 
-    async def check(self) -> str:
-        """Ask every configured model for one word and return a sentence that they answered.
+    async def check(self) -> Message:
+        """Ask every configured model for one word and say that they answered.
 
         Raises `SettingsError` where the key or a model's name is wrong, `WorkFailed` where the endpoint cannot be
         reached or does not answer properly.
@@ -188,7 +189,7 @@ class ModelClient:
         models = sorted({self._settings.model, *self._settings.models.values()})
         for model in models:
             await self._check_model(model)
-        return f"{', '.join(models)} at {self._client.base_url} answered."
+        return Message.of("llm.models_answered", models=models, url=self._client.base_url)
 
     async def probe_models(self) -> list[ModelTrial]:
         """Ask every configured model for one word; failures are part of the result."""

@@ -317,11 +317,11 @@ class ExportService:
             return await self._print_pdf(page)
 
 
-def check_template(settings: Settings) -> str:
+def check_template(settings: Settings) -> str | Message:
     """The firm's Word file, read and opened; `UsageError` where that fails, for then no docx can be written."""
     path = settings.briefing.template
     if path is None:
-        return "none: a docx has Monitor's look"
+        return Message("doctor.no_template")
     open_template(_read_template(path))
     return str(path)
 

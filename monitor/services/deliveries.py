@@ -224,17 +224,6 @@ def check_targets(settings: Settings) -> None:
             raise UsageError("target.unknown_type", target=target.name, type=unknown[0], known=" ".join(words))
 
 
-def check_targets_and_secrets(settings: Settings) -> str:
-    """Check the targets and that every variable they need is set; describe them in one line."""
-    check_targets(settings)
-    targets = settings.deliver.targets
-    for target in targets:
-        target.expand_url()
-        if target.secret_env:
-            target.load_secret()
-    return ", ".join(f"{target.name} ({target.shown})" for target in targets) or "no target: briefings go nowhere"
-
-
 def _build_delivery_schema(delivery: Delivery) -> DeliverySchema:
     return DeliverySchema.model_validate(delivery, from_attributes=True)
 

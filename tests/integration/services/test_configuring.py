@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from monitor.bootstrap import App, back_up_database, build_doctor, open_app
+from monitor.bootstrap import App, build_doctor, open_app
 from monitor.config.model import LlmSettings, Settings
+from monitor.db.maintenance import create_backup
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
@@ -137,7 +138,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         not in "".join(one.model_dump_json() for one in told) + render(here.describe_stored(), "en") + caplog.text
     )
     backup = settings.data_dir / "backup.db"
-    back_up_database(settings, backup)
+    create_backup(settings.database_url, backup)
     files = [
         path for path in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if path.is_file()
     ]

@@ -1,0 +1,65 @@
+"""The models of runs and researches: every call is booked under the one that made it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.llm.chat import ChatModel
+from monitor.llm.clients import ModelClients
+
+if TYPE_CHECKING:
+    from monitor.research.shapes import ResearchOptions
+    from monitor.services.research.dependencies import ResearchModel
+
+
+@dataclass(kw_only=True)
+class BookedModels:
+    clients: ModelClients
+    store: Store
+    settings: Settings
+    clock: Clock
+    count_tokens_today: Callable[[], Awaitable[int]]
+
+    async def build_run_model(self, run_id: str, run_store: Store) -> ChatModel | None:
+        """Return a model whose calls are booked under a run, or None where the model is off."""
+        client = self.clients.get_current()
+        if client is None:
+            return None
+        used = await run_store.usage.load_run_usage(run_id)
+        return client.for_run(
+            run_id,
+            record=run_store.usage.add,
+            clock=self.clock,
+            tokens_today=self.count_tokens_today,
+            tokens_used=used.prompt_tokens + used.completion_tokens,
+        )
+
+    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ResearchModel | None":
+        """Return the model of a research, with the models, sampling and budget that it was asked for."""
+        from monitor.llm.run_model import Budget
+        from monitor.services.research.dependencies import ResearchModel
+
+        client = self.clients.get_current() if options.enabled else None
+        if client is None:
+            return None
+        llm, limits = self.settings.llm, self.settings.research
+        models = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
+        sampling = options.sampling.model_dump(exclude_none=True)
+        used = await self.store.usage.load_run_usage(task_id)
+        tokens, name = limits.token_budget, "research.token_budget"
+        if tokens is None:
+            tokens, name = llm.run_token_budget, "llm.run_token_budget"
+        model = client.for_run(
+            task_id,
+            record=self.store.usage.add,
+            clock=self.clock,
+            tokens_today=self.count_tokens_today,
+            settings=llm.model_copy(update={"models": {**llm.models, **models}, **sampling}),
+            budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
+            tokens_used=used.prompt_tokens + used.completion_tokens,
+            cost_used=used.cost or 0.0,
+        )
+        return ResearchModel(model, lambda: model.tokens_used)
