@@ -27,8 +27,6 @@ class _StrictModel(BaseModel):
 
 
 class FocusAreaSpec(_StrictModel):
-    """A subject that the watcher of this site asks for."""
-
     name: str
 
 
@@ -53,7 +51,7 @@ class ListSpec(_StrictModel):
     data: DataFileSpec | None = None
 
     def path(self, page: int) -> str:
-        """The path of the list's page, counted from 1."""
+        """Return the path of a page of the list, counted from 1."""
         return self.url.format(page="" if page == 1 else self.page.format(n=page - 2 + self.second_page))
 
 
@@ -158,7 +156,6 @@ class PublishedItem:
 
     @property
     def opening(self) -> str:
-        """The first words of the text, for lists that show some."""
         return self.paragraphs[0][:46] if self.paragraphs else ""
 
     @property
@@ -184,7 +181,6 @@ class _PlaceholderDate:
 
 
 def fill_placeholders(text: str, date: dt.date) -> str:
-    """The text as an item of that date prints it, placeholders filled in."""
     last_month = date.replace(day=1) - dt.timedelta(days=1)
     return text.format(
         date=_PlaceholderDate(date, with_year=True),
@@ -199,7 +195,7 @@ def fill_placeholders(text: str, date: dt.date) -> str:
 
 
 def split_paragraphs(body: str, date: dt.date) -> list[str]:
-    """The paragraphs of a text, one a line, as an item of that date prints them."""
+    """Return the paragraphs of a text, which has one a line, as an item of that date prints them."""
     return [fill_placeholders(line, date) for line in body.splitlines() if line.strip()]
 
 
@@ -261,7 +257,7 @@ def find_site_folder(name: str) -> Path:
     places = [Path(__file__).parent / "sites", Path(__file__).parents[2] / "fixtures" / "sites"]
     known = {entry.parent.name: entry.parent for place in places for entry in sorted(place.glob("*/site.yaml"))}
     if name not in known:
-        raise UsageError(f"There is no sample site named {name!r}; there are: {', '.join(known) or 'none'}.")
+        raise UsageError("sample.no_site", site=name, known=list(known))
     return known[name]
 
 
@@ -319,11 +315,11 @@ class SiteRenderer:
     def render_list_page(
         self, section: SectionSpec, rows: Sequence[SampleRow], page: int, base_url: str
     ) -> LoopbackResponse:
-        """The list's page, counted from 1, of all the section's `rows`."""
+        """Return a page of the list, counted from 1; `rows` are all that the section lists."""
         return self._render_list(section, section.listing.template, rows, page, base_url)
 
     def render_list_data(self, section: SectionSpec, rows: Sequence[SampleRow], base_url: str) -> LoopbackResponse:
-        """The JSON that the list's script reads; `plain_answer(404)` where the section has none."""
+        """The JSON that the list's script reads; 404 where the section has none."""
         if section.listing.data is None:
             return build_status_response(404)
         return self._render_list(section, section.listing.data.template, rows, 1, base_url)
@@ -350,7 +346,7 @@ class SiteRenderer:
         return self._serve_file(self._folder / "files" / document.file)
 
     def serve_static(self, path: str) -> LoopbackResponse:
-        """A script or a style sheet; 404 for whatever else."""
+        """Return a script or a style sheet, else 404."""
         name = path.removeprefix("/static/")
         if name == path or "/" in name or not (self._folder / "static" / name).is_file():
             return build_status_response(404)
@@ -407,7 +403,7 @@ class SiteRenderer:
 
 
 def count_pages(section: SectionSpec, rows: Sequence[SampleRow]) -> int:
-    """How many pages the section's list has; an empty list has one."""
+    """Count the pages of the section's list; an empty list has one."""
     return max(1, -(-len(rows) // section.listing.per_page))
 
 
