@@ -55,7 +55,6 @@ _OPTIONS: dict[str, Any] = {
 
 @add_options(_OPTIONS)
 def brief(
-    context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(BRIEFING_FORMATS)}.")] = "md",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     template: Annotated[
@@ -79,7 +78,7 @@ def brief(
         briefing = stored or await app.briefings.compose(BriefingQuery(**query))
         return await app.exports.export_briefing(briefing, form, template=template), len(briefing.items)
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     content, count = terminal.run(compose)
     write_output(terminal, content, form, out, count)
 

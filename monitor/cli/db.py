@@ -18,39 +18,38 @@ app = build_group()
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 
-def init(context: typer.Context) -> None:
+def init() -> None:
     from monitor.config.loading import get_settings_path, render_config
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     path = get_settings_path(terminal.config)
     if path.exists():
         terminal.print("setup.config_kept", path=path)
     else:
         write_file(path, render_config().encode())
         terminal.print("setup.config_written", path=path)
-    upgrade(context)
+    upgrade()
     terminal.print("setup.next")
 
 
 @app.command()
-def upgrade(context: typer.Context) -> None:
+def upgrade() -> None:
     """Create the database or bring it to the schema of this version."""
     from monitor.db.migrate import upgrade_database
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.print_message(upgrade_database(terminal.load_settings().database_url))
 
 
 @app.command()
 def backup(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
     as_json: JsonOption = False,
 ) -> None:
     """Write all that the database holds into one file, while the service works."""
     from monitor.db.maintenance import create_backup
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     size = create_backup(terminal.load_settings().database_url, file)
     if as_json:
         terminal.write_json({"file": str(file), "bytes": size})
@@ -60,7 +59,6 @@ def backup(
 
 @app.command()
 def restore(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `db backup` wrote.")],
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
@@ -68,7 +66,7 @@ def restore(
     """Put a backup into the database, which must be empty and at rest."""
     from monitor.db.maintenance import restore_backup, verify_backup
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     settings = terminal.load_settings()
     verify_backup(file)
     asyncio.run(_check_not_in_use(settings, settings.database_url))
@@ -78,14 +76,13 @@ def restore(
 
 @app.command()
 def prune(
-    context: typer.Context,
     days: Annotated[
         int | None, typer.Option("--days", min=1, metavar="N", help="Keep so many; default: work.retention_days.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     pruned = terminal.act(lambda app, by: app.retention.prune(days, by=by))
     if as_json:
         terminal.write_json(pruned)
@@ -96,7 +93,6 @@ def prune(
 
 @app.command()
 def copy(
-    context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user:password@host/name, or a SQLite file.")],
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
@@ -104,7 +100,7 @@ def copy(
     """Copy everything into another database, which must be empty and at rest."""
     from monitor.db.maintenance import transfer_database
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     settings = terminal.load_settings()
     asyncio.run(_check_not_in_use(settings, url))
     rows = transfer_database(settings.database_url, url, is_replacing=replace)

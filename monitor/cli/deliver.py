@@ -22,13 +22,12 @@ Target = Annotated[str, typer.Argument(metavar="TARGET", help="The name of a tar
 
 @app.command("list")
 def list_deliveries(
-    context: typer.Context,
     target: Annotated[str | None, typer.Option("--target", help="Only to this target.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries of briefings, newest first."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.write_list(
         "deliveries",
         terminal.run(lambda app: app.deliveries.list(target=target, limit=limit)),
@@ -48,14 +47,13 @@ def list_deliveries(
 
 
 @app.command("test")
-def send_test(context: typer.Context, target: Target, as_json: JsonOption = False) -> None:
+def send_test(target: Target, as_json: JsonOption = False) -> None:
     """Send a test message, to see whether the target works."""
-    _run_action(get_terminal(context), lambda app, by: app.deliveries.send_test(target, by=by), as_json=as_json)
+    _run_action(get_terminal(), lambda app, by: app.deliveries.send_test(target, by=by), as_json=as_json)
 
 
 @app.command()
 def now(
-    context: typer.Context,
     target: Target,
     date: Annotated[
         dt.date | None, typer.Option("--date", parser=parse_day, metavar="D", help="The last day; default today.")
@@ -63,17 +61,16 @@ def now(
     as_json: JsonOption = False,
 ) -> None:
     """Send a target its briefing now, beside what is planned."""
-    _run_action(get_terminal(context), lambda app, by: app.deliveries.send_now(target, date, by=by), as_json=as_json)
+    _run_action(get_terminal(), lambda app, by: app.deliveries.send_now(target, date, by=by), as_json=as_json)
 
 
 @app.command()
 def retry(
-    context: typer.Context,
     delivery_id: Annotated[str, typer.Argument(metavar="ID", help="The id that `deliver list` shows.")],
     as_json: JsonOption = False,
 ) -> None:
     """Try a failed delivery again: the same briefing under the same key."""
-    _run_action(get_terminal(context), lambda app, by: app.deliveries.retry(delivery_id, by=by), as_json=as_json)
+    _run_action(get_terminal(), lambda app, by: app.deliveries.retry(delivery_id, by=by), as_json=as_json)
 
 
 def _run_action(

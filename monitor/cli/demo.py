@@ -27,12 +27,11 @@ _MAX_ITEMS = 30
 
 
 def demo(
-    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where briefing.html goes.")] = Path("out"),
 ) -> None:
     from monitor.briefing.render import render_briefing
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
         reports, briefing = asyncio.run(_run_demo(terminal, Path(folder)))
     terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from monitor.services.deliveries import DeliverySchema
 
 
-def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
+def doctor(as_json: JsonOption = False) -> None:
     from monitor.bootstrap import build_doctor
     from monitor.i18n.model import reader_language
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     reader_language.set(terminal.language)
     findings = asyncio.run(build_doctor(terminal.config).run_checks())
     is_well = not any(finding.level == "fail" for finding in findings)
@@ -31,7 +31,6 @@ def doctor(context: typer.Context, as_json: JsonOption = False) -> None:
 
 
 def health(
-    context: typer.Context,
     source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
@@ -40,7 +39,7 @@ def health(
         report = await app.alarms.get_report(source or [], include_cleared=past)
         return report, await app.deliveries.list_problems()
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     report, deliveries = terminal.run(load)
     if as_json:
         terminal.write_json({**report.model_dump(mode="json"), "deliveries": deliveries})
@@ -97,11 +96,10 @@ def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
 
 
 def costs(
-    context: typer.Context,
     days: Annotated[int, typer.Option("--days", min=1, max=366, metavar="N", help="So many, today included.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     ledger = terminal.run(lambda app: app.costs.get_ledger(days))
     if as_json:
         terminal.write_json(ledger)

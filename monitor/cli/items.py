@@ -1,8 +1,8 @@
 """`monitor items`: list, show, search and export the archive."""
 
-import datetime as dt
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -10,10 +10,13 @@ import typer
 from monitor.cli.parser import build_group
 from monitor.cli.terminal import (
     JsonOption,
+    OptionValue,
     SinceOption,
     Terminal,
     UntilOption,
+    add_options,
     check_output,
+    collect_given,
     get_terminal,
     write_output,
 )
@@ -26,27 +29,30 @@ if TYPE_CHECKING:
     from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
 app = build_group()
-SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")]
-Types = Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")]
-Text = Annotated[str, typer.Option("--text", help="Only items in which all these words stand.")]
+_SELECTION: dict[str, Any] = {
+    "sources": Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")],
+    "tags": Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")],
+    "types": Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")],
+    "since": SinceOption,
+    "until": UntilOption,
+}
+"""By the fields of an item query."""
+
+_FILTERS = _SELECTION | {
+    "text": Annotated[str | None, typer.Option("--text", help="Only items in which all these words stand.")]
+}
 
 
 @app.command("list")
+@add_options(_FILTERS)
 def list_items(
-    context: typer.Context,
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    text: Text = "",
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
+    **filters: OptionValue,
 ) -> None:
     """List the collected items, newest first."""
-    terminal = get_terminal(context)
-    query = _build_query(source, tag, kind, since, until, text)
+    terminal = get_terminal()
+    query = _build_query(filters)
     terminal.write_list(
         "items",
         terminal.run(lambda app: app.archive.list_items(query, limit)),
@@ -66,7 +72,6 @@ def list_items(
 
 @app.command()
 def show(
-    context: typer.Context,
     item_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `items list` shows.")],
     evidence: Annotated[bool, typer.Option("--evidence", help="What each statement rests on, and where.")] = False,
     as_json: JsonOption = False,
@@ -77,7 +82,7 @@ def show(
         item = await app.archive.get_item(item_id)
         return item, await app.proofs.get_proof(item_id) if evidence else None
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     item, proof = terminal.run(load)
     if as_json:
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
@@ -113,25 +118,21 @@ def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:
 
 
 @app.command()
+@add_options(_SELECTION)
 def search(
-    context: typer.Context,
     query: Annotated[
         str, typer.Argument(help='Words that all have to stand there; what is in "quotes", word for word.')
     ],
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
     site: Annotated[
         str | None, typer.Option("--site", metavar="HOST", help="Only pages of this host, as gov.cn.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
+    **filters: OptionValue,
 ) -> None:
     """Find items by words of their title, summary or text, the best first."""
-    terminal = get_terminal(context)
-    item_query = _build_query(source, tag, kind, since, until, query, site)
+    terminal = get_terminal()
+    item_query = _build_query({**filters, "text": query, "site": site})
     terminal.write_list(
         "items",
         terminal.run(lambda app: app.archive.search(item_query, limit)),
@@ -149,47 +150,32 @@ def search(
 
 
 @app.command()
+@add_options(_FILTERS)
 def export(
-    context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    text: Text = "",
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
+    **filters: OptionValue,
 ) -> None:
     """Write the selected items to a file or to stdout."""
     from monitor.briefing.render import render_items
     from monitor.clock import SystemClock
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     get_format(form, ITEM_FORMATS)
     check_output(form, out)
-    query = _build_query(source, tag, kind, since, until, text)
+    query = _build_query(filters)
     items = terminal.run(lambda app: app.archive.list_items(query, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.load_settings().timezone))
     write_output(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
 
 
-def _build_query(
-    sources: list[str] | None,
-    tags: list[str] | None,
-    kinds: list[ItemType] | None,
-    since: dt.date | None,
-    until: dt.date | None,
-    text: str,
-    site: str | None = None,
-) -> "ItemQuery":
+def _build_query(fields: Mapping[str, OptionValue]) -> "ItemQuery":
     from monitor.services.items import ItemQuery
 
-    return ItemQuery(
-        sources=sources or (), tags=tags or (), types=kinds or (), since=since, until=until, text=text, site=site
-    )
+    return ItemQuery(**collect_given(fields))
 
 
 def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:

@@ -131,7 +131,7 @@ def _apply_global_options(
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
     """Watch official sites and brief the analysts who need to know."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.config, terminal.is_debug = config, debug
     if debug:
         from monitor.logs import configure_logging

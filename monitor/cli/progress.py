@@ -10,7 +10,7 @@ from monitor.vocabulary import Disposition, EventKind, Phase
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
     from monitor.services.run_report import FullRunReport, RunReport
     from monitor.sweep.progress import Progress, ProgressCallback
@@ -24,25 +24,22 @@ _SHOWN_KINDS = {EventKind.STEP, EventKind.PHASE, EventKind.SECTION}
 def show_progress(terminal: Terminal, *, is_quiet: bool) -> "Iterator[ProgressCallback]":
     """Give what long work is to call; `is_quiet` leaves the plain lines out, the live display stays."""
     if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.fields[phase]:<10}", markup=False),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}", markup=False),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        phase = TextColumn("{task.fields[phase]:<10}", markup=False)
+        with open_bars(phase, BarColumn(bar_width=20), MofNCompleteColumn()) as bars:
             yield _ProgressBars(terminal, bars)
     else:
-        yield _ignore_progress if is_quiet else _ProgressLines(terminal)
+        yield (lambda _: None) if is_quiet else _ProgressLines(terminal)
 
 
-def _ignore_progress(progress: "Progress") -> None:
-    """Show nothing: only the document is read."""
+def open_bars(*columns: "ProgressColumn") -> "Bars":
+    """Return a display on stderr with these columns between a spinner, and the time and description of each task."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = (SpinnerColumn(), *columns, TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    return Progress(*shown, console=Console(stderr=True), transient=True)
 
 
 class _ProgressLines:

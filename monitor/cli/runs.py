@@ -22,7 +22,6 @@ _MAX_VALUE_CHARS = 300
 
 @app.command("list")
 def list_runs(
-    context: typer.Context,
     source: Annotated[str | None, typer.Option("--source", help="Only runs of this source.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: JsonOption = False,
@@ -37,7 +36,7 @@ def list_runs(
             await app.sources.get(source)
         return reports
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.write_list(
         "runs",
         terminal.run(load),
@@ -57,7 +56,6 @@ def list_runs(
 
 @app.command()
 def show(
-    context: typer.Context,
     run_id: RunId,
     candidates: Annotated[bool, typer.Option("--candidates", help="Every candidate and what became of it.")] = False,
     as_json: JsonOption = False,
@@ -65,7 +63,7 @@ def show(
     """Show one run: sections, fallbacks, coverage, items."""
     from monitor.cli.progress import print_candidates, print_run
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     report = terminal.run(lambda app: app.sweeps.get_report(run_id))
     if as_json:
         terminal.write_json(report)
@@ -76,30 +74,29 @@ def show(
 
 
 @app.command()
-def cancel(context: typer.Context, run_id: RunId) -> None:
+def cancel(run_id: RunId) -> None:
     """Ask a run to stop; a queued one is cancelled at once, a running one at its next step."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     is_cancelled = terminal.act(lambda app, by: app.sweeps.cancel(run_id, by=by)) is RunStatus.CANCELLED
     terminal.print("run.cancelled" if is_cancelled else "run.asked_to_stop", run=run_id)
 
 
 @app.command()
-def retry(context: typer.Context, run_id: RunId, as_json: JsonOption = False) -> None:
+def retry(run_id: RunId, as_json: JsonOption = False) -> None:
     """Do a run again from the phase that failed; where no service runs, its source anew over the same dates."""
     from monitor.cli.sweep import retry_run
 
-    retry_run(get_terminal(context), run_id, as_json=as_json)
+    retry_run(get_terminal(), run_id, as_json=as_json)
 
 
 def replay(
-    context: typer.Context,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id that `runs list` shows.")],
     database: Annotated[
         Path | None, typer.Option("--database", metavar="FILE", help="Keep the replay in this new SQLite file.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     replayed = terminal.run(lambda app: app.replays.replay(run_id, database=database))
     if as_json:
         terminal.write_json(replayed)

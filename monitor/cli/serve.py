@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import UsageError
 
@@ -19,20 +17,20 @@ if TYPE_CHECKING:
 _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
-def serve(context: typer.Context) -> None:
-    _run(get_terminal(context), worker=True, scheduler=True, web=True)
+def serve() -> None:
+    _run(get_terminal(), worker=True, scheduler=True, web=True)
 
 
-def worker(context: typer.Context) -> None:
-    _run(get_terminal(context), worker=True)
+def worker() -> None:
+    _run(get_terminal(), worker=True)
 
 
-def scheduler(context: typer.Context) -> None:
-    _run(get_terminal(context), scheduler=True)
+def scheduler() -> None:
+    _run(get_terminal(), scheduler=True)
 
 
-def web(context: typer.Context) -> None:
-    _run(get_terminal(context), web=True)
+def web() -> None:
+    _run(get_terminal(), web=True)
 
 
 def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
@@ -91,10 +89,10 @@ async def _handle_stop_signals() -> AsyncIterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def mcp(context: typer.Context) -> None:
+def mcp() -> None:
     from monitor.logs import configure_logging
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     configure_logging(level=logging.DEBUG if terminal.is_debug else logging.WARNING)
 
     async def serve(app: "App") -> None:

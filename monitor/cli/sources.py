@@ -113,12 +113,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the sourc
 
 @app.command("list")
 def list_sources(
-    context: typer.Context,
     tag: Annotated[str | None, typer.Option("--tag", help="Only sources with this tag.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the sources with their health, newest first."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     sources = terminal.run(lambda app: app.sources.list_sources(tag=tag))
     if as_json:
         terminal.write_json({"sources": [_build_source_json(source) for source in sources]})
@@ -142,9 +141,9 @@ def list_sources(
 
 
 @app.command()
-def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
+def show(name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     source = terminal.run(lambda app: app.sources.get(name))
     if as_json:
         terminal.write_json(_build_source_json(source))
@@ -158,13 +157,12 @@ def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> Non
 @app.command()
 @add_source_options(without=("url",))
 def add(
-    context: typer.Context,
     url: Annotated[str, typer.Argument(help="The home page, the feed, or what to search for.")],
     as_json: JsonOption = False,
     **fields: OptionValue,
 ) -> None:
     """Begin to watch a site, a feed, or what a search finds."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
     added = terminal.act(lambda app, by: app.sources.add(values, by=by))
     _print_stored_source(terminal, added, "source.added", as_json=as_json)
@@ -173,7 +171,6 @@ def add(
 @app.command()
 @add_source_options()
 def edit(
-    context: typer.Context,
     source: Name,
     clear: Annotated[
         list[str] | None, typer.Option("--clear", metavar="FIELD", help="Put a field back to its default.")
@@ -182,7 +179,7 @@ def edit(
     **fields: OptionValue,
 ) -> None:
     """Change a source; what is given replaces what was there."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     changes = {**get_default_values(clear or ()), **collect_fields(fields)}
     if not changes:
         raise UsageError("source.nothing_to_change")
@@ -190,9 +187,9 @@ def edit(
 
 
 @app.command()
-def remove(context: typer.Context, name: Name) -> None:
+def remove(name: Name) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
 
     async def remove(app: "App", by: "Actor") -> None:
         source = await app.sources.get(name)
@@ -203,23 +200,21 @@ def remove(context: typer.Context, name: Name) -> None:
 
 
 @app.command()
-def enable(context: typer.Context, name: Name) -> None:
+def enable(name: Name) -> None:
     """Enable a source: the schedule runs it again."""
-    _set_enabled(get_terminal(context), name, is_on=True)
+    _set_enabled(get_terminal(), name, is_on=True)
 
 
 @app.command()
-def disable(context: typer.Context, name: Name) -> None:
+def disable(name: Name) -> None:
     """Disable a source: the schedule skips it."""
-    _set_enabled(get_terminal(context), name, is_on=False)
+    _set_enabled(get_terminal(), name, is_on=False)
 
 
 @app.command("import")
-def import_file(
-    context: typer.Context, file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]
-) -> None:
+def import_file(file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
     names = [source.name for source in imported]
     terminal.print("sources.imported", number=len(names), names=names or ["-"])
@@ -227,12 +222,11 @@ def import_file(
 
 @app.command()
 def export(
-    context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
 ) -> None:
     """Write all sources as YAML, OPML or CSV."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     text = terminal.run(lambda app: app.sources.export(form))
     if out is None:
         sys.stdout.write(text)
@@ -244,7 +238,6 @@ def export(
 @app.command("try")
 @add_source_options(without=("url", "name", "schedule", "tags", "enabled"))
 def try_source(
-    context: typer.Context,
     url_or_name: Annotated[
         str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url or query of a new one.")
     ],
@@ -252,7 +245,7 @@ def try_source(
     **fields: OptionValue,
 ) -> None:
     """Dry run: the sections found, their candidates with dates, what would be saved; writes nothing."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     values = {"name": _get_host(url_or_name), **collect_fields(fields), "url": url_or_name}
 
     async def run_trial(app: "App") -> "TrialResult":

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    context: typer.Context,
     source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every source that is enabled.")] = False,
     since: SinceOption = None,
@@ -38,7 +37,7 @@ def sweep(
 ) -> None:
     if source and every:
         raise UsageError("sweep.names_and_all")
-    command = _SweepCommand(get_terminal(context), is_quiet=as_json)
+    command = _SweepCommand(get_terminal(), is_quiet=as_json)
     command.run_to_end(lambda app, by: command.sweep(app, by, source or [], every=every, since=since, until=until))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer._click.globals import get_current_context
 
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_system_language, get_word, render, translate
@@ -163,9 +164,9 @@ def format_instant(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
 
 
-def get_terminal(context: typer.Context) -> Terminal:
-    terminal = context.find_object(Terminal)
-    return terminal if terminal is not None else Terminal()
+def get_terminal() -> Terminal:
+    """Return the terminal of the command that is being run."""
+    return get_current_context().find_object(Terminal) or Terminal()
 
 
 def replace_control_characters(text: str) -> str:

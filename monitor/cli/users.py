@@ -17,25 +17,22 @@ RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader
 
 @app.command()
 def add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")],
-    role: RoleOption = "reader",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")], role: RoleOption = "reader"
 ) -> None:
     """Add a person and print the password for the first sign-in, this once."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.write_line(terminal.act(lambda app, by: app.people.add(name, role, by=by)))
 
 
 @app.command()
 def passwd(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose password it is.")],
     from_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")
     ] = False,
 ) -> None:
     """Set a person's password, asked for without showing it; all their sessions end."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     if from_stdin:
         password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     else:
@@ -47,7 +44,6 @@ def passwd(
 
 @app.command()
 def token(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")],
     role: RoleOption = "reader",
     scope: Annotated[
@@ -57,16 +53,16 @@ def token(
     days: Annotated[int | None, typer.Option("--days", help="How many days it is valid; without it, for ever.")] = None,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.write_line(
         terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
     )
 
 
 @app.command("list")
-def list_users(context: typer.Context, as_json: JsonOption = False) -> None:
+def list_users(as_json: JsonOption = False) -> None:
     """List who may sign in: people, and programs by their tokens."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.write_list(
         "users",
         terminal.run(_load_users),
