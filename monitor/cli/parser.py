@@ -145,7 +145,7 @@ def _get_hint(error: BadParameter) -> str:
 def _describe_value_error(error: BadParameter) -> Message:
     from pydantic import ValidationError
 
-    from monitor.i18n.validation import describe_validation_error
+    from monitor.i18n.model import describe_validation_error
 
     if isinstance(error.__cause__, ValidationError):
         return describe_validation_error(error.__cause__.errors()[0])

@@ -22,8 +22,7 @@ from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, D
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import MessageModel, describe_validation_error
 from monitor.services.audit import Actor, AuditAction, AuditRecord, AuditService
 from monitor.services.dispatch import DeliveryDispatcher, parse_briefing_record
 from monitor.services.drafts import BriefingDraft, format_subject

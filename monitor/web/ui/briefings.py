@@ -18,7 +18,7 @@ from monitor.errors import Conflict, UsageError
 from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import describe_validation_error
 from monitor.services.drafts import BriefingDraft
 from monitor.web.api.briefings import ComposeRequest, build_query_parameters, export_briefing, parse_compose_form
 from monitor.web.api.cursors import build_next_url, cut_page, decode_id
