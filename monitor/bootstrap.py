@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
@@ -63,22 +64,26 @@ T = TypeVar("T")
 
 
 class _Part(Generic[T]):
-    """A part that is imported and built when it is first asked for.
+    """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    `path` is that of its class below monitor. Its constructor gets the parts that are named: `arguments` under their
-    own names, `renamed` under another one.
+    What its constructor requires are other parts, found under the names of its arguments, or as `renamed` says.
     """
 
-    def __init__(self, path: str, *arguments: str, **renamed: str) -> None:
+    def __init__(self, path: str, **renamed: str) -> None:
         self._module, _, self._class_name = path.rpartition(".")
-        self._arguments = {name: name for name in arguments} | renamed
+        self._renamed = renamed
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, app: "App", owner: type) -> T:
-        arguments: dict[str, Any] = {name: getattr(app, part) for name, part in self._arguments.items()}
-        built: T = getattr(import_module(f"monitor.{self._module}"), self._class_name)(**arguments)
+        part_class = getattr(import_module(f"monitor.{self._module}"), self._class_name)
+        required = [
+            argument.name
+            for argument in signature(part_class).parameters.values()
+            if argument.default is argument.empty
+        ]
+        built: T = part_class(**{name: getattr(app, self._renamed.get(name, name)) for name in required})
         app.__dict__[self._name] = built  # found there from now on
         return built
 
@@ -110,7 +115,8 @@ class App:
 
     # What the use cases stand on.
 
-    records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", "store", storage="files")
+    booked_models: "_Part[BookedModels]" = _Part("services.models.BookedModels")
+    records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", storage="files")
 
     @cached_property
     def presence(self) -> "HeartbeatRegistry":
@@ -136,18 +142,6 @@ class App:
         models = ModelClients(self.settings)
         self._stack.push_async_callback(models.close)
         return models
-
-    @cached_property
-    def booked_models(self) -> "BookedModels":
-        from monitor.services.models import BookedModels
-
-        return BookedModels(
-            clients=self.models,
-            store=self.store,
-            settings=self.settings,
-            clock=self.clock,
-            count_tokens_today=self.costs.count_tokens_today,
-        )
 
     @cached_property
     def files(self) -> "FileStorage":
@@ -199,31 +193,16 @@ class App:
 
     # Sources and what is gathered from them.
 
-    sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService", "store", "clock", "timezone")
-    sample: "_Part[SampleSiteHost]" = _Part(
-        "demo.hosting.SampleSiteHost",
-        "settings",
-        "clock",
-        "sources",
-        "sweeps",
-        "audit",
-        "store",
-        "presence",
-        "loaders",
-        "lifetime",
-    )
-    runs: "_Part[RunService]" = _Part("services.runs.RunService", "store", "sweeps", "timezone")
-    replays: "_Part[ReplayService]" = _Part(
-        "services.replay.ReplayService", "store", "settings", "saved_search", storage="files"
-    )
-    archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", "store", search="archive_search")
-    items: "_Part[ItemService]" = _Part("services.items.ItemService", "store", "archive")
-    marks: "_Part[MarkService]" = _Part("services.marks.MarkService", "store", "clock")
-    snapshot_reader: "_Part[SnapshotReader]" = _Part(
-        "services.evidence.SnapshotReader", "store", "records", "documents"
-    )
-    snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", "store", pages="snapshot_reader")
-    proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService", "store", "records")
+    sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
+    sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
+    runs: "_Part[RunService]" = _Part("services.runs.RunService")
+    replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")
+    archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
+    items: "_Part[ItemService]" = _Part("services.items.ItemService")
+    marks: "_Part[MarkService]" = _Part("services.marks.MarkService")
+    snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
+    snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
+    proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -331,16 +310,10 @@ class App:
 
     # Briefings and how they reach people.
 
-    drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", "store", "clock", "briefings")
-    deliveries: "_Part[DeliveryService]" = _Part(
-        "services.deliveries.DeliveryService", "store", "settings", "clock", "presence", "dispatch", "steps"
-    )
-    targets: "_Part[TargetService]" = _Part(
-        "services.deliveries.TargetService", "settings", "dispatch", "deliveries", "clock"
-    )
-    target_editing: "_Part[TargetEditingService]" = _Part(
-        "services.deliveries.TargetEditingService", "settings_service"
-    )
+    drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService")
+    deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
+    targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
+    target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
 
     @cached_property
     def briefings(self) -> "BriefingService":
@@ -381,17 +354,15 @@ class App:
 
     # Running it: health, cost, people.
 
-    prompts: "_Part[PromptService]" = _Part("services.settings.PromptService", "store", "clock")
-    today: "_Part[TodayService]" = _Part("services.today.TodayService", "store", "settings", "clock", "presence")
-    readiness: "_Part[Readiness]" = _Part("services.health.Readiness", "store", "settings", "clock", "presence")
-    costs: "_Part[CostService]" = _Part("services.usage.CostService", "store", "clock", "timezone")
-    storage: "_Part[StorageService]" = _Part("services.usage.StorageService", "settings")
-    retention: "_Part[RetentionService]" = _Part(
-        "services.usage.RetentionService", "store", "records", "bundles", "clock", "settings"
-    )
-    people: "_Part[PeopleService]" = _Part("services.people.PeopleService", "store", "clock")
-    tokens: "_Part[TokenService]" = _Part("services.people.TokenService", "store", "clock")
-    audit: "_Part[AuditService]" = _Part("services.audit.AuditService", "store", "clock")
+    prompts: "_Part[PromptService]" = _Part("services.settings.PromptService")
+    today: "_Part[TodayService]" = _Part("services.today.TodayService")
+    readiness: "_Part[Readiness]" = _Part("services.health.Readiness")
+    costs: "_Part[CostService]" = _Part("services.usage.CostService")
+    storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
+    retention: "_Part[RetentionService]" = _Part("services.usage.RetentionService")
+    people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
+    tokens: "_Part[TokenService]" = _Part("services.people.TokenService")
+    audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 
     @cached_property
     def alarms(self) -> "AlarmService":

@@ -1,6 +1,5 @@
 """The models of runs and researches: every call is booked under the one that made it."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.llm.chat import ChatModel
 from monitor.llm.clients import ModelClients
+from monitor.services.usage import CostService
 
 if TYPE_CHECKING:
     from monitor.research.shapes import ResearchOptions
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class BookedModels:
-    clients: ModelClients
+    models: ModelClients
     store: Store
     settings: Settings
     clock: Clock
-    count_tokens_today: Callable[[], Awaitable[int]]
+    costs: CostService
 
     async def build_run_model(self, run_id: str, run_store: Store) -> ChatModel | None:
         """Return a model whose calls are booked under a run, or None where the model is off."""
-        client = self.clients.get_current()
+        client = self.models.get_current()
         if client is None:
             return None
         used = await run_store.usage.load_run_usage(run_id)
@@ -33,7 +33,7 @@ class BookedModels:
             run_id,
             record=run_store.usage.add,
             clock=self.clock,
-            tokens_today=self.count_tokens_today,
+            tokens_today=self.costs.count_tokens_today,
             tokens_used=used.prompt_tokens + used.completion_tokens,
         )
 
@@ -42,7 +42,7 @@ class BookedModels:
         from monitor.llm.run_model import Budget
         from monitor.services.research.dependencies import ResearchModel
 
-        client = self.clients.get_current() if options.enabled else None
+        client = self.models.get_current() if options.enabled else None
         if client is None:
             return None
         llm, limits = self.settings.llm, self.settings.research
@@ -56,7 +56,7 @@ class BookedModels:
             task_id,
             record=self.store.usage.add,
             clock=self.clock,
-            tokens_today=self.count_tokens_today,
+            tokens_today=self.costs.count_tokens_today,
             settings=llm.model_copy(update={"models": {**llm.models, **models}, **sampling}),
             budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
             tokens_used=used.prompt_tokens + used.completion_tokens,
