@@ -179,7 +179,6 @@ def _build_query(fields: Mapping[str, OptionValue]) -> "ItemQuery":
 
 
 def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:
-    """Print claim by claim, then record by record."""
     if not proof.claims:
         terminal.notify("proof.none")
         return

@@ -65,7 +65,6 @@ class _TopLevel(CommandGroup):
 
 
 def build_cli(language: str = "en") -> typer._click.core.Command:
-    """Return the whole command line, with its help in the language."""
     app = build_group()
     app.callback(cls=_TopLevel, invoke_without_command=True)(_apply_global_options)
     command = typer.main.get_command(app)

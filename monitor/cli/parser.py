@@ -98,7 +98,6 @@ class _LocalizedFormatter(HelpFormatter):
         super().write_dl([(term, self._translate_notes(text)) for term, text in rows], col_max, col_spacing)
 
     def _translate_notes(self, text: str) -> str:
-        """Translate what Typer itself adds to an option's help."""
         if self.language != "en":
             for words in _TYPER_WORDS:
                 text = text.replace(words, translate(self.language, words))
@@ -116,7 +115,6 @@ def localize(command: Command, language: str) -> None:
 
 
 def describe_usage_error(error: typer.TyperException) -> Message:
-    """Return what is wrong with what was typed, and where its right form stands."""
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", None) or "monitor"
     if isinstance(error, NoSuchOption):

@@ -91,7 +91,6 @@ class _ProgressBars:
 
 
 def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None:
-    """Print the account of a run with so many of its items."""
     terminal.print(
         "run.heading_baseline" if report.is_baseline else "run.heading",
         source=report.source,

@@ -90,8 +90,6 @@ def _print_result(
 
 @dataclass(kw_only=True)
 class _ResearchCommand:
-    """One research, followed to its end."""
-
     terminal: Terminal
     query: str | None
     resume: str | None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from monitor.cli.parser import build_group
+from monitor.cli.progress import print_candidates, print_run
+from monitor.cli.sweep import retry_run
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.vocabulary import RunStatus
 
@@ -61,8 +63,6 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one run: sections, fallbacks, coverage, items."""
-    from monitor.cli.progress import print_candidates, print_run
-
     terminal = get_terminal()
     report = terminal.run(lambda app: app.sweeps.get_report(run_id))
     if as_json:
@@ -84,8 +84,6 @@ def cancel(run_id: RunId) -> None:
 @app.command()
 def retry(run_id: RunId, as_json: JsonOption = False) -> None:
     """Do a run again from the phase that failed; where no service runs, its source anew over the same dates."""
-    from monitor.cli.sweep import retry_run
-
     retry_run(get_terminal(), run_id, as_json=as_json)
 
 

@@ -18,26 +18,22 @@ _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
 def serve() -> None:
-    _run(get_terminal(), worker=True, scheduler=True, web=True)
+    asyncio.run(_serve(get_terminal(), worker=True, scheduler=True, web=True))
 
 
 def worker() -> None:
-    _run(get_terminal(), worker=True)
+    asyncio.run(_serve(get_terminal(), worker=True))
 
 
 def scheduler() -> None:
-    _run(get_terminal(), scheduler=True)
+    asyncio.run(_serve(get_terminal(), scheduler=True))
 
 
 def web() -> None:
-    _run(get_terminal(), web=True)
+    asyncio.run(_serve(get_terminal(), web=True))
 
 
-def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
-    asyncio.run(_serve(terminal, worker=worker, scheduler=scheduler, web=web))
-
-
-async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool) -> None:
+async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
     """Work until a signal asks for the end; then no new step begins, and those under way get 30 seconds."""
     from monitor.bootstrap import open_service
     from monitor.logs import configure_logging

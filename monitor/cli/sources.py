@@ -283,7 +283,6 @@ def _edit_source(terminal: Terminal, name: str, changes: dict[str, Any]) -> "Sou
 
 
 def _build_source_json(source: "Source") -> dict[str, Any]:
-    """Return the source as JSON: what a person set, then its health."""
     from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")

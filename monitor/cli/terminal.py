@@ -54,8 +54,6 @@ class Terminal:
         return load_settings(self.config)
 
     def run(self, work: "Callable[[App], Awaitable[T]]") -> T:
-        """Open the program for this work and close it again."""
-
         async def run() -> T:
             from monitor.bootstrap import open_app
 
@@ -165,7 +163,6 @@ def format_instant(instant: dt.datetime) -> str:
 
 
 def get_terminal() -> Terminal:
-    """Return the terminal of the command that is being run."""
     return get_current_context().find_object(Terminal) or Terminal()
 
 

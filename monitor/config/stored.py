@@ -66,7 +66,6 @@ class SettingInfo:
 
     @property
     def default(self) -> Any:
-        """What holds where nobody says anything, as JSON has it."""
         return to_jsonable_python(self.field.get_default(call_default_factory=True))
 
 
@@ -77,7 +76,6 @@ def get_setting_infos() -> dict[str, SettingInfo]:
 
 
 def get_value(settings: Settings, path: str) -> Any:
-    """The value of a setting, as JSON has it."""
     value: Any = settings
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
@@ -92,7 +90,6 @@ def get_display_value(path: str, settings: Settings) -> Any:
 
 
 def mask_passwords(value: Any) -> Any:
-    """Return the value without user and password in any address."""
     if isinstance(value, str):
         return _USER_INFO.sub("…", value)
     if isinstance(value, list):
@@ -184,7 +181,6 @@ def find_storage_error(path: str, value: Any) -> Message | None:
 
 
 def read_environment() -> dict[str, Any]:
-    """What the environment says, as nested settings."""
     own = EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
     return _merge(read_shared_variables(os.environ), own)
 

@@ -80,7 +80,6 @@ class TargetSettings(SettingsGroup):
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
 
     def list_variables(self) -> list[str]:
-        """Return the environment variables that its url and its signature need."""
         return [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
 
     def load_secret(self) -> bytes:

@@ -31,8 +31,6 @@ class FocusAreaSpec(_StrictModel):
 
 
 class DataFileSpec(_StrictModel):
-    """The JSON that a list drawn by a script reads: its template and its path."""
-
     template: str
     url: str
 
@@ -56,8 +54,6 @@ class ListSpec(_StrictModel):
 
 
 class ArticleSpec(_StrictModel):
-    """How a section's articles look, where they stand, and what they are unless an item says otherwise."""
-
     template: str
     url: str
     first_number: int
@@ -78,8 +74,6 @@ class SectionSpec(_StrictModel):
 
 
 class AttachmentSpec(_StrictModel):
-    """A document that hangs on an item: `file` is its name in the folder `files`."""
-
     title: str
     file: str
 
@@ -122,8 +116,6 @@ class SiteSpec(_StrictModel):
 
 @dataclass(frozen=True)
 class PublishedDocument:
-    """A document's place on the site; `type` is its extension without the dot."""
-
     title: str
     path: str
     file: str
@@ -200,7 +192,6 @@ def split_paragraphs(body: str, date: dt.date) -> list[str]:
 
 
 def publish(text: ItemSpec, section: SectionSpec, *, number: int, today: dt.date) -> PublishedItem:
-    """The item as the site shows it on `today`: dated, worded, numbered and placed."""
     date = today - dt.timedelta(days=text.days_ago)
     shape = section.article
     article_path = shape.url.format(
@@ -262,7 +253,6 @@ def find_site_folder(name: str) -> Path:
 
 
 def read_site(folder: Path) -> tuple[SiteSpec, dict[str, list[ItemSpec]]]:
-    """The site and the items of each of its sections, as written in the folder."""
     site = SiteSpec.model_validate(yaml.safe_load((folder / "site.yaml").read_text(encoding="utf-8")))
     items = TypeAdapter(list[ItemSpec])
     return site, {
@@ -285,8 +275,6 @@ class SampleRow:
 
 
 class SiteRenderer:
-    """Draws the pages of one site from the templates, scripts and documents in its folder."""
-
     def __init__(self, folder: Path, site: SiteSpec) -> None:
         self._folder = folder
         self._site = site

@@ -145,7 +145,6 @@ async def _handle_exchange(
 
 
 def build_status_response(status: int, headers: dict[str, str] | None = None) -> LoopbackResponse:
-    """A page that says only what the status means."""
     phrase = http.HTTPStatus(status).phrase
     body = f"<html><head><title>{status} {phrase}</title></head><body><h1>{status} {phrase}</h1></body></html>"
     return LoopbackResponse(status, "text/html", body.encode(), headers or {})

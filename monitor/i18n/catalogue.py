@@ -66,7 +66,6 @@ def get_word(language: str, kind: str, value: object) -> str:
 
 @cache
 def get_words(language: str, kind: str) -> Mapping[str, str]:
-    """Return all words of a vocabulary by their values."""
     start = f"word.{kind}."
     entries = load_catalogue(language).items()
     return {msgid.removeprefix(start): forms[0] for msgid, forms in entries if msgid.startswith(start)}

@@ -129,7 +129,6 @@ def extract_material(text: str) -> str:
 
 
 def classify_title(title: str) -> str:
-    """The type of an item by the words of its title."""
     return next((kind for kind, words in _TYPES if re.search(words, title)), "新闻")
 
 
@@ -204,7 +203,6 @@ def _plan_calls(
 
 
 def build_save_call(items: Sequence[dict[str, Any]]) -> ScriptedToolCall:
-    """One save of many items, with the type that their titles suggest."""
     records = [
         {
             "title": item.get("title"),
@@ -234,8 +232,6 @@ _COMMANDED_TITLE = "关于落实有关要求的重要通知"
 
 
 class ScriptedMode(StrEnum):
-    """The ways in which the scripted model behaves."""
-
     GOOD = "good"
     FENCED = "fenced"
     MALFORMED = "malformed"
@@ -299,7 +295,6 @@ def _add_fences(reply: ScriptedReply, task: PromptTask) -> ReplyPayload:
 
 
 def _truncate_reply(reply: ScriptedReply) -> ReplyPayload:
-    """An answer that stops in the middle, as when the tokens run out."""
     calls = tuple((call.name, _cut_text(dump_json(call.arguments))) for call in reply.calls)
     return ReplyPayload(_cut_text(reply.text), calls)
 
@@ -335,7 +330,6 @@ def _break_reply(reply: ScriptedReply, task: PromptTask, number: int) -> ReplyPa
 
 
 def _add_inventions(reply: ScriptedReply, task: PromptTask) -> ScriptedReply:
-    """True things with invented ones among them."""
     if task is PromptTask.NAVIGATE:
         invented = [
             {"name": "政策文件库", "url": "https://www.invented.example/zcwj/"},

@@ -55,16 +55,12 @@ _FENCE = re.compile(r"^<<<([A-Z]+)[ \t]*$(.*?)^\1>>>[ \t]*$", re.MULTILINE | re.
 
 @dataclass(frozen=True)
 class ScriptedToolCall:
-    """A tool call that the model makes or made."""
-
     name: str
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ChatTurn:
-    """One message; `calls` are those of an assistant."""
-
     role: str
     content: str
     calls: tuple[ScriptedToolCall, ...] = ()
@@ -132,8 +128,6 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """What the model answers: text, tool calls, or both."""
-
     text: str = ""
     calls: tuple[ScriptedToolCall, ...] = ()
 

@@ -209,7 +209,6 @@ def write_report(fences: dict[str, str]) -> str:
 
 
 def find_cited_sentences(text: str) -> list[str]:
-    """The sentences of a text that cite, full stops and numbers with them."""
     return re.findall(r"[^\n]+?(?:\[\d+\])+\s*(?:。|\.(?=\s|$) ?)", text)
 
 
@@ -334,7 +333,6 @@ def _break_report(good: str, number: int) -> str:
 
 
 def _add_inventions(good: str, conversation: Conversation, number: int) -> str:
-    """True things with invented ones among them."""
     task, fences = conversation.task, conversation.parse_fences()
     language = detect_language(fences.get("QUESTION") or fences.get("SENTENCES") or "")
     invented = INVENTED_FIGURES[language]
@@ -406,7 +404,6 @@ def _invent_in_report(good: str, language: str) -> str:
 
 
 def _shorten_reply(good: str, conversation: Conversation) -> str:
-    """As little as can be called an answer."""
     task = conversation.task
     if task is PromptTask.REPORT:
         return re.split(r"(?=^## )", good, flags=re.MULTILINE)[1 if good.startswith("#") else 0]

@@ -212,7 +212,6 @@ async def _run(model: ScriptedModel, port: int) -> None:
 
 
 def main() -> None:
-    """Run the server until it is interrupted."""
     parser = argparse.ArgumentParser(prog="python -m monitor.demo.model.server", description="A scripted model.")
     parser.add_argument("--mode", choices=[str(mode) for mode in ScriptedMode], default=str(ScriptedMode.GOOD))
     parser.add_argument("--port", type=int, default=8100)
