@@ -300,18 +300,6 @@ class SiteRenderer:
             content_type = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
         return LoopbackResponse(status, content_type, text.encode(encoding, errors="xmlcharrefreplace"))
 
-    def render_list_page(
-        self, section: SectionSpec, rows: Sequence[SampleRow], page: int, base_url: str
-    ) -> LoopbackResponse:
-        """Return a page of the list, counted from 1; `rows` are all that the section lists."""
-        return self._render_list(section, section.listing.template, rows, page, base_url)
-
-    def render_list_data(self, section: SectionSpec, rows: Sequence[SampleRow], base_url: str) -> LoopbackResponse:
-        """The JSON that the list's script reads; 404 where the section has none."""
-        if section.listing.data is None:
-            return build_status_response(404)
-        return self._render_list(section, section.listing.data.template, rows, 1, base_url)
-
     def render_article(
         self, section: SectionSpec, records: Sequence[PublishedItem], record: PublishedItem
     ) -> LoopbackResponse:
@@ -344,9 +332,10 @@ class SiteRenderer:
         content_type = XLSX if path.suffix == ".xlsx" else mimetypes.guess_type(path.name)[0]
         return LoopbackResponse(200, content_type or "application/octet-stream", path.read_bytes())
 
-    def _render_list(
+    def render_list(
         self, section: SectionSpec, template: str, rows: Sequence[SampleRow], page: int, base_url: str
     ) -> LoopbackResponse:
+        """Return a page of the list, counted from 1, or the JSON for its script; `rows` are all that it lists."""
         shape = section.listing
         count = count_pages(section, rows)
         hrefs = [posixpath.basename(shape.path(n)) for n in range(1, count + 1)]

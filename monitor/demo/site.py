@@ -164,15 +164,15 @@ class SampleSite:
         routes: dict[str, Callable[[], LoopbackResponse]] = {
             path: partial(self._renderer.render_page, template) for path, template in self._site.pages.items()
         }
+        render_list = self._renderer.render_list
         for section in self._site.sections:
+            listing = section.listing
             rows, records = self._list_rows(section), _sort_newest_first(self._records[section.id])
             for page in range(1, count_pages(section, rows) + 1):
-                routes[section.listing.path(page)] = partial(
-                    self._renderer.render_list_page, section, rows, page, base_url
-                )
-            routes[get_list_folder(section)] = routes[section.listing.path(1)]
-            if section.listing.data:
-                routes[section.listing.data.url] = partial(self._renderer.render_list_data, section, rows, base_url)
+                routes[listing.path(page)] = partial(render_list, section, listing.template, rows, page, base_url)
+            routes[get_list_folder(section)] = routes[listing.path(1)]
+            if listing.data:
+                routes[listing.data.url] = partial(render_list, section, listing.data.template, rows, 1, base_url)
             for record in records:
                 routes[record.path] = partial(self._renderer.render_article, section, records, record)
                 for document in [*record.attachments, *([record.document] if record.document else [])]:
