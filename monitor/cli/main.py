@@ -27,7 +27,7 @@ COMMANDS = {
     "page": LazyCommand(
         "page:page", "Show what the service sees in one page: title, date, candidates, attachments, text."
     ),
-    "sweep": LazyCommand("sweep:sweep", "Run sources now, one after another, and wait for them."),
+    "sweep": LazyCommand("runs:sweep", "Run sources now, one after another, and wait for them."),
     "brief": LazyCommand("brief:brief", "Write a ranked briefing of what was first seen in a period."),
     "search": LazyCommand(
         "search:search", "Search the web, or the archive, with the backends that search.backend names."
@@ -54,7 +54,7 @@ COMMANDS = {
     "sources": LazyCommand("sources:app", "Manage the monitored sources."),
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
-    "deliver": LazyCommand("deliver:app", "Show, send and retry deliveries of briefings."),
+    "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
 }
