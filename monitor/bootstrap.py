@@ -66,7 +66,7 @@ T = TypeVar("T")
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    What its constructor requires are other parts, found under the names of its arguments, or as `renamed` says.
+    Each argument that its constructor requires is the part of that name, or of the name that `renamed` gives.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:

@@ -183,6 +183,11 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
         assert app.settings.llm.api_key == "entered anew"
 
 
+async def test_every_part_of_the_program_can_be_built(settings: Settings) -> None:
+    async with open_app(settings) as app:
+        app.build_all()
+
+
 async def test_the_doctor_examines_what_holds(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
