@@ -284,14 +284,10 @@ def build_reply(mode: str, conversation: Conversation, number: int, *, tool: str
 
 def _add_fences(reply: ScriptedReply, task: PromptTask) -> ReplyPayload:
     is_prose = task in _PROSE
-    fence = "text" if is_prose else "json"
-    after = "" if is_prose else "\n以上供参考[1]。"
-    text = f"{_THOUGHT}好的，结果如下：\n```{fence}\n{reply.text}\n```{after}" if reply.text and not reply.calls else ""
-    if is_prose:
-        text = text.replace("好的，结果如下：\n", "")
-    return ReplyPayload(
-        text or _THOUGHT, tuple((call.name, f"```json\n{dump_json(call.arguments)}\n```") for call in reply.calls)
-    )
+    before, fence, after = ("", "text", "") if is_prose else ("好的，结果如下：\n", "json", "\n以上供参考[1]。")
+    fenced = f"{before}```{fence}\n{reply.text}\n```{after}" if reply.text and not reply.calls else ""
+    calls = tuple((call.name, f"```json\n{dump_json(call.arguments)}\n```") for call in reply.calls)
+    return ReplyPayload(f"{_THOUGHT}{fenced}", calls)
 
 
 def _truncate_reply(reply: ScriptedReply) -> ReplyPayload:
