@@ -18,8 +18,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchmarks.research_world import ResearchWorld
-from monitor.bootstrap import open_app, upgrade_database
+from monitor.bootstrap import open_app
 from monitor.config.model import Settings
+from monitor.db.migrate import upgrade_database
 from monitor.db.tables.research import ResearchEvent
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import WorkFailed
@@ -120,7 +121,7 @@ async def _measure_research(servers: _ServerProcess, *, at_once: int) -> Researc
             research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once},
             **servers.values,
         )
-        upgrade_database(settings)
+        upgrade_database(settings.database_url)
         async with open_app(settings) as app:
             waited_s, began, busy = await servers.get_busy_s(), time.monotonic(), time.process_time()
             task_id = await app.research.run_in_process(

@@ -3,34 +3,30 @@
 A command pays only for what it uses, so every builder imports what it joins.
 """
 
-import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from monitor.clock import Clock, SystemClock
-from monitor.config.loading import get_settings_path, load_settings
-from monitor.config.model import PagesSettings, Settings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.errors import DatabaseError, UsageError
-from monitor.i18n.message import Message
+from monitor.fetch.client import HttpClient
+from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
+from monitor.steps import InProcessSteps
 
 if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentTextReader
-    from monitor.fetch.client import HttpClient
-    from monitor.fetch.result import Transport
     from monitor.jobs.presence import HeartbeatRegistry
-    from monitor.llm.chat import ChatModel
-    from monitor.llm.client import ModelClient, ModelClients
-    from monitor.pages.loader import Loader, LoaderPool
-    from monitor.research.shapes import ResearchOptions
+    from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
     from monitor.search.bundles.bundle import BundleFolder
     from monitor.search.bundles.scoring import ResultScorerFactory
@@ -40,25 +36,52 @@ if TYPE_CHECKING:
     from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
+    from monitor.services.doctor import Doctor
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
-    from monitor.services.health import Doctor, Readiness
+    from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
+    from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
     from monitor.services.prompts import PromptService
-    from monitor.services.recording import RunManifest
     from monitor.services.replay import ReplayService
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.search import SavedSearch, SearchService
-    from monitor.services.settings import SettingCheck, SettingsService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
     from monitor.services.sweeps import SweepService
     from monitor.services.today import TodayService
     from monitor.services.usage import CostService, RetentionService, StorageService
-    from monitor.steps import StepRunner
     from monitor.vocabulary import RunStatus
+
+
+T = TypeVar("T")
+
+
+class _Part(Generic[T]):
+    """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
+
+    Each argument that its constructor requires is the part of that name, or of the name that `renamed` gives.
+    """
+
+    def __init__(self, path: str, **renamed: str) -> None:
+        self._module, _, self._class_name = path.rpartition(".")
+        self._renamed = renamed
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, app: "App", owner: type) -> T:
+        part_class = getattr(import_module(f"monitor.{self._module}"), self._class_name)
+        required = [
+            argument.name
+            for argument in signature(part_class).parameters.values()
+            if argument.default is argument.empty
+        ]
+        built: T = part_class(**{name: getattr(app, self._renamed.get(name, name)) for name in required})
+        app.__dict__[self._name] = built  # found there from now on
+        return built
 
 
 class App:
@@ -69,11 +92,13 @@ class App:
     """
 
     def __init__(
-        self, *, settings_service: "SettingsService", store: Store, stack: AsyncExitStack, lifetime: AsyncExitStack
+        self, *, settings_service: SettingsService, store: Store, stack: AsyncExitStack, lifetime: AsyncExitStack
     ) -> None:
         self.clock: Clock = SystemClock()
         self.settings_service = settings_service
         self.settings = settings_service.current
+        self.timezone = self.settings.timezone
+        self.steps = InProcessSteps()
         self.store = store
         self.lifetime = lifetime
         self._stack = stack
@@ -81,10 +106,12 @@ class App:
     def build_all(self) -> None:
         """Build every part now: a server pays for its imports at its start, not in the first request."""
         for name, member in vars(type(self)).items():
-            if isinstance(member, cached_property):
+            if isinstance(member, cached_property | _Part):
                 getattr(self, name)
 
     # What the use cases stand on.
+
+    records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", storage="files")
 
     @cached_property
     def presence(self) -> "HeartbeatRegistry":
@@ -106,28 +133,18 @@ class App:
         return loaders
 
     @cached_property
-    def models(self) -> "ModelClients":
-        from monitor.llm.client import ModelClients  # its library takes a second to import
+    def models(self) -> "ModelService":
+        from monitor.services.models import ModelService
 
-        models = ModelClients(self.settings)
+        models = ModelService(store=self.store, settings=self.settings, clock=self.clock, costs=self.costs)
         self._stack.push_async_callback(models.close)
         return models
-
-    def get_model_client(self) -> "ModelClient | None":
-        """Return the client of the current settings, or None where the model is off."""
-        return self.models.get_current() if self.settings.llm.is_on else None
 
     @cached_property
     def files(self) -> "FileStorage":
         from monitor.evidence.records import FileStorage
 
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
-
-    @cached_property
-    def records(self) -> "EvidenceArchive":
-        from monitor.evidence.records import EvidenceArchive
-
-        return EvidenceArchive(store=self.store, storage=self.files)
 
     @cached_property
     def documents(self) -> "DocumentTextReader":
@@ -166,28 +183,23 @@ class App:
             searches=self.store.searches,
             archive=self.archive_search,
             clock=self.clock,
-            new_client=self._build_http_client,
+            new_client=lambda: HttpClient(network=self.settings.network, max_bytes=self.settings.pages.max_bytes),
         )
         self._stack.push_async_callback(backends.close)
         return backends
 
-    def _build_http_client(self) -> "HttpClient":
-        from monitor.fetch.client import HttpClient
-
-        return HttpClient(network=self.settings.network, max_bytes=self.settings.pages.max_bytes)
-
-    def _build_steps(self) -> "StepRunner":
-        from monitor.steps import InProcessSteps
-
-        return InProcessSteps()
-
     # Sources and what is gathered from them.
 
-    @cached_property
-    def sources(self) -> "SourceService":
-        from monitor.services.sources.service import SourceService
-
-        return SourceService(store=self.store, clock=self.clock, timezone=self.settings.timezone)
+    sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
+    sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
+    runs: "_Part[RunService]" = _Part("services.runs.RunService")
+    replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")
+    archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
+    items: "_Part[ItemService]" = _Part("services.items.ItemService")
+    marks: "_Part[MarkService]" = _Part("services.items.MarkService")
+    snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
+    snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
+    proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -196,20 +208,6 @@ class App:
         trials = TrialService(sources=self.sources, sweeps=self.sweeps, clock=self.clock)
         self._stack.push_async_callback(trials.close)
         return trials
-
-    @cached_property
-    def sample(self) -> "SampleSiteHost":
-        from monitor.demo.hosting import SampleSiteHost
-
-        return SampleSiteHost(
-            settings=self.settings,
-            clock=self.clock,
-            sources=self.sources,
-            sweeps=self.sweeps,
-            presence=self.presence,
-            loaders=self.loaders,
-            lifetime=self.lifetime,
-        )
 
     @cached_property
     def saved_search(self) -> "SavedSearch":
@@ -232,7 +230,7 @@ class App:
             settings=self.settings,
             clock=self.clock,
             documents=self.documents,
-            steps=self._build_steps(),
+            steps=self.steps,
             presence=self.presence,
             runs=self.runs,
             alarm_service=self.alarms,
@@ -241,17 +239,11 @@ class App:
                 settings=self.settings,
                 clock=self.clock,
                 new_loader=self.loaders.for_run,
-                new_model=self.build_run_model,
+                new_model=self.models.build_run_model,
                 new_prompts=self.prompts.load_active,
             ),
             saved_search=self.saved_search,
         )
-
-    @cached_property
-    def runs(self) -> "RunService":
-        from monitor.services.runs import RunService
-
-        return RunService(store=self.store, clock=self.clock, presence=self.presence, timezone=self.settings.timezone)
 
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
@@ -265,56 +257,6 @@ class App:
             settle_delay_s=RUN_SETTLE_DELAY_S,
             not_found_code="run.not_found",
         )
-
-    @cached_property
-    def replays(self) -> "ReplayService":
-        from monitor.extract.documents import DocumentTextReader
-        from monitor.services.replay import ReplayService
-
-        return ReplayService(
-            store=self.store,
-            storage=self.files,
-            settings=self.settings,
-            new_loader=_build_replay_loader,
-            new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
-            saved_search=self.saved_search,
-        )
-
-    @cached_property
-    def archive(self) -> "ArchiveService":
-        from monitor.services.items import ArchiveService
-
-        return ArchiveService(store=self.store, search=self.archive_search)
-
-    @cached_property
-    def items(self) -> "ItemService":
-        from monitor.services.items import ItemService
-
-        return ItemService(store=self.store, archive=self.archive)
-
-    @cached_property
-    def marks(self) -> "MarkService":
-        from monitor.services.items import MarkService
-
-        return MarkService(store=self.store, clock=self.clock)
-
-    @cached_property
-    def snapshot_reader(self) -> "SnapshotReader":
-        from monitor.services.evidence import SnapshotReader
-
-        return SnapshotReader(store=self.store, records=self.records, documents=self.documents)
-
-    @cached_property
-    def snapshots(self) -> "SnapshotService":
-        from monitor.services.evidence import SnapshotService
-
-        return SnapshotService(store=self.store, pages=self.snapshot_reader)
-
-    @cached_property
-    def proofs(self) -> "ProofService":
-        from monitor.services.evidence import ProofService
-
-        return ProofService(store=self.store, records=self.records)
 
     # Search and research.
 
@@ -343,12 +285,12 @@ class App:
                 bundles=self.bundles,
                 snapshot_reader=self.snapshot_reader,
                 search_service=self.search,
-                new_model=self.build_research_model,
+                new_model=self.models.build_research_model,
                 new_loader=self.loaders.for_run,
                 new_scoring=self.scoring,
                 new_prompts=self.prompts.load_active,
             ),
-            steps=self._build_steps(),
+            steps=self.steps,
             presence=self.presence,
         )
 
@@ -366,6 +308,11 @@ class App:
 
     # Briefings and how they reach people.
 
+    drafts: "_Part[BriefingDraftService]" = _Part("services.briefings.BriefingDraftService")
+    deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
+    targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
+    target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
+
     @cached_property
     def briefings(self) -> "BriefingService":
         from monitor.services.briefings import BriefingService
@@ -374,15 +321,9 @@ class App:
             store=self.store,
             clock=self.clock,
             settings=self.settings,
-            new_model=self.build_run_model,
+            new_model=self.models.build_run_model,
             new_prompts=self.prompts.load_active,
         )
-
-    @cached_property
-    def drafts(self) -> "BriefingDraftService":
-        from monitor.services.briefings import BriefingDraftService
-
-        return BriefingDraftService(store=self.store, clock=self.clock, briefings=self.briefings)
 
     @cached_property
     def exports(self) -> "ExportService":
@@ -409,38 +350,17 @@ class App:
             new_channel=lambda target: build_channel(target, self.settings.network, self.clock),
         )
 
-    @cached_property
-    def deliveries(self) -> "DeliveryService":
-        from monitor.services.deliveries import DeliveryService
-
-        return DeliveryService(
-            store=self.store,
-            settings=self.settings,
-            clock=self.clock,
-            presence=self.presence,
-            dispatch=self.dispatch,
-            steps=self._build_steps(),
-        )
-
-    @cached_property
-    def targets(self) -> "TargetService":
-        from monitor.services.deliveries import TargetService
-
-        return TargetService(settings=self.settings, deliveries=self.deliveries, clock=self.clock)
-
-    @cached_property
-    def target_editing(self) -> "TargetEditingService":
-        from monitor.services.deliveries import TargetEditingService
-
-        return TargetEditingService(settings_service=self.settings_service)
-
     # Running it: health, cost, people.
 
-    @cached_property
-    def prompts(self) -> "PromptService":
-        from monitor.services.prompts import PromptService
-
-        return PromptService(store=self.store, clock=self.clock)
+    prompts: "_Part[PromptService]" = _Part("services.prompts.PromptService")
+    today: "_Part[TodayService]" = _Part("services.today.TodayService")
+    readiness: "_Part[Readiness]" = _Part("services.health.Readiness")
+    costs: "_Part[CostService]" = _Part("services.usage.CostService")
+    storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
+    retention: "_Part[RetentionService]" = _Part("services.usage.RetentionService")
+    people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
+    tokens: "_Part[TokenService]" = _Part("services.audit.TokenService")
+    audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 
     @cached_property
     def alarms(self) -> "AlarmService":
@@ -450,114 +370,12 @@ class App:
         return AlarmService(
             store=self.store,
             clock=self.clock,
-            timezone=self.settings.timezone,
+            timezone=self.timezone,
             notifier=AlarmNotifier(store=self.store, settings=self.settings, clock=self.clock),
         )
 
-    @cached_property
-    def today(self) -> "TodayService":
-        from monitor.services.today import TodayService
 
-        return TodayService(store=self.store, settings=self.settings, clock=self.clock, presence=self.presence)
-
-    @cached_property
-    def readiness(self) -> "Readiness":
-        from monitor.services.health import Readiness
-
-        return Readiness(store=self.store, settings=self.settings, clock=self.clock, presence=self.presence)
-
-    @cached_property
-    def costs(self) -> "CostService":
-        from monitor.services.usage import CostService
-
-        return CostService(store=self.store, clock=self.clock, timezone=self.settings.timezone)
-
-    @cached_property
-    def storage(self) -> "StorageService":
-        from monitor.services.usage import StorageService
-
-        return StorageService(store=self.store, clock=self.clock, settings=self.settings)
-
-    @cached_property
-    def retention(self) -> "RetentionService":
-        from monitor.services.usage import RetentionService
-
-        return RetentionService(
-            store=self.store, records=self.records, bundles=self.bundles, clock=self.clock, settings=self.settings
-        )
-
-    @cached_property
-    def people(self) -> "PeopleService":
-        from monitor.services.people import PeopleService
-
-        return PeopleService(store=self.store, clock=self.clock)
-
-    @cached_property
-    def tokens(self) -> "TokenService":
-        from monitor.services.audit import TokenService
-
-        return TokenService(store=self.store, clock=self.clock)
-
-    @cached_property
-    def audit(self) -> "AuditService":
-        from monitor.services.audit import AuditService
-
-        return AuditService(store=self.store, clock=self.clock)
-
-    # Models, as a run or a research asks them.
-
-    async def build_run_model(self, run_id: str, run_store: Store) -> "ChatModel | None":
-        """Return a model whose calls are booked under a run, or None where the model is off."""
-        client = self.get_model_client()
-        if client is None:
-            return None
-        used = await run_store.usage.load_run_usage(run_id)
-        return client.for_run(
-            run_id,
-            record=run_store.usage.add,
-            clock=self.clock,
-            tokens_today=self.costs.count_tokens_today,
-            tokens_used=used.prompt_tokens + used.completion_tokens,
-        )
-
-    async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ChatModel | None":
-        """Return the model of a research, with the models, sampling and budget that it was asked for."""
-        from monitor.llm.run_model import Budget
-
-        client = self.get_model_client() if options.enabled else None
-        if client is None:
-            return None
-        llm, limits = self.settings.llm, self.settings.research
-        models = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
-        sampling = options.sampling.model_dump(exclude_none=True)
-        used = await self.store.usage.load_run_usage(task_id)
-        tokens, name = limits.token_budget, "research.token_budget"
-        if tokens is None:
-            tokens, name = llm.run_token_budget, "llm.run_token_budget"
-        return client.for_run(
-            task_id,
-            record=self.store.usage.add,
-            clock=self.clock,
-            tokens_today=self.costs.count_tokens_today,
-            settings=llm.model_copy(update={"models": {**llm.models, **models}, **sampling}),
-            budget=Budget(tokens, limits.cost_budget, tokens_name=name, cost_name="research.cost_budget"),
-            tokens_used=used.prompt_tokens + used.completion_tokens,
-            cost_used=used.cost or 0.0,
-        )
-
-
-def _build_replay_loader(manifest: "RunManifest", transport: "Transport", clock: Clock) -> "Loader":
-    """Return the page loader of a replay: it asks the records, and makes of them what the run made."""
-    from monitor.fetch.guard import Guard
-    from monitor.pages.loader import Loader
-
-    pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
-    return Loader(pages=pages, clock=clock, guard=Guard(), transport=transport)
-
-
-def _build_settings_service(base: Settings, store: Store) -> "SettingsService":
-    from monitor.services.settings import CHECKS, SecretBox, SettingsService
-
+def _build_settings_service(base: Settings, store: Store) -> SettingsService:
     checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
     return SettingsService(
         store=store, base=base, secret_box=SecretBox(base.data_dir), clock=SystemClock(), checks=checks
@@ -578,11 +396,6 @@ def _check_blackout(settings: Settings) -> None:
         Blackout.parse(settings.work.blackout, settings.timezone)
 
 
-def _check_llm(settings: Settings) -> None:
-    if settings.llm.is_on:
-        settings.llm.check_endpoint()
-
-
 @asynccontextmanager
 async def open_app(settings: Settings) -> AsyncIterator[App]:
     """Open the program; sources of the configuration that are new are created.
@@ -594,7 +407,8 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         await store.check()
         settings_service = _build_settings_service(settings, store)
         settings = await settings_service.load()
-        _check_llm(settings)
+        if settings.llm.is_on:
+            settings.llm.check_endpoint()
         _check_targets(settings)
         app = App(settings_service=settings_service, store=store, stack=stack, lifetime=lifetime)
         if settings.sources:
@@ -643,107 +457,14 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
 
 def build_doctor(config_path: Path | None) -> "Doctor":
     """Return a doctor for the configuration that `--config` names, or for the one that is found."""
-    from monitor.fetch.browser.launch import find_browser
-    from monitor.services.deliveries import check_targets_and_secrets
-    from monitor.services.health import Doctor
+    from monitor.services.doctor import Doctor, load_configuration
 
-    def load() -> tuple[Settings, str]:
-        path = get_settings_path(config_path)
-        where = str(path) if path.is_file() else f"{path} is not there: the defaults hold (`monitor init` writes it)"
-        return load_settings(config_path), where
-
-    async def check_database(settings: Settings) -> str:
-        address = DatabaseAddress.parse(settings.database_url)
-        if address.file is not None and not address.file.exists():
-            raise DatabaseError("database.missing", database=address.redacted_url)
-        async with Store.open(settings.database_url) as store:
-            await store.check()
-        return f"{address.redacted_url} is migrated"
-
-    async def load_stored_settings(settings: Settings) -> "SettingsService":
+    async def load_stored_settings(settings: Settings) -> SettingsService:
         async with Store.open(settings.database_url) as store:
             service = _build_settings_service(settings, store)
             await service.load()
         return service
 
     return Doctor(
-        load=load,
-        check_database=check_database,
-        load_stored_settings=load_stored_settings,
-        find_browser=lambda settings: str(find_browser(settings.pages.browser)),
-        check_model=_check_model,
-        check_targets=check_targets_and_secrets,
-        check_storage=_check_storage,
-        clock=SystemClock(),
+        load=partial(load_configuration, config_path), load_stored_settings=load_stored_settings, clock=SystemClock()
     )
-
-
-async def _check_model(settings: Settings) -> str:
-    if not settings.llm.is_on:
-        return "off: every phase works by rule"
-    from monitor.llm.client import ModelClient
-
-    client = ModelClient(settings.llm)
-    try:
-        return await client.check()
-    finally:
-        await client.close()
-
-
-def _check_storage(settings: Settings) -> str:
-    from monitor.evidence.records import FileStorage
-
-    if settings.storage_url is None:
-        return f"evidence lies under {settings.data_dir}"
-    return FileStorage(settings.storage_url).check()
-
-
-def upgrade_database(settings: Settings) -> Message:
-    """Create the database or bring it to this version's schema; return what was done."""
-    from monitor.db import migrate
-
-    url = settings.database_url
-    shown, before = DatabaseAddress.parse(url).redacted_url, migrate.get_current_revision(url)
-    if before == migrate.get_head_revision():
-        return Message.of("database.up_to_date", database=shown)
-    migrate.upgrade(url)
-    return Message.of("database.created" if before is None else "database.upgraded", database=shown)
-
-
-async def back_up_database(settings: Settings, file: Path) -> int:
-    """Write all that the database holds, of whatever version, into a new file; returns its size in bytes."""
-    from monitor.services.audit import COMMAND_LINE
-    from monitor.services.usage import StorageService
-
-    async with Store.open(settings.database_url) as store:
-        service = StorageService(store=store, clock=SystemClock(), settings=settings)
-        return await service.back_up(file, by=COMMAND_LINE)
-
-
-async def restore_database(settings: Settings, file: Path, *, is_replacing: bool) -> dict[str, int]:
-    """Put a backup into the database; returns how many rows, by table. `UsageError` while a process works on it."""
-    from monitor.db.maintenance import restore_backup, verify_backup
-
-    verify_backup(file)
-    await _check_not_in_use(settings, settings.database_url)
-    return await asyncio.to_thread(restore_backup, file, settings.database_url, is_replacing=is_replacing)
-
-
-async def copy_database(settings: Settings, target: str, *, is_replacing: bool) -> dict[str, int]:
-    """Copy everything into another database; returns how many rows, by table. `UsageError` while one works there."""
-    from monitor.db.maintenance import transfer_database
-
-    await _check_not_in_use(settings, target)
-    return await asyncio.to_thread(transfer_database, settings.database_url, target, is_replacing=is_replacing)
-
-
-async def _check_not_in_use(settings: Settings, url: str) -> None:
-    from monitor.db import migrate
-    from monitor.jobs.presence import HeartbeatRegistry
-
-    await asyncio.to_thread(migrate.upgrade, url)
-    async with Store.open(url) as store:
-        presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
-        working = sorted(await presence.list_alive())
-    if working:
-        raise UsageError("database.in_use", database=DatabaseAddress.parse(url).redacted_url, processes=working)

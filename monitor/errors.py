@@ -4,17 +4,17 @@ MonitorError
 ├── UsageError            the person who typed or configured it mends it        exit code 2
 │   ├── NotFound            what was named is not there
 │   ├── Forbidden           the role of whoever asks does not suffice
-│   ├── Conflict            it changed in the meantime: look again
+│   ├── Conflict            it changed in the meantime, or is in no state for it: look again
 │   ├── SettingsError       config.yaml or the environment
-│   └── DatabaseError       the database cannot be reached, or is not migrated
-│       └── DatabaseGone      it was there and may come back: wait, and begin again
+│   └── DatabaseError       the database cannot be reached, or has another schema than this version needs
+│       └── DatabaseGone      no connection, no room on its disk, or locked for long: wait, and begin again
 ├── WorkFailed            the work was well asked for and could not be done     exit code 1
-│   ├── BrowserMissing      no Chromium on this machine
+│   ├── BrowserMissing      no Chromium on this machine, or none that starts
 │   └── NotDelivered        a channel did not take a notification: try again, or not
 ├── ModelFailed           a model call gave no answer: fall back to the rule
 │   └── ModelUnavailable    do not ask again in this run (circuit open, budget spent, key refused)
-├── RecordLost            what was kept as evidence is not there, or is not what was kept
-└── RunCancelled          somebody asked the run to stop
+├── RecordLost            kept evidence is missing, damaged or altered; nothing is fetched in its place
+└── RunCancelled          somebody asked the run to stop; what it had kept stays kept
 
 Each carries a message: a code of the catalogue with its arguments. A face renders it in its reader's language; `str()`
 gives the English sentence, for tracebacks and logs.
@@ -53,41 +53,31 @@ def to_message(error: BaseException) -> Message | None:
 
 
 class UsageError(MonitorError):
-    """Wrong usage: the message says what to type instead."""
-
     exit_code = 2
 
 
-class NotFound(UsageError):
-    """What was named is not there; the message says where to look for what is."""
+class NotFound(UsageError): ...
 
 
-class Forbidden(UsageError):
-    """Whoever asks may not do that; the message names the role that may."""
+class Forbidden(UsageError): ...
 
 
-class Conflict(UsageError):
-    """What was to be changed was changed by somebody else, or is not in the state for it: look again."""
+class Conflict(UsageError): ...
 
 
-class SettingsError(UsageError):
-    """The configuration cannot be used as it stands."""
+class SettingsError(UsageError): ...
 
 
-class DatabaseError(UsageError):
-    """The database cannot be reached or has another schema than this version needs."""
+class DatabaseError(UsageError): ...
 
 
-class DatabaseGone(DatabaseError):
-    """The database cannot be used at this moment: no connection, no room on its disk, or locked for long."""
+class DatabaseGone(DatabaseError): ...
 
 
-class WorkFailed(MonitorError):
-    """The work was tried and failed."""
+class WorkFailed(MonitorError): ...
 
 
-class BrowserMissing(WorkFailed):
-    """No Chromium was found, or it could not be started."""
+class BrowserMissing(WorkFailed): ...
 
 
 class NotDelivered(WorkFailed):
@@ -134,13 +124,10 @@ class ModelFailed(MonitorError):
         return Message("cause.model_failed", {"outcome": self.outcome, "error": self.message})
 
 
-class ModelUnavailable(ModelFailed):
-    """The model must not be asked again in this run."""
+class ModelUnavailable(ModelFailed): ...
 
 
-class RecordLost(MonitorError):
-    """A record is missing, damaged or altered; nothing is fetched in its place."""
+class RecordLost(MonitorError): ...
 
 
-class RunCancelled(MonitorError):
-    """The run was cancelled; what it had kept stays kept."""
+class RunCancelled(MonitorError): ...

@@ -1,4 +1,4 @@
-"""`monitor db`: migrate, back up, restore, prune and copy the database."""
+"""`monitor init`, and `monitor db`: migrate, back up, restore, prune and copy the database."""
 
 import asyncio
 from pathlib import Path
@@ -7,36 +7,48 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from monitor.cli.parser import build_group
-from monitor.cli.terminal import JsonOption, Terminal, get_terminal
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal, write_file
+from monitor.errors import UsageError
 from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
-    from monitor.bootstrap import App
+    from monitor.config.model import Settings
 
 app = build_group()
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 
-@app.command()
-def upgrade(context: typer.Context) -> None:
-    """Create the database or bring it to the schema of this version."""
-    from monitor.bootstrap import upgrade_database
+def init() -> None:
+    from monitor.config.loading import get_settings_path, render_config
 
-    terminal = get_terminal(context)
-    terminal.print_message(upgrade_database(terminal.load_settings()))
+    terminal = get_terminal()
+    path = get_settings_path(terminal.config)
+    if path.exists():
+        terminal.print("setup.config_kept", path=path)
+    else:
+        write_file(path, render_config().encode())
+        terminal.print("setup.config_written", path=path)
+    upgrade()
+    terminal.print("setup.next")
+
+
+@app.command()
+def upgrade() -> None:
+    """Create the database or bring it to the schema of this version."""
+    from monitor.db.migrate import upgrade_database
+
+    terminal = get_terminal()
+    terminal.print_message(upgrade_database(terminal.load_settings().database_url))
 
 
 @app.command()
 def backup(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
     as_json: JsonOption = False,
 ) -> None:
     """Write all that the database holds into one file, while the service works."""
-    from monitor.bootstrap import back_up_database
-
-    terminal = get_terminal(context)
-    size = asyncio.run(back_up_database(terminal.load_settings(), file))
+    terminal = get_terminal()
+    size = asyncio.run(_back_up(terminal.load_settings(), file))
     if as_json:
         terminal.write_json({"file": str(file), "bytes": size})
     else:
@@ -45,55 +57,51 @@ def backup(
 
 @app.command()
 def restore(
-    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `db backup` wrote.")],
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Put a backup into the database, which must be empty and at rest."""
-    from monitor.bootstrap import restore_database
+    from monitor.db.maintenance import restore_backup, verify_backup
 
-    terminal = get_terminal(context)
-    rows = asyncio.run(restore_database(terminal.load_settings(), file, is_replacing=replace))
+    terminal = get_terminal()
+    settings = terminal.load_settings()
+    verify_backup(file)
+    asyncio.run(_check_not_in_use(settings, settings.database_url))
+    rows = restore_backup(file, settings.database_url, is_replacing=replace)
     _print_rows(terminal, rows, "db.restored", as_json=as_json)
 
 
 @app.command()
 def prune(
-    context: typer.Context,
     days: Annotated[
         int | None, typer.Option("--days", min=1, metavar="N", help="Keep so many; default: work.retention_days.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Forget old texts, runs with their evidence, and model calls; items, and all urls ever seen, stay."""
-    terminal = get_terminal(context)
-
-    async def prune(app: "App") -> dict[str, int]:
-        from monitor.services.audit import COMMAND_LINE
-
-        return (await app.retention.prune(days, by=COMMAND_LINE)).model_dump()
-
-    pruned = terminal.run(prune)
+    terminal = get_terminal()
+    pruned = terminal.act(lambda app, by: app.retention.prune(days, by=by))
     if as_json:
         terminal.write_json(pruned)
     else:
-        counts = [Message.of(f"pruned.{name}", number=count) for name, count in pruned.items()]
+        counts = [Message.of(f"pruned.{name}", number=count) for name, count in pruned]
         terminal.print("db.pruned", counts=counts)
 
 
 @app.command()
 def copy(
-    context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user:password@host/name, or a SQLite file.")],
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy everything into another database, which must be empty and at rest."""
-    from monitor.bootstrap import copy_database
+    from monitor.db.maintenance import transfer_database
 
-    terminal = get_terminal(context)
-    rows = asyncio.run(copy_database(terminal.load_settings(), url, is_replacing=replace))
+    terminal = get_terminal()
+    settings = terminal.load_settings()
+    asyncio.run(_check_not_in_use(settings, url))
+    rows = transfer_database(settings.database_url, url, is_replacing=replace)
     _print_rows(terminal, rows, "db.copied", as_json=as_json)
 
 
@@ -103,3 +111,31 @@ def _print_rows(terminal: Terminal, rows: dict[str, int], code: str, *, as_json:
         return
     terminal.write_table(("table", "rows"), sorted(rows.items()))
     terminal.print(code, rows=sum(rows.values()))
+
+
+async def _back_up(settings: "Settings", file: Path) -> int:
+    """Back up a database of whatever version, so no App is opened; return the file's size in bytes."""
+    from monitor.clock import SystemClock
+    from monitor.db.database import Store
+    from monitor.services.audit import COMMAND_LINE
+    from monitor.services.usage import StorageService
+
+    async with Store.open(settings.database_url) as store:
+        service = StorageService(store=store, clock=SystemClock(), settings=settings)
+        return await service.back_up(file, by=COMMAND_LINE)
+
+
+async def _check_not_in_use(settings: "Settings", url: str) -> None:
+    """Migrate the database, and raise `UsageError` while a process works on it."""
+    from monitor.clock import SystemClock
+    from monitor.db.database import Store
+    from monitor.db.engines import DatabaseAddress
+    from monitor.db.migrate import upgrade
+    from monitor.jobs.presence import HeartbeatRegistry
+
+    await asyncio.to_thread(upgrade, url)
+    async with Store.open(url) as store:
+        presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
+        working = sorted(await presence.list_alive())
+    if working:
+        raise UsageError("database.in_use", database=DatabaseAddress.parse(url).redacted_url, processes=working)

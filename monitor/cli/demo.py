@@ -12,13 +12,12 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from monitor.cli.progress import show_progress
+from monitor.cli.progress import print_run, show_progress
 from monitor.cli.terminal import Terminal, get_terminal, write_file
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
     from monitor.briefing.compose import Briefing
-    from monitor.demo.site import SampleSite
     from monitor.services.runs import RunReport
 
 
@@ -27,12 +26,11 @@ _MAX_ITEMS = 30
 
 
 def demo(
-    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where briefing.html goes.")] = Path("out"),
 ) -> None:
     from monitor.briefing.render import render_briefing
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
         reports, briefing = asyncio.run(_run_demo(terminal, Path(folder)))
     terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
@@ -56,7 +54,6 @@ def demo(
 
 async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport], Briefing]":
     from monitor.bootstrap import open_app
-    from monitor.cli.progress import print_run
     from monitor.clock import SystemClock
     from monitor.config.model import Settings
     from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
@@ -70,18 +67,14 @@ async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport],
         urls = [await stack.enter_async_context(site.serve()) for site in sites]
         app = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
         for site, url in zip(sites, urls, strict=True):
-            source = await app.sources.add(_build_source(site, url), by=COMMAND_LINE)
+            values = {"name": site.title, "url": f"{url}/", "focus_areas": [area["name"] for area in site.focus_areas]}
+            source = await app.sources.add(values, by=COMMAND_LINE)
             terminal.notify("demo.served", title=site.title, url=f"{url}/")
             with show_progress(terminal, is_quiet=False) as on_progress:
                 report = await app.sweeps.sweep(source, by=COMMAND_LINE, on_progress=on_progress)
             print_run(terminal, report, top=0)
             reports.append(report)
         return reports, await app.briefings.compose(BriefingQuery(top=_MAX_ITEMS))
-
-
-def _build_source(site: "SampleSite", base_url: str) -> dict[str, object]:
-    focus = [area["name"] for area in site.focus_areas]
-    return {"name": site.title, "url": f"{base_url}/", "focus_areas": focus}
 
 
 def _find_activation_script() -> Path | None:

@@ -1,5 +1,6 @@
-"""`monitor health` and `monitor costs`: how sources and deliveries fare, and what the work costs."""
+"""How things fare: the installation (`monitor doctor`), sources and deliveries (`health`), and the `costs`."""
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,24 @@ if TYPE_CHECKING:
     from monitor.services.deliveries import DeliverySchema
 
 
+def doctor(as_json: JsonOption = False) -> None:
+    from monitor.bootstrap import build_doctor
+    from monitor.i18n.model import reader_language
+
+    terminal = get_terminal()
+    reader_language.set(terminal.language)
+    findings = asyncio.run(build_doctor(terminal.config).run_checks())
+    is_well = not any(finding.level == "fail" for finding in findings)
+    if as_json:
+        terminal.write_json({"ok": is_well, "checks": findings})
+    else:
+        for finding in findings:
+            terminal.write_line(f"{finding.level:<4}  {finding.check:<13}  {terminal.render(finding.message)}")
+    if not is_well:
+        raise typer.Exit(1)
+
+
 def health(
-    context: typer.Context,
     source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
@@ -22,41 +39,37 @@ def health(
         report = await app.alarms.get_report(source or [], include_cleared=past)
         return report, await app.deliveries.list_problems()
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     report, deliveries = terminal.run(load)
     if as_json:
-        problems = [delivery.model_dump(mode="json") for delivery in deliveries]
-        terminal.write_json({**report.model_dump(mode="json"), "deliveries": problems})
+        terminal.write_json({**report.model_dump(mode="json"), "deliveries": deliveries})
         return
-    if report.alarms:
-        rows = [
-            (
-                alarm.raised_at,
-                alarm.cleared_at,
-                terminal.word("alarm", alarm.kind),
-                alarm.source,
-                alarm.section,
-                alarm.message,
-            )
-            for alarm in report.alarms
-        ]
-        terminal.write_table(("since", "over", "alarm", "source", "section", "what"), rows)
-    else:
+    if not report.alarms:
         terminal.print("health.no_alarm")
+    terminal.write_records(
+        report.alarms,
+        lambda alarm: {
+            "since": alarm.raised_at,
+            "over": alarm.cleared_at,
+            "alarm": terminal.word("alarm", alarm.kind),
+            "source": alarm.source,
+            "section": alarm.section,
+            "what": alarm.message,
+        },
+    )
     if deliveries:
         terminal.write_line()
         terminal.print("health.deliveries")
-        cells = [
-            (
-                delivery.id,
-                terminal.word("delivery", delivery.status),
-                delivery.attempts,
-                delivery.next_try_at,
-                delivery.last_error,
-            )
-            for delivery in deliveries
-        ]
-        terminal.write_table(("id", "status", "tries", "next_try", "error"), cells)
+    terminal.write_records(
+        deliveries,
+        lambda delivery: {
+            "id": delivery.id,
+            "status": terminal.word("delivery", delivery.status),
+            "tries": delivery.attempts,
+            "next_try": delivery.next_try_at,
+            "error": delivery.last_error,
+        },
+    )
     for entry in report.sources:
         _print_source(terminal, entry)
 
@@ -69,51 +82,50 @@ def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
         terminal.print("health.resting", until=format_instant(source.resting_until))
     if source.last_error:
         terminal.print("health.last_error", error=source.last_error)
-    rows = [
-        (
-            section.name,
-            section.last_new_on,
-            section.usual_days,
-            section.silent_after_days,
-            section.last_complete_on,
-            section.url,
-        )
-        for section in source.sections
-    ]
-    if rows:
-        terminal.write_table(("section", "last_new", "usual_days", "alarm_after", "read_whole_on", "url"), rows)
+    terminal.write_records(
+        source.sections,
+        lambda section: {
+            "section": section.name,
+            "last_new": section.last_new_on,
+            "usual_days": section.usual_days,
+            "alarm_after": section.silent_after_days,
+            "read_whole_on": section.last_complete_on,
+            "url": section.url,
+        },
+    )
 
 
 def costs(
-    context: typer.Context,
     days: Annotated[int, typer.Option("--days", min=1, max=366, metavar="N", help="So many, today included.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     ledger = terminal.run(lambda app: app.costs.get_ledger(days))
     if as_json:
-        terminal.write_json(ledger.model_dump(mode="json"))
+        terminal.write_json(ledger)
         return
-    rows = [
-        (
-            cost.day,
-            cost.source,
-            terminal.word("phase", cost.phase),
-            cost.calls,
-            cost.prompt_tokens,
-            cost.completion_tokens,
-            format_money(cost.cost),
-        )
-        for cost in ledger.costs
-    ]
-    if rows:
-        terminal.write_table(("day", "source", "phase", "calls", "prompt_tokens", "completion_tokens", "cost"), rows)
-    searches = [
-        (search.day, search.backend, search.requests, search.failed, format_money(search.cost))
-        for search in ledger.searches
-    ]
-    if searches:
-        terminal.write_table(("day", "search_backend", "requests", "failed", "cost"), searches)
+    terminal.write_records(
+        ledger.costs,
+        lambda cost: {
+            "day": cost.day,
+            "source": cost.source,
+            "phase": terminal.word("phase", cost.phase),
+            "calls": cost.calls,
+            "prompt_tokens": cost.prompt_tokens,
+            "completion_tokens": cost.completion_tokens,
+            "cost": _format_money(cost.cost),
+        },
+    )
+    terminal.write_records(
+        ledger.searches,
+        lambda search: {
+            "day": search.day,
+            "search_backend": search.backend,
+            "requests": search.requests,
+            "failed": search.failed,
+            "cost": _format_money(search.cost),
+        },
+    )
     unpriced = sum(cost.unpriced_calls for cost in ledger.costs)
     terminal.print(
         "costs.total_unpriced" if unpriced else "costs.total",
@@ -121,10 +133,10 @@ def costs(
         until=ledger.until,
         calls=ledger.calls,
         tokens=ledger.tokens,
-        cost=format_money(ledger.cost),
+        cost=_format_money(ledger.cost),
         unpriced=unpriced,
     )
 
 
-def format_money(cost: float | None) -> str:
+def _format_money(cost: float | None) -> str:
     return "-" if cost is None else f"{cost:.4f}"

@@ -1,14 +1,25 @@
 """`monitor items`: list, show, search and export the archive."""
 
-import datetime as dt
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
 from monitor.cli.parser import build_group
-from monitor.cli.terminal import JsonOption, Terminal, check_output, get_terminal, parse_day, write_output
+from monitor.cli.terminal import (
+    JsonOption,
+    OptionValue,
+    SinceOption,
+    Terminal,
+    UntilOption,
+    add_options,
+    check_output,
+    collect_given,
+    get_terminal,
+    write_output,
+)
 from monitor.exports.registry import ITEM_FORMATS, get_format
 from monitor.vocabulary import ItemType
 
@@ -18,55 +29,49 @@ if TYPE_CHECKING:
     from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
 app = build_group()
-SourceNames = Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")]
-Types = Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")]
-Since = Annotated[
-    dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
-]
-Text = Annotated[str, typer.Option("--text", help="Only items in which all these words stand.")]
-Until = Annotated[dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")]
+_SELECTION: dict[str, Any] = {
+    "sources": Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")],
+    "tags": Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")],
+    "types": Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")],
+    "since": SinceOption,
+    "until": UntilOption,
+}
+"""By the fields of an item query."""
+
+_FILTERS = _SELECTION | {
+    "text": Annotated[str | None, typer.Option("--text", help="Only items in which all these words stand.")]
+}
 
 
 @app.command("list")
+@add_options(_FILTERS)
 def list_items(
-    context: typer.Context,
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = "",
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
+    **filters: OptionValue,
 ) -> None:
     """List the collected items, newest first."""
-    terminal = get_terminal(context)
-    query = _build_query(source, tag, kind, since, until, text)
-    items = terminal.run(lambda app: app.archive.list_items(query, limit))
-    if as_json:
-        terminal.write_json({"items": [item.model_dump(mode="json") for item in items]})
-    elif items:
-        rows = [
-            (
-                item.id,
-                item.date,
-                terminal.word("date_source", item.date_source),
-                terminal.word("type", item.type),
-                item.source,
-                item.title,
-                item.url,
-            )
-            for item in items
-        ]
-        terminal.write_table(("id", "date", "from", "type", "source", "title", "url"), rows)
-    else:
-        terminal.notify("items.none")
+    terminal = get_terminal()
+    query = _build_query(filters)
+    terminal.write_list(
+        "items",
+        terminal.run(lambda app: app.archive.list_items(query, limit)),
+        lambda item: {
+            "id": item.id,
+            "date": item.date,
+            "from": terminal.word("date_source", item.date_source),
+            "type": terminal.word("type", item.type),
+            "source": item.source,
+            "title": item.title,
+            "url": item.url,
+        },
+        as_json=as_json,
+        none="items.none",
+    )
 
 
 @app.command()
 def show(
-    context: typer.Context,
     item_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `items list` shows.")],
     evidence: Annotated[bool, typer.Option("--evidence", help="What each statement rests on, and where.")] = False,
     as_json: JsonOption = False,
@@ -77,7 +82,7 @@ def show(
         item = await app.archive.get_item(item_id)
         return item, await app.proofs.get_proof(item_id) if evidence else None
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     item, proof = terminal.run(load)
     if as_json:
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
@@ -91,7 +96,7 @@ def show(
     for revision in item.revisions:
         _print_revision(terminal, revision)
     if proof is not None:
-        print_proof(terminal, proof)
+        _print_proof(terminal, proof)
     elif item.text:
         terminal.write_line(f"\n{item.text}")
 
@@ -113,81 +118,67 @@ def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:
 
 
 @app.command()
+@add_options(_SELECTION)
 def search(
-    context: typer.Context,
     query: Annotated[
         str, typer.Argument(help='Words that all have to stand there; what is in "quotes", word for word.')
     ],
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: Since = None,
-    until: Until = None,
     site: Annotated[
         str | None, typer.Option("--site", metavar="HOST", help="Only pages of this host, as gov.cn.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
     as_json: JsonOption = False,
+    **filters: OptionValue,
 ) -> None:
     """Find items by words of their title, summary or text, the best first."""
-    terminal = get_terminal(context)
-    item_query = _build_query(source, tag, kind, since, until, query, site)
-    matches = terminal.run(lambda app: app.archive.search(item_query, limit))
-    if as_json:
-        terminal.write_json({"items": [match.model_dump(mode="json") for match in matches]})
-    elif matches:
-        rows = [(match.id, match.date, match.source, match.title, match.snippet, match.url) for match in matches]
-        terminal.write_table(("id", "date", "source", "title", "found_in", "url"), rows)
-    else:
-        terminal.notify("items.none")
+    terminal = get_terminal()
+    item_query = _build_query({**filters, "text": query, "site": site})
+    terminal.write_list(
+        "items",
+        terminal.run(lambda app: app.archive.search(item_query, limit)),
+        lambda match: {
+            "id": match.id,
+            "date": match.date,
+            "source": match.source,
+            "title": match.title,
+            "found_in": match.snippet,
+            "url": match.url,
+        },
+        as_json=as_json,
+        none="items.none",
+    )
 
 
 @app.command()
+@add_options(_FILTERS)
 def export(
-    context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
-    source: SourceNames = None,
-    tag: Tags = None,
-    kind: Types = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = "",
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
+    **filters: OptionValue,
 ) -> None:
     """Write the selected items to a file or to stdout."""
     from monitor.briefing.render import render_items
     from monitor.clock import SystemClock
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     get_format(form, ITEM_FORMATS)
     check_output(form, out)
-    query = _build_query(source, tag, kind, since, until, text)
+    query = _build_query(filters)
     items = terminal.run(lambda app: app.archive.list_items(query, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.load_settings().timezone))
     write_output(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
 
 
-def _build_query(
-    sources: list[str] | None,
-    tags: list[str] | None,
-    kinds: list[ItemType] | None,
-    since: dt.date | None,
-    until: dt.date | None,
-    text: str,
-    site: str | None = None,
-) -> "ItemQuery":
+def _build_query(fields: Mapping[str, OptionValue]) -> "ItemQuery":
     from monitor.services.items import ItemQuery
 
-    return ItemQuery(
-        sources=sources or (), tags=tags or (), types=kinds or (), since=since, until=until, text=text, site=site
-    )
+    return ItemQuery(**collect_given(fields))
 
 
-def print_proof(terminal: Terminal, proof: "ItemProof") -> None:
-    """Print claim by claim, then record by record."""
+def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:
     if not proof.claims:
         terminal.notify("proof.none")
         return

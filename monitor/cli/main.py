@@ -14,23 +14,20 @@ import typer
 
 from monitor import __version__
 from monitor.cli.parser import CommandGroup, LazyCommand, build_group, describe_usage_error, localize
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.terminal import EXIT_INTERRUPTED, Terminal, get_terminal
 from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
-EXIT_INTERRUPTED = 130
 _EXIT_CRASHED = 1
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 COMMANDS = {
-    "init": LazyCommand(
-        "setup:init", "Write a commented config.yaml where none is, and create or migrate the database."
-    ),
-    "doctor": LazyCommand("setup:doctor", "Check configuration, database, browser, model, search, disk and clock."),
+    "init": LazyCommand("db:init", "Write a commented config.yaml where none is, and create or migrate the database."),
+    "doctor": LazyCommand("health:doctor", "Check configuration, database, browser, model, search, disk and clock."),
     "page": LazyCommand(
         "page:page", "Show what the service sees in one page: title, date, candidates, attachments, text."
     ),
-    "sweep": LazyCommand("sweep:sweep", "Run sources now, one after another, and wait for them."),
+    "sweep": LazyCommand("runs:sweep", "Run sources now, one after another, and wait for them."),
     "brief": LazyCommand("brief:brief", "Write a ranked briefing of what was first seen in a period."),
     "search": LazyCommand(
         "search:search", "Search the web, or the archive, with the backends that search.backend names."
@@ -57,7 +54,7 @@ COMMANDS = {
     "sources": LazyCommand("sources:app", "Manage the monitored sources."),
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
-    "deliver": LazyCommand("deliver:app", "Show, send and retry deliveries of briefings."),
+    "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
 }
@@ -68,7 +65,6 @@ class _TopLevel(CommandGroup):
 
 
 def build_cli(language: str = "en") -> typer._click.core.Command:
-    """Return the whole command line, with its help in the language."""
     app = build_group()
     app.callback(cls=_TopLevel, invoke_without_command=True)(_apply_global_options)
     command = typer.main.get_command(app)
@@ -134,7 +130,7 @@ def _apply_global_options(
     version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
 ) -> None:
     """Watch official sites and brief the analysts who need to know."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     terminal.config, terminal.is_debug = config, debug
     if debug:
         from monitor.logs import configure_logging

@@ -21,13 +21,12 @@ _MAX_TEXT_CHARS = 600
 
 
 def page(
-    context: typer.Context,
     file_or_url: Annotated[str | None, typer.Argument(metavar="FILE_OR_URL", help="A saved page, or a url.")] = None,
     url: Annotated[str | None, typer.Option("--url", metavar="BASE", help="The url that a saved page had.")] = None,
     batch: Annotated[bool, typer.Option("--batch", help="Read JSON lines {id?, path, url, fetched_at?}.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     if batch:
         if file_or_url is not None or url is not None:
             raise UsageError("page.batch_takes_no_page")
@@ -35,23 +34,15 @@ def page(
         return
     if file_or_url is None:
         raise UsageError("page.not_named")
-    seen = (
-        _read_saved_page(terminal, file_or_url, url)
-        if _is_file(file_or_url)
-        else _load_from_url(terminal, file_or_url, url)
-    )
+    load = _load_from_url if "://" in file_or_url else _read_saved_page
+    seen = load(terminal, file_or_url, url)
     if as_json:
-        terminal.write_json(seen.model_dump(mode="json"))
+        terminal.write_json(seen)
     elif seen.error is None:
         _print_page(terminal, seen)
     if seen.error is not None:
         terminal.complain(f"{seen.url}: {terminal.render(seen.error.reason)}")
         raise typer.Exit(1)
-
-
-def _is_file(text: str) -> bool:
-    """What has a scheme is a url; anything else is a file, which may be missing."""
-    return "://" not in text
 
 
 def _read_saved_page(terminal: Terminal, name: str, base: str | None) -> Page:
@@ -99,11 +90,15 @@ def _print_page(terminal: Terminal, seen: Page) -> None:
             terminal.write_line(f"  {terminal.render(Message(f'column.{name}')):<11} {terminal.to_text(value)}")
     if seen.candidates:
         terminal.write_line()
-        rows = [
-            (candidate.date, terminal.word("date_source", candidate.date_source), candidate.title, candidate.url)
-            for candidate in seen.candidates
-        ]
-        terminal.write_table(("date", "from", "title", "url"), rows)
+    terminal.write_records(
+        seen.candidates,
+        lambda candidate: {
+            "date": candidate.date,
+            "from": terminal.word("date_source", candidate.date_source),
+            "title": candidate.title,
+            "url": candidate.url,
+        },
+    )
     for attachment in seen.attachments:
         terminal.print("page.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     if seen.text:

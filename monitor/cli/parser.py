@@ -98,7 +98,6 @@ class _LocalizedFormatter(HelpFormatter):
         super().write_dl([(term, self._translate_notes(text)) for term, text in rows], col_max, col_spacing)
 
     def _translate_notes(self, text: str) -> str:
-        """Translate what Typer itself adds to an option's help."""
         if self.language != "en":
             for words in _TYPER_WORDS:
                 text = text.replace(words, translate(self.language, words))
@@ -116,7 +115,6 @@ def localize(command: Command, language: str) -> None:
 
 
 def describe_usage_error(error: typer.TyperException) -> Message:
-    """Return what is wrong with what was typed, and where its right form stands."""
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", None) or "monitor"
     if isinstance(error, NoSuchOption):
@@ -145,7 +143,7 @@ def _get_hint(error: BadParameter) -> str:
 def _describe_value_error(error: BadParameter) -> Message:
     from pydantic import ValidationError
 
-    from monitor.i18n.validation import describe_validation_error
+    from monitor.i18n.model import describe_validation_error
 
     if isinstance(error.__cause__, ValidationError):
         return describe_validation_error(error.__cause__.errors()[0])

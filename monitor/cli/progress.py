@@ -10,7 +10,7 @@ from monitor.vocabulary import Disposition, EventKind, Phase
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
     from monitor.services.runs import FullRunReport, RunReport
     from monitor.sweep.progress import Progress, ProgressCallback
@@ -24,25 +24,22 @@ _SHOWN_KINDS = {EventKind.STEP, EventKind.PHASE, EventKind.SECTION}
 def show_progress(terminal: Terminal, *, is_quiet: bool) -> "Iterator[ProgressCallback]":
     """Give what long work is to call; `is_quiet` leaves the plain lines out, the live display stays."""
     if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.fields[phase]:<10}", markup=False),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}", markup=False),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        phase = TextColumn("{task.fields[phase]:<10}", markup=False)
+        with open_bars(phase, BarColumn(bar_width=20), MofNCompleteColumn()) as bars:
             yield _ProgressBars(terminal, bars)
     else:
-        yield _ignore_progress if is_quiet else _ProgressLines(terminal)
+        yield (lambda _: None) if is_quiet else _ProgressLines(terminal)
 
 
-def _ignore_progress(progress: "Progress") -> None:
-    """Show nothing: only the document is read."""
+def open_bars(*columns: "ProgressColumn") -> "Bars":
+    """Return a display on stderr with these columns between a spinner, and the time and description of each task."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = (SpinnerColumn(), *columns, TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    return Progress(*shown, console=Console(stderr=True), transient=True)
 
 
 class _ProgressLines:
@@ -94,7 +91,6 @@ class _ProgressBars:
 
 
 def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None:
-    """Print the account of a run with so many of its items."""
     terminal.print(
         "run.heading_baseline" if report.is_baseline else "run.heading",
         source=report.source,
@@ -107,18 +103,17 @@ def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None
         terminal.write_line(f"  {terminal.render(report.error)}")
     if report.sections:
         terminal.write_line()
-        rows = [
-            (
-                section.name,
-                terminal.word("ended", section.ended) if section.ended else None,
-                section.pages,
-                section.candidates,
-                terminal.word("by", section.found_by),
-                section.url,
-            )
-            for section in report.sections
-        ]
-        terminal.write_table(("section", "ended", "pages", "candidates", "found_by", "url"), rows)
+    terminal.write_records(
+        report.sections,
+        lambda section: {
+            "section": section.name,
+            "ended": terminal.word("ended", section.ended) if section.ended else None,
+            "pages": section.pages,
+            "candidates": section.candidates,
+            "found_by": terminal.word("by", section.found_by),
+            "url": section.url,
+        },
+    )
     _print_coverage(terminal, report)
     for fallback in report.fallbacks:
         phase = terminal.word("phase", fallback.phase)
@@ -147,6 +142,7 @@ def print_run(terminal: Terminal, report: "RunReport", *, top: int = 10) -> None
 def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
     """Print the ledger of a run: each candidate in the order of its page, and what became of it."""
     terminal.write_line()
+    head = ("section", "became", "reason", "date", "title", "url")
     rows = [
         (
             candidate.section,
@@ -158,7 +154,7 @@ def print_candidates(terminal: Terminal, run: "FullRunReport") -> None:
         )
         for candidate in run.candidates
     ]
-    terminal.write_table(("section", "became", "reason", "date", "title", "url"), rows)
+    terminal.write_table(head, rows)
 
 
 def _print_coverage(terminal: Terminal, report: "RunReport") -> None:
@@ -178,19 +174,18 @@ def _print_items(terminal: Terminal, report: "RunReport", top: int) -> None:
         terminal.print("run.no_items")
         terminal.write_line()
         return
-    rows = [
-        (
-            item.rank,
-            item.tier,
-            item.date,
-            terminal.word("date_source", item.date_source),
-            terminal.word("type", item.type),
-            item.title,
-            item.url,
-        )
-        for item in report.items[:top]
-    ]
-    terminal.write_table(("rank", "tier", "date", "from", "type", "title", "url"), rows)
+    terminal.write_records(
+        report.items[:top],
+        lambda item: {
+            "rank": item.rank,
+            "tier": item.tier,
+            "date": item.date,
+            "from": terminal.word("date_source", item.date_source),
+            "type": terminal.word("type", item.type),
+            "title": item.title,
+            "url": item.url,
+        },
+    )
     if len(report.items) > top:
         terminal.print("run.more_items", number=len(report.items) - top, run=report.run_id)
     terminal.write_line()

@@ -4,13 +4,16 @@ import asyncio
 import json
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from monitor.cli.progress import open_bars
 from monitor.cli.terminal import (
+    EXIT_INTERRUPTED,
     JsonOption,
     Terminal,
     get_terminal,
@@ -28,16 +31,15 @@ if TYPE_CHECKING:
 
     from monitor.bootstrap import App
     from monitor.db.tables.research import ResearchEvent
+    from monitor.services.audit import Actor
     from monitor.services.research.service import ResearchService
     from monitor.services.research.views import ResearchView
 
 
-_EXIT_INTERRUPTED = 130
 _FORMATS = list_formats({"document", "data"})
 
 
 def research(
-    context: typer.Context,
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="The question.")] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="TASK_ID", help="Go on with one that failed or was cancelled.")
@@ -50,7 +52,7 @@ def research(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     if (query is None) == (resume is None):
         raise UsageError("research.query_or_resume")
     if events and as_json:
@@ -58,15 +60,15 @@ def research(
     if out is not None and _get_format(out) not in _FORMATS:
         raise UsageError("research.no_format", path=out, formats=[f".{name}" for name in _FORMATS])
     command = _ResearchCommand(
-        terminal, query=query, resume=resume, out=out, prints_events=events, is_quiet=events or as_json
+        terminal=terminal, query=query, resume=resume, out=out, prints_events=events, is_quiet=events or as_json
     )
     try:
-        view = terminal.run(command.run)
+        view = terminal.act(command.run)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     _print_result(terminal, view, out, as_json=as_json, has_printed_events=events)
     if command.is_interrupted:
-        raise typer.Exit(_EXIT_INTERRUPTED)
+        raise typer.Exit(EXIT_INTERRUPTED)
     if view.status in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
         raise typer.Exit(1)
 
@@ -87,85 +89,65 @@ def _print_result(
         terminal.complain(Message.of("research.no_report", task=view.task_id, reason=reason))
 
 
+@dataclass(kw_only=True)
 class _ResearchCommand:
-    """One research, followed to its end."""
+    terminal: Terminal
+    query: str | None
+    resume: str | None
+    out: Path | None
+    prints_events: bool
+    is_quiet: bool
+    is_interrupted: bool = False
+    cancel_event: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def __init__(
-        self,
-        terminal: Terminal,
-        *,
-        query: str | None,
-        resume: str | None,
-        out: Path | None,
-        prints_events: bool,
-        is_quiet: bool,
-    ) -> None:
-        self.is_interrupted = False
-        self._terminal = terminal
-        self._query = query
-        self._resume = resume
-        self._out = out
-        self._prints_events = prints_events
-        self._is_quiet = is_quiet
-        self._cancel_event = asyncio.Event()
-
-    async def run(self, app: "App") -> "ResearchView":
+    async def run(self, app: "App", by: "Actor") -> "ResearchView":
         """Return the research as it is at its end, its report written to the file."""
-        with handle_interrupts(self._terminal, self._request_stop), self._show_progress() as on_event:
-            task_id = await self._execute(app.research, on_event)
+        with handle_interrupts(self.terminal, self._request_stop), self._show_progress() as on_event:
+            task_id = await self._execute(app.research, by, on_event)
         view = await app.research.get(task_id)
-        if self._out is not None and view.report is not None:
-            write_file(self._out, await _render_report(app, view, _get_format(self._out)))
+        if self.out is not None and view.report is not None:
+            write_file(self.out, await _render_report(app, view, _get_format(self.out)))
         return view
 
-    async def _execute(self, service: "ResearchService", on_event: "Callable[[ResearchEvent], None]") -> str:
+    async def _execute(
+        self, service: "ResearchService", by: "Actor", on_event: "Callable[[ResearchEvent], None]"
+    ) -> str:
         """Hand the research to the service where one is at work, else do it here; return its id."""
         from monitor.research.shapes import ResearchOptions, SearchConfig
-        from monitor.services.audit import COMMAND_LINE
 
-        stop, resumed = self._cancel_event, self._resume
-        if resumed is not None:
+        following: dict[str, Any] = {"by": by, "on_event": on_event, "cancel_event": self.cancel_event}
+        if self.resume is not None:
             if await service.has_worker():
-                after = await service.resume(resumed, by=COMMAND_LINE)
-                await service.wait_for(resumed, by=COMMAND_LINE, on_event=on_event, cancel_event=stop, after=after)
+                after = await service.resume(self.resume, by=by)
+                await service.wait_for(self.resume, after=after, **following)
             else:
-                await service.resume_in_process(resumed, by=COMMAND_LINE, on_event=on_event, cancel_event=stop)
-            return resumed
-        query, config, options = self._query or "", SearchConfig(), ResearchOptions()
+                await service.resume_in_process(self.resume, **following)
+            return self.resume
+        query, config, options = self.query or "", SearchConfig(), ResearchOptions()
         if await service.has_worker():
-            task_id = await service.enqueue(query, config=config, options=options, by=COMMAND_LINE)
-            await service.wait_for(task_id, by=COMMAND_LINE, on_event=on_event, cancel_event=stop)
+            task_id = await service.enqueue(query, config=config, options=options, by=by)
+            await service.wait_for(task_id, **following)
             return task_id
-        return await service.run_in_process(
-            query, config=config, options=options, by=COMMAND_LINE, on_event=on_event, cancel_event=stop
-        )
+        return await service.run_in_process(query, config=config, options=options, **following)
 
     def _request_stop(self) -> None:
         self.is_interrupted = True
-        self._cancel_event.set()
+        self.cancel_event.set()
 
     @contextmanager
     def _show_progress(self) -> "Iterator[Callable[[ResearchEvent], None]]":
         """Give what takes the events: they are printed, or show on stderr how far the research is."""
-        if self._prints_events:
-            yield partial(_print_event, language=self._terminal.language)
+        if self.prints_events:
+            yield partial(_print_event, language=self.terminal.language)
         elif sys.stderr.isatty():
             with _show_bar() as show:
                 yield show
         else:
-            yield _StepLines(self._terminal, is_quiet=self._is_quiet)
+            yield self._write_step
 
-
-class _StepLines:
-    """A line for each step that begins."""
-
-    def __init__(self, terminal: Terminal, *, is_quiet: bool) -> None:
-        self._terminal = terminal
-        self._is_quiet = is_quiet
-
-    def __call__(self, event: "ResearchEvent") -> None:
-        if event.data["status"] == "start" and not self._is_quiet:
-            self._terminal.write_status(f"{event.data['label']} …")
+    def _write_step(self, event: "ResearchEvent") -> None:
+        if event.data["status"] == "start" and not self.is_quiet:
+            self.terminal.write_status(f"{event.data['label']} …")
 
 
 async def _render_report(app: "App", view: "ResearchView", form: str) -> bytes:
@@ -186,17 +168,9 @@ def _print_event(event: "ResearchEvent", *, language: str) -> None:
 
 @contextmanager
 def _show_bar() -> "Iterator[Callable[[ResearchEvent], None]]":
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn
 
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with open_bars(BarColumn(bar_width=20), TaskProgressColumn()) as bars:
         task = bars.add_task("", total=1.0)
 
         def show(event: "ResearchEvent") -> None:

@@ -17,7 +17,6 @@ _MAX_SNIPPET_CHARS = 160
 
 
 def search(
-    context: typer.Context,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     backend: Annotated[str | None, typer.Option("--backend", metavar="NAME", help="Ask this one.")] = None,
     max_results: Annotated[
@@ -31,7 +30,7 @@ def search(
         warnings = () if backend else app.search.list_warnings()
         return await app.search.search(arguments, backend=backend), warnings
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     result, warnings = terminal.run(ask)
     for warning in warnings:
         terminal.complain(warning)
@@ -63,11 +62,9 @@ def _print_errors(terminal: Terminal, errors: "Sequence[Any]") -> None:
 
 
 def fetch(
-    context: typer.Context,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The page to fetch.")],
-    as_json: JsonOption = False,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The page to fetch.")], as_json: JsonOption = False
 ) -> None:
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     result = terminal.run(lambda app: app.search.fetch(url))
     if as_json:
         terminal.write_json(result.to_json())

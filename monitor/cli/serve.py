@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import UsageError
 
@@ -19,27 +17,23 @@ if TYPE_CHECKING:
 _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
-def serve(context: typer.Context) -> None:
-    _run(get_terminal(context), worker=True, scheduler=True, web=True)
+def serve() -> None:
+    asyncio.run(_serve(get_terminal(), worker=True, scheduler=True, web=True))
 
 
-def worker(context: typer.Context) -> None:
-    _run(get_terminal(context), worker=True)
+def worker() -> None:
+    asyncio.run(_serve(get_terminal(), worker=True))
 
 
-def scheduler(context: typer.Context) -> None:
-    _run(get_terminal(context), scheduler=True)
+def scheduler() -> None:
+    asyncio.run(_serve(get_terminal(), scheduler=True))
 
 
-def web(context: typer.Context) -> None:
-    _run(get_terminal(context), web=True)
+def web() -> None:
+    asyncio.run(_serve(get_terminal(), web=True))
 
 
-def _run(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
-    asyncio.run(_serve(terminal, worker=worker, scheduler=scheduler, web=web))
-
-
-async def _serve(terminal: Terminal, *, worker: bool, scheduler: bool, web: bool) -> None:
+async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
     """Work until a signal asks for the end; then no new step begins, and those under way get 30 seconds."""
     from monitor.bootstrap import open_service
     from monitor.logs import configure_logging
@@ -91,10 +85,10 @@ async def _handle_stop_signals() -> AsyncIterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def mcp(context: typer.Context) -> None:
+def mcp() -> None:
     from monitor.logs import configure_logging
 
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     configure_logging(level=logging.DEBUG if terminal.is_debug else logging.WARNING)
 
     async def serve(app: "App") -> None:

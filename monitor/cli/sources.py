@@ -30,6 +30,7 @@ from monitor.vocabulary import Render, SourceKind
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.collection import Source
+    from monitor.services.audit import Actor
     from monitor.services.sweeps import TrialResult
 
 
@@ -112,40 +113,37 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the sourc
 
 @app.command("list")
 def list_sources(
-    context: typer.Context,
     tag: Annotated[str | None, typer.Option("--tag", help="Only sources with this tag.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the sources with their health, newest first."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     sources = terminal.run(lambda app: app.sources.list_sources(tag=tag))
     if as_json:
         terminal.write_json({"sources": [_build_source_json(source) for source in sources]})
     elif sources:
-        head = ("name", "kind", "enabled", "schedule", "last_run", "last_success", "failures", "url", "last_error")
-        rows = [
-            (
-                source.name,
-                terminal.word("kind", source.kind),
-                terminal.translate("yes" if source.enabled else "no"),
-                source.schedule,
-                source.last_run_at,
-                source.last_success_at,
-                source.consecutive_failures,
-                source.url,
-                source.last_error,
-            )
-            for source in sources
-        ]
-        terminal.write_table(head, rows)
+        terminal.write_records(
+            sources,
+            lambda source: {
+                "name": source.name,
+                "kind": terminal.word("kind", source.kind),
+                "enabled": terminal.translate("yes" if source.enabled else "no"),
+                "schedule": source.schedule,
+                "last_run": source.last_run_at,
+                "last_success": source.last_success_at,
+                "failures": source.consecutive_failures,
+                "url": source.url,
+                "last_error": source.last_error,
+            },
+        )
     else:
         terminal.notify("sources.none")
 
 
 @app.command()
-def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> None:
+def show(name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     source = terminal.run(lambda app: app.sources.get(name))
     if as_json:
         terminal.write_json(_build_source_json(source))
@@ -159,27 +157,20 @@ def show(context: typer.Context, name: Name, as_json: JsonOption = False) -> Non
 @app.command()
 @add_source_options(without=("url",))
 def add(
-    context: typer.Context,
     url: Annotated[str, typer.Argument(help="The home page, the feed, or what to search for.")],
     as_json: JsonOption = False,
     **fields: OptionValue,
 ) -> None:
     """Begin to watch a site, a feed, or what a search finds."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
-
-    async def add(app: "App") -> "Source":
-        from monitor.services.audit import COMMAND_LINE
-
-        return await app.sources.add(values, by=COMMAND_LINE)
-
-    _print_stored_source(terminal, terminal.run(add), "source.added", as_json=as_json)
+    added = terminal.act(lambda app, by: app.sources.add(values, by=by))
+    _print_stored_source(terminal, added, "source.added", as_json=as_json)
 
 
 @app.command()
 @add_source_options()
 def edit(
-    context: typer.Context,
     source: Name,
     clear: Annotated[
         list[str] | None, typer.Option("--clear", metavar="FIELD", help="Put a field back to its default.")
@@ -188,65 +179,54 @@ def edit(
     **fields: OptionValue,
 ) -> None:
     """Change a source; what is given replaces what was there."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     changes = {**get_default_values(clear or ()), **collect_fields(fields)}
     if not changes:
         raise UsageError("source.nothing_to_change")
-    changed = terminal.run(lambda app: _edit_source(app, source, changes))
-    _print_stored_source(terminal, changed, "source.changed", as_json=as_json)
+    _print_stored_source(terminal, _edit_source(terminal, source, changes), "source.changed", as_json=as_json)
 
 
 @app.command()
-def remove(context: typer.Context, name: Name) -> None:
+def remove(name: Name) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
 
-    async def remove(app: "App") -> None:
-        from monitor.services.audit import COMMAND_LINE
-
+    async def remove(app: "App", by: "Actor") -> None:
         source = await app.sources.get(name)
-        await app.sources.remove(source.id or 0, by=COMMAND_LINE)
+        await app.sources.remove(source.id or 0, by=by)
 
-    terminal.run(remove)
+    terminal.act(remove)
     terminal.print("source.removed", source=name)
 
 
 @app.command()
-def enable(context: typer.Context, name: Name) -> None:
+def enable(name: Name) -> None:
     """Enable a source: the schedule runs it again."""
-    _set_enabled(get_terminal(context), name, is_on=True)
+    _set_enabled(get_terminal(), name, is_on=True)
 
 
 @app.command()
-def disable(context: typer.Context, name: Name) -> None:
+def disable(name: Name) -> None:
     """Disable a source: the schedule skips it."""
-    _set_enabled(get_terminal(context), name, is_on=False)
+    _set_enabled(get_terminal(), name, is_on=False)
 
 
 @app.command("import")
-def import_file(
-    context: typer.Context, file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]
-) -> None:
+def import_file(file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
-    terminal = get_terminal(context)
-
-    async def import_all(app: "App") -> "list[Source]":
-        from monitor.services.audit import COMMAND_LINE
-
-        return await app.sources.import_file(file, by=COMMAND_LINE)
-
-    names = [source.name for source in terminal.run(import_all)]
+    terminal = get_terminal()
+    imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
+    names = [source.name for source in imported]
     terminal.print("sources.imported", number=len(names), names=names or ["-"])
 
 
 @app.command()
 def export(
-    context: typer.Context,
     form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
 ) -> None:
     """Write all sources as YAML, OPML or CSV."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     text = terminal.run(lambda app: app.sources.export(form))
     if out is None:
         sys.stdout.write(text)
@@ -258,7 +238,6 @@ def export(
 @app.command("try")
 @add_source_options(without=("url", "name", "schedule", "tags", "enabled"))
 def try_source(
-    context: typer.Context,
     url_or_name: Annotated[
         str, typer.Argument(metavar="URL_OR_NAME", help="A source, or the url or query of a new one.")
     ],
@@ -266,7 +245,7 @@ def try_source(
     **fields: OptionValue,
 ) -> None:
     """Dry run: the sections found, their candidates with dates, what would be saved; writes nothing."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     values = {"name": _get_host(url_or_name), **collect_fields(fields), "url": url_or_name}
 
     async def run_trial(app: "App") -> "TrialResult":
@@ -281,7 +260,7 @@ def try_source(
 
     trial = terminal.run(run_trial)
     if as_json:
-        terminal.write_json(trial.model_dump(mode="json"))
+        terminal.write_json(trial)
     else:
         _print_trial(terminal, trial)
     if trial.status == "failed":
@@ -291,19 +270,19 @@ def try_source(
 
 
 def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
-    terminal.run(lambda app: _edit_source(app, name, {"enabled": is_on}))
+    _edit_source(terminal, name, {"enabled": is_on})
     terminal.print("source.enabled" if is_on else "source.disabled", source=name)
 
 
-async def _edit_source(app: "App", name: str, changes: dict[str, Any]) -> "Source":
-    from monitor.services.audit import COMMAND_LINE
+def _edit_source(terminal: Terminal, name: str, changes: dict[str, Any]) -> "Source":
+    async def edit(app: "App", by: "Actor") -> "Source":
+        source = await app.sources.get(name)
+        return await app.sources.edit(source.id or 0, changes, by=by)
 
-    source = await app.sources.get(name)
-    return await app.sources.edit(source.id or 0, changes, by=COMMAND_LINE)
+    return terminal.act(edit)
 
 
 def _build_source_json(source: "Source") -> dict[str, Any]:
-    """Return the source as JSON: what a person set, then its health."""
     from monitor.services.sources.form import SourceForm
 
     values = source.model_dump(mode="json")
@@ -342,18 +321,16 @@ def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
             counts=[f"{count} {disposition}" for disposition, count in counts.items()]
             or [Message("trial.no_candidates")],
         )
-        rows = [
-            (
-                _describe_disposition(terminal, entry.disposition, entry.reason),
-                entry.candidate.date,
-                terminal.word("date_source", entry.candidate.date_source),
-                entry.candidate.title,
-                entry.candidate.url,
-            )
-            for entry in section.candidates
-        ]
-        if rows:
-            terminal.write_table(("becomes", "date", "from", "title", "url"), rows)
+        terminal.write_records(
+            section.candidates,
+            lambda entry: {
+                "becomes": _describe_disposition(terminal, entry.disposition, entry.reason),
+                "date": entry.candidate.date,
+                "from": terminal.word("date_source", entry.candidate.date_source),
+                "title": entry.candidate.title,
+                "url": entry.candidate.url,
+            },
+        )
     for fallback in trial.fallbacks:
         phase = terminal.word("phase", fallback.phase)
         terminal.print("run.fallback", phase=phase, where=fallback.where, reason=fallback.reason)

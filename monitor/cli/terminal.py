@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer._click.globals import get_current_context
 
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_system_language, get_word, render, translate
@@ -21,9 +22,11 @@ from monitor.i18n.message import Message
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.config.model import Settings
+    from monitor.services.audit import Actor
 
 
 T = TypeVar("T")
+EXIT_INTERRUPTED = 130
 
 # Titles and messages come from web pages: a terminal would act on a control character in them.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -51,8 +54,6 @@ class Terminal:
         return load_settings(self.config)
 
     def run(self, work: "Callable[[App], Awaitable[T]]") -> T:
-        """Open the program for this work and close it again."""
-
         async def run() -> T:
             from monitor.bootstrap import open_app
 
@@ -60,6 +61,12 @@ class Terminal:
                 return await work(app)
 
         return asyncio.run(run())
+
+    def act(self, work: "Callable[[App, Actor], Awaitable[T]]") -> T:
+        """Open the program for work that is recorded as done by the command line."""
+        from monitor.services.audit import COMMAND_LINE
+
+        return self.run(lambda app: work(app, COMMAND_LINE))
 
     def render(self, message: Message) -> str:
         return render(message, self.language)
@@ -97,8 +104,35 @@ class Terminal:
         sys.stderr.flush()
 
     def write_json(self, value: Any) -> None:
+        """Write a document; models in it are dumped."""
+        from pydantic_core import to_jsonable_python
+
         self.has_written_json = True
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        document = to_jsonable_python(value, by_alias=False)
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+    def write_list(
+        self,
+        name: str,
+        entries: Sequence[T],
+        describe: Callable[[T], Mapping[str, object]],
+        *,
+        as_json: bool,
+        none: str,
+    ) -> None:
+        """Write what a `list` command found: `{name: entries}`, a table, or to stderr the message `none`."""
+        if as_json:
+            self.write_json({name: entries})
+        elif entries:
+            self.write_records(entries, describe)
+        else:
+            self.notify(none)
+
+    def write_records(self, entries: Sequence[T], describe: Callable[[T], Mapping[str, object]]) -> None:
+        """Write a table of the entries, each described by columns and cells; nothing where there are none."""
+        rows = [describe(entry) for entry in entries]
+        if rows:
+            self.write_table(list(rows[0]), [list(row.values()) for row in rows])
 
     def write_table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Write a table under the words `column.<name>` of the catalogue."""
@@ -128,9 +162,8 @@ def format_instant(instant: dt.datetime) -> str:
     return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
 
 
-def get_terminal(context: typer.Context) -> Terminal:
-    terminal = context.find_object(Terminal)
-    return terminal if terminal is not None else Terminal()
+def get_terminal() -> Terminal:
+    return get_current_context().find_object(Terminal) or Terminal()
 
 
 def replace_control_characters(text: str) -> str:
@@ -154,6 +187,10 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+SinceOption = Annotated[
+    dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
+]
+UntilOption = Annotated[dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")]
 _BOM = "\ufeff"
 
 

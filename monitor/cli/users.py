@@ -17,49 +17,33 @@ RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader
 
 @app.command()
 def add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")],
-    role: RoleOption = "reader",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")], role: RoleOption = "reader"
 ) -> None:
     """Add a person and print the password for the first sign-in, this once."""
-
-    async def add(app: "App") -> str:
-        from monitor.services.audit import COMMAND_LINE
-
-        return await app.people.add(name, role, by=COMMAND_LINE)
-
-    terminal = get_terminal(context)
-    terminal.write_line(terminal.run(add))
+    terminal = get_terminal()
+    terminal.write_line(terminal.act(lambda app, by: app.people.add(name, role, by=by)))
 
 
 @app.command()
 def passwd(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose password it is.")],
     from_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")
     ] = False,
 ) -> None:
     """Set a person's password, asked for without showing it; all their sessions end."""
-    terminal = get_terminal(context)
+    terminal = get_terminal()
     if from_stdin:
         password = sys.stdin.readline().removesuffix("\n").removesuffix("\r")
     else:
         asked, again = terminal.translate("Password"), terminal.translate("Once more")
         password = typer.prompt(asked, hide_input=True, confirmation_prompt=again, err=True)
-
-    async def set_password(app: "App") -> None:
-        from monitor.services.audit import COMMAND_LINE
-
-        await app.people.set_password(name, password, by=COMMAND_LINE)
-
-    terminal.run(set_password)
+    terminal.act(lambda app, by: app.people.set_password(name, password, by=by))
     terminal.notify("user.password_set", name=name)
 
 
 @app.command()
 def token(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")],
     role: RoleOption = "reader",
     scope: Annotated[
@@ -69,41 +53,30 @@ def token(
     days: Annotated[int | None, typer.Option("--days", help="How many days it is valid; without it, for ever.")] = None,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
-
-    async def create(app: "App") -> str:
-        from monitor.services.audit import COMMAND_LINE
-
-        return await app.tokens.create(name, role, scopes=scope or [], days=days, by=COMMAND_LINE)
-
-    terminal = get_terminal(context)
-    terminal.write_line(terminal.run(create))
+    terminal = get_terminal()
+    terminal.write_line(
+        terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
+    )
 
 
 @app.command("list")
-def list_users(context: typer.Context, as_json: JsonOption = False) -> None:
+def list_users(as_json: JsonOption = False) -> None:
     """List who may sign in: people, and programs by their tokens."""
-    terminal = get_terminal(context)
-    users = terminal.run(_load_users)
-    if as_json:
-        from pydantic_core import to_jsonable_python
-
-        terminal.write_json({"users": to_jsonable_python(users)})
-        return
-    if not users:
-        terminal.notify("user.none")
-        return
-    rows = [
-        (
-            user["name"],
-            terminal.translate(user["kind"]),
-            terminal.word("role", user["role"]),
-            terminal.translate(user["state"]),
-            user["last_seen_at"],
-            user["created_at"],
-        )
-        for user in users
-    ]
-    terminal.write_table(("name", "kind", "role", "state", "last_seen_at", "created_at"), rows)
+    terminal = get_terminal()
+    terminal.write_list(
+        "users",
+        terminal.run(_load_users),
+        lambda user: {
+            "name": user["name"],
+            "kind": terminal.translate(user["kind"]),
+            "role": terminal.word("role", user["role"]),
+            "state": terminal.translate(user["state"]),
+            "last_seen_at": user["last_seen_at"],
+            "created_at": user["created_at"],
+        },
+        as_json=as_json,
+        none="user.none",
+    )
 
 
 async def _load_users(app: "App") -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 import difflib
 import os
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal, Self, get_args, get_origin
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeGuard, get_args, get_origin
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from monitor.errors import SettingsError
 from monitor.i18n.message import Message
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import describe_validation_error
 
 
 class SettingsGroup(BaseModel):
@@ -45,6 +45,13 @@ class SettingsGroup(BaseModel):
     def _read_variable(self, variable: str) -> str | None:
         is_readable = self._variables is None or variable in self._variables
         return os.environ.get(variable) if is_readable else None
+
+
+def set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Put a value into nested settings, and make the groups that it stands in."""
+    for part in path[:-1]:
+        values = values.setdefault(part, {})
+    values[path[-1]] = value
 
 
 def setting(default: Any, description: str, **limits: Any) -> Any:
@@ -104,17 +111,21 @@ def _get_shown_value(error: ErrorDetails) -> str:
     return "" if is_secret or len(repr(value)) > _MAX_VALUE_CHARS else repr(value)
 
 
-def has_time_zone(name: str) -> bool:
+def check_time_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        return False
-    return True
+        raise ValueError("config.no_time_zone") from None
+    return name
+
+
+def is_group(kind: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _iter_groups(annotation: Any, value: Any, name: str) -> Iterator[tuple[str, type[BaseModel], dict[str, Any]]]:
     """Yield the groups within a setting's value: itself, the entries of a list, or those of a mapping."""
-    inner = next((arg for arg in (annotation, *get_args(annotation)) if _is_group(arg)), None)
+    inner = next((arg for arg in (annotation, *get_args(annotation)) if is_group(arg)), None)
     if inner is None:
         return
     entries: list[tuple[str, Any]] = [(name, value)]
@@ -125,7 +136,3 @@ def _iter_groups(annotation: Any, value: Any, name: str) -> Iterator[tuple[str, 
     for path, entry in entries:
         if isinstance(entry, dict):
             yield path, inner, entry
-
-
-def _is_group(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from monitor.config.group import describe_first_error, forbid_unknown_keys
+from monitor.config.group import describe_first_error, forbid_unknown_keys, is_group, set_path
 from monitor.config.model import ENV_PREFIX, Settings
 from monitor.errors import SettingsError
 from monitor.i18n.message import Message
@@ -66,18 +66,11 @@ def _resolve_paths(settings: Settings, folder: Path) -> dict[str, Any]:
 
 
 def _forbid_unknown_variables() -> None:
-    names = {name.lower() for name in Settings.model_fields}
     for variable in os.environ:
-        if "__" not in variable or not variable.startswith(ENV_PREFIX):
-            continue
-        path = variable.removeprefix(ENV_PREFIX).lower().split("__")
-        if path[0] in names:
-            nested: Any = ""
-            for part in reversed(path):
-                nested = {part: nested}
+        if "__" in variable and variable.startswith(ENV_PREFIX):
+            nested: dict[str, Any] = {}
+            set_path(nested, variable.removeprefix(ENV_PREFIX).lower().split("__"), "")
             forbid_unknown_keys(nested, Settings, Message.of("config.variable", variable=variable))
-        else:
-            forbid_unknown_keys({path[0]: ""}, Settings, Message.of("config.variable", variable=variable))
 
 
 _COMMENT_COLUMN = 46
@@ -110,19 +103,16 @@ def render_config(sources_yaml: str = "") -> str:
     lines = [_HEADER]
     for name, field in Settings.model_fields.items():
         if name == "sources":
-            lines.append(f"\n# {field.description}\n{_render_sources(sources_yaml)}")
+            sources = f"sources:\n{sources_yaml.rstrip()}\n" if sources_yaml.strip() else _NO_SOURCES
+            lines.append(f"\n# {field.description}\n{sources}")
         else:
             lines += _render_setting(name, field, "")
     return "\n".join(lines)
 
 
-def _render_sources(entries: str) -> str:
-    return f"sources:\n{entries.rstrip()}\n" if entries.strip() else _NO_SOURCES
-
-
 def _render_setting(name: str, field: FieldInfo, indent: str) -> list[str]:
-    group = _get_group(field)
-    if group is None:
+    group = field.annotation
+    if not is_group(group):
         line = f"{indent}{name}: {_dump_value(field.get_default(call_default_factory=True))}"
         return [f"{line:<{_COMMENT_COLUMN}}  # {field.description}"]
     lines = [] if indent else [""]
@@ -135,8 +125,3 @@ def _render_setting(name: str, field: FieldInfo, indent: str) -> list[str]:
 def _dump_value(value: Any) -> str:
     plain = str(value) if isinstance(value, Path) else value
     return yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True).removesuffix("...\n").strip()
-
-
-def _get_group(field: FieldInfo) -> type[BaseModel] | None:
-    kind = field.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from monitor.config.group import SettingsGroup, has_time_zone, setting
+from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
 from monitor.config.targets import TargetSettings
 from monitor.errors import SettingsError
 
@@ -156,7 +156,6 @@ class SearchSettings(SettingsGroup):
         return self.get_backend(name).api_key_env or (f"{name.upper()}_API_KEY" if takes_key else None)
 
     def get_key(self, name: str) -> str | None:
-        """The key of a backend, if there is any."""
         variable = self.get_key_variable(name)
         return self.get_secret(variable) if variable else None
 
@@ -166,10 +165,7 @@ def read_shared_variables(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for variable, path in SHARED_VARIABLES.items():
         if value := environment.get(variable, "").strip():
-            group = found
-            for part in path[:-1]:
-                group = group.setdefault(part, {})
-            group[path[-1]] = value
+            set_path(found, path, value)
     return {"search": found} if found else {}
 
 
@@ -204,7 +200,6 @@ class LlmSettings(SettingsGroup):
 
     @property
     def api_key(self) -> str | None:
-        """The key, if there is any."""
         return self.get_secret(self.api_key_env)
 
     @property
@@ -318,7 +313,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid")
 
-    timezone: str = setting("Asia/Shanghai", "the time zone of dates and schedules where a source names none")
+    timezone: Annotated[str, AfterValidator(check_time_zone)] = setting(
+        "Asia/Shanghai", "the time zone of dates and schedules where a source names none"
+    )
     data_dir: Path = setting(Path("data"), "database, evidence, bundles and reports")
     storage_url: str | None = setting(None, "where evidence and documents go, as an fsspec url; null = under data_dir")
     database_url: str = setting("sqlite:///data/monitor.db", "SQLite, or postgresql://user:password@host/name")
@@ -336,13 +333,6 @@ class Settings(BaseSettings):
     briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")
-
-    @field_validator("timezone")
-    @classmethod
-    def _check_timezone(cls, timezone: str) -> str:
-        if not has_time_zone(timezone):
-            raise ValueError("config.no_time_zone")
-        return timezone
 
     @classmethod
     def settings_customise_sources(

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 from pydantic_settings import EnvSettingsSource
 
-from monitor.config.group import SettingsGroup, describe_error_detail
+from monitor.config.group import SettingsGroup, describe_error_detail, is_group, set_path
 from monitor.config.model import BACKENDS, ENV_PREFIX, BackendSettings, Settings, read_shared_variables
 from monitor.i18n.message import Message
 
@@ -66,7 +66,6 @@ class SettingInfo:
 
     @property
     def default(self) -> Any:
-        """What holds where nobody says anything, as JSON has it."""
         return to_jsonable_python(self.field.get_default(call_default_factory=True))
 
 
@@ -77,7 +76,6 @@ def get_setting_infos() -> dict[str, SettingInfo]:
 
 
 def get_value(settings: Settings, path: str) -> Any:
-    """The value of a setting, as JSON has it."""
     value: Any = settings
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
@@ -92,7 +90,6 @@ def get_display_value(path: str, settings: Settings) -> Any:
 
 
 def mask_passwords(value: Any) -> Any:
-    """The value without user and password in any address."""
     if isinstance(value, str):
         return _USER_INFO.sub("…", value)
     if isinstance(value, list):
@@ -101,19 +98,17 @@ def mask_passwords(value: Any) -> Any:
 
 
 def format_variable_name(path: str) -> str:
-    """The environment variable that sets it."""
     return ENV_PREFIX + path.upper().replace(".", "__")
 
 
 def _iter_fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
     for name, info in model.model_fields.items():
         path = f"{prefix}{name}"
-        kind = info.annotation
         if path == "search.backends":
             for service in SEARCH_SERVICES:
                 yield from _iter_fields(BackendSettings, f"{path}.{service}.")
-        elif isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from _iter_fields(kind, f"{path}.")
+        elif is_group(info.annotation):
+            yield from _iter_fields(info.annotation, f"{path}.")
         else:
             yield path, info
 
@@ -148,9 +143,7 @@ def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Ma
             complaints[path] = Message("config.not_storable")
         elif not _has_path(environment, path):
             by_group.setdefault(place.group, {})[path] = value
-    changes: dict[str, Any] = {}
-    for group, values in by_group.items():
-        changes[group] = _apply_to_group(base, group, values, complaints)
+    changes = {group: _apply_to_group(base, group, values, complaints) for group, values in by_group.items()}
     settings = base.model_copy(update={name: value for name, value in changes.items() if value is not None})
     variables = None
     if changes.get("deliver") is not None:
@@ -188,7 +181,6 @@ def find_storage_error(path: str, value: Any) -> Message | None:
 
 
 def read_environment() -> dict[str, Any]:
-    """What the environment says, as nested settings."""
     own = EnvSettingsSource(Settings, env_prefix=ENV_PREFIX, env_nested_delimiter="__")()
     return _merge(read_shared_variables(os.environ), own)
 
@@ -228,7 +220,7 @@ def _validate_group(base: Settings, group: str, values: Mapping[str, Any]) -> An
         return getattr(alone, group)
     dump = known.model_dump(exclude_unset=True)
     for path, value in values.items():
-        _set_path(dump, path.split(".")[1:], value)
+        set_path(dump, path.split(".")[1:], value)
     return type(known).model_validate(dump)
 
 
@@ -251,7 +243,7 @@ def _collect_errors(error: ValidationError, group: str, values: Mapping[str, Any
 
 
 def _get_inner_location(loc: tuple[int | str, ...], about: str) -> tuple[int | str, ...]:
-    """The place of a complaint from its setting on: `(0, "url")` of a list of targets."""
+    """Return the place of a complaint from its setting on: `("", 0, "url")` in a list of targets."""
     return ("", *loc[about.count(".") :])
 
 
@@ -281,12 +273,6 @@ def list_secret_readers(settings: Settings) -> dict[str, tuple[str, SettingsGrou
         for variable in target.list_variables():
             readers.setdefault(variable, (f"deliver.{target.name}", target))
     return readers
-
-
-def _set_path(values: dict[str, Any], path: list[str], value: Any) -> None:
-    for part in path[:-1]:
-        values = values.setdefault(part, {})
-    values[path[-1]] = value
 
 
 def _has_path(values: Any, path: str) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from monitor.config.group import SettingsGroup, has_time_zone, setting
+from monitor.config.group import SettingsGroup, check_time_zone, setting
 from monitor.errors import UsageError
 
 MAIL_SCHEMES = ("smtp", "smtps")
@@ -65,7 +65,6 @@ class TargetSettings(SettingsGroup):
 
     @property
     def scheme(self) -> str:
-        """The scheme of its url, in lower case: how it is reached."""
         return self.url.split("://", 1)[0].lower()
 
     @property
@@ -81,7 +80,6 @@ class TargetSettings(SettingsGroup):
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
 
     def list_variables(self) -> list[str]:
-        """Return the environment variables that its url and its signature need."""
         return [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
 
     def load_secret(self) -> bytes:
@@ -126,9 +124,7 @@ class TargetSettings(SettingsGroup):
     @field_validator("timezone")
     @classmethod
     def _check_timezone(cls, timezone: str | None) -> str | None:
-        if not has_time_zone(timezone or "UTC"):
-            raise ValueError("config.no_time_zone")
-        return timezone
+        return timezone and check_time_zone(timezone)
 
     @field_validator("url")
     @classmethod

@@ -27,14 +27,10 @@ class _StrictModel(BaseModel):
 
 
 class FocusAreaSpec(_StrictModel):
-    """A subject that the watcher of this site asks for."""
-
     name: str
 
 
 class DataFileSpec(_StrictModel):
-    """The JSON that a list drawn by a script reads: its template and its path."""
-
     template: str
     url: str
 
@@ -53,13 +49,11 @@ class ListSpec(_StrictModel):
     data: DataFileSpec | None = None
 
     def path(self, page: int) -> str:
-        """The path of the list's page, counted from 1."""
+        """Return the path of a page of the list, counted from 1."""
         return self.url.format(page="" if page == 1 else self.page.format(n=page - 2 + self.second_page))
 
 
 class ArticleSpec(_StrictModel):
-    """How a section's articles look, where they stand, and what they are unless an item says otherwise."""
-
     template: str
     url: str
     first_number: int
@@ -80,8 +74,6 @@ class SectionSpec(_StrictModel):
 
 
 class AttachmentSpec(_StrictModel):
-    """A document that hangs on an item: `file` is its name in the folder `files`."""
-
     title: str
     file: str
 
@@ -124,8 +116,6 @@ class SiteSpec(_StrictModel):
 
 @dataclass(frozen=True)
 class PublishedDocument:
-    """A document's place on the site; `type` is its extension without the dot."""
-
     title: str
     path: str
     file: str
@@ -158,7 +148,6 @@ class PublishedItem:
 
     @property
     def opening(self) -> str:
-        """The first words of the text, for lists that show some."""
         return self.paragraphs[0][:46] if self.paragraphs else ""
 
     @property
@@ -184,7 +173,6 @@ class _PlaceholderDate:
 
 
 def fill_placeholders(text: str, date: dt.date) -> str:
-    """The text as an item of that date prints it, placeholders filled in."""
     last_month = date.replace(day=1) - dt.timedelta(days=1)
     return text.format(
         date=_PlaceholderDate(date, with_year=True),
@@ -199,12 +187,11 @@ def fill_placeholders(text: str, date: dt.date) -> str:
 
 
 def split_paragraphs(body: str, date: dt.date) -> list[str]:
-    """The paragraphs of a text, one a line, as an item of that date prints them."""
+    """Return the paragraphs of a text, which has one a line, as an item of that date prints them."""
     return [fill_placeholders(line, date) for line in body.splitlines() if line.strip()]
 
 
 def publish(text: ItemSpec, section: SectionSpec, *, number: int, today: dt.date) -> PublishedItem:
-    """The item as the site shows it on `today`: dated, worded, numbered and placed."""
     date = today - dt.timedelta(days=text.days_ago)
     shape = section.article
     article_path = shape.url.format(
@@ -261,12 +248,11 @@ def find_site_folder(name: str) -> Path:
     places = [Path(__file__).parent / "sites", Path(__file__).parents[2] / "fixtures" / "sites"]
     known = {entry.parent.name: entry.parent for place in places for entry in sorted(place.glob("*/site.yaml"))}
     if name not in known:
-        raise UsageError(f"There is no sample site named {name!r}; there are: {', '.join(known) or 'none'}.")
+        raise UsageError("sample.no_site", site=name, known=list(known))
     return known[name]
 
 
 def read_site(folder: Path) -> tuple[SiteSpec, dict[str, list[ItemSpec]]]:
-    """The site and the items of each of its sections, as written in the folder."""
     site = SiteSpec.model_validate(yaml.safe_load((folder / "site.yaml").read_text(encoding="utf-8")))
     items = TypeAdapter(list[ItemSpec])
     return site, {
@@ -289,8 +275,6 @@ class SampleRow:
 
 
 class SiteRenderer:
-    """Draws the pages of one site from the templates, scripts and documents in its folder."""
-
     def __init__(self, folder: Path, site: SiteSpec) -> None:
         self._folder = folder
         self._site = site
@@ -316,18 +300,6 @@ class SiteRenderer:
             content_type = "text/html; charset=utf-8" if encoding == "utf-8" else "text/html"
         return LoopbackResponse(status, content_type, text.encode(encoding, errors="xmlcharrefreplace"))
 
-    def render_list_page(
-        self, section: SectionSpec, rows: Sequence[SampleRow], page: int, base_url: str
-    ) -> LoopbackResponse:
-        """The list's page, counted from 1, of all the section's `rows`."""
-        return self._render_list(section, section.listing.template, rows, page, base_url)
-
-    def render_list_data(self, section: SectionSpec, rows: Sequence[SampleRow], base_url: str) -> LoopbackResponse:
-        """The JSON that the list's script reads; `plain_answer(404)` where the section has none."""
-        if section.listing.data is None:
-            return build_status_response(404)
-        return self._render_list(section, section.listing.data.template, rows, 1, base_url)
-
     def render_article(
         self, section: SectionSpec, records: Sequence[PublishedItem], record: PublishedItem
     ) -> LoopbackResponse:
@@ -350,7 +322,7 @@ class SiteRenderer:
         return self._serve_file(self._folder / "files" / document.file)
 
     def serve_static(self, path: str) -> LoopbackResponse:
-        """A script or a style sheet; 404 for whatever else."""
+        """Return a script or a style sheet, else 404."""
         name = path.removeprefix("/static/")
         if name == path or "/" in name or not (self._folder / "static" / name).is_file():
             return build_status_response(404)
@@ -360,9 +332,10 @@ class SiteRenderer:
         content_type = XLSX if path.suffix == ".xlsx" else mimetypes.guess_type(path.name)[0]
         return LoopbackResponse(200, content_type or "application/octet-stream", path.read_bytes())
 
-    def _render_list(
+    def render_list(
         self, section: SectionSpec, template: str, rows: Sequence[SampleRow], page: int, base_url: str
     ) -> LoopbackResponse:
+        """Return a page of the list, counted from 1, or the JSON for its script; `rows` are all that it lists."""
         shape = section.listing
         count = count_pages(section, rows)
         hrefs = [posixpath.basename(shape.path(n)) for n in range(1, count + 1)]
@@ -407,7 +380,7 @@ class SiteRenderer:
 
 
 def count_pages(section: SectionSpec, rows: Sequence[SampleRow]) -> int:
-    """How many pages the section's list has; an empty list has one."""
+    """Count the pages of the section's list; an empty list has one."""
     return max(1, -(-len(rows) // section.listing.per_page))
 
 

@@ -5,13 +5,13 @@ import datetime as dt
 import email.utils
 import http
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 
 class BusyTimer:
-    """Counts the time in which at least one of several requests was under way; `most` is how many were at once."""
+    """Counts the time in which at least one of several requests was under way, and how many were at once."""
 
     def __init__(self) -> None:
         self.max_concurrent = 0
@@ -21,7 +21,6 @@ class BusyTimer:
 
     @contextmanager
     def track(self) -> Iterator[None]:
-        """A request, from its arrival to its answer."""
         if not self._pending:
             self._since = time.monotonic()
         self._pending += 1
@@ -40,38 +39,45 @@ class BusyTimer:
 
 HOST = "127.0.0.1"
 REQUEST_TIMEOUT_S = 30.0
-_MAX_BODY_BYTES = 1_000_000
+_MAX_BODY_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
 class LoopbackRequest:
-    """What was asked: `target` is the path with its query as sent, of a proxy the whole url, `host` the Host header."""
+    """What was asked: `target` is the path with its query as sent, of a proxy the whole url, `host` the Host header.
+
+    The names of `headers` are in lower case.
+    """
 
     method: str
     target: str
     host: str
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class LoopbackResponse:
-    """What is sent back; `delay_s` keeps the client waiting first, and `hold` until it is set."""
+    """What is sent back; `delay_s` keeps the client waiting first, and `hold` until it is set.
+
+    `pieces` are sent one by one, as they come, in place of `body`; a `ConnectionError` in them ends the connection.
+    """
 
     status: int
     content_type: str
-    body: bytes
+    body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
     hold: asyncio.Event | None = None
+    pieces: AsyncIterator[bytes] | None = None
+
+
+Responder = Callable[[LoopbackRequest], LoopbackResponse | Awaitable[LoopbackResponse]]
 
 
 @asynccontextmanager
 async def serve_loopback(
-    respond: Callable[[LoopbackRequest], LoopbackResponse],
-    *,
-    port: int = 0,
-    methods: Collection[str] = ("GET", "HEAD"),
-    busy: BusyTimer | None = None,
+    respond: Responder, *, port: int = 0, methods: Collection[str] = ("GET", "HEAD"), busy: BusyTimer | None = None
 ) -> AsyncIterator[int]:
     """Serves until the block ends and gives the port that it listens on (a free one for 0); `busy` counts its time.
 
@@ -108,7 +114,7 @@ async def serve_loopback(
 
 
 async def _handle_exchange(
-    respond: Callable[[LoopbackRequest], LoopbackResponse],
+    respond: Responder,
     head: bytes,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
@@ -120,7 +126,8 @@ async def _handle_exchange(
     elif request.method not in methods:
         answer = build_status_response(405, {"Allow": ", ".join(methods)})
     else:
-        answer = respond(request)
+        responded = respond(request)
+        answer = responded if isinstance(responded, LoopbackResponse) else await responded
     if answer.delay_s:
         await asyncio.sleep(answer.delay_s)
     if answer.hold is not None:
@@ -129,10 +136,15 @@ async def _handle_exchange(
     if request is None or request.method != "HEAD":
         writer.write(answer.body)
     await writer.drain()
+    if answer.pieces is not None:
+        async for piece in answer.pieces:
+            writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            await writer.drain()
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
 
 
 def build_status_response(status: int, headers: dict[str, str] | None = None) -> LoopbackResponse:
-    """A page that says only what the status means."""
     phrase = http.HTTPStatus(status).phrase
     body = f"<html><head><title>{status} {phrase}</title></head><body><h1>{status} {phrase}</h1></body></html>"
     return LoopbackResponse(status, "text/html", body.encode(), headers or {})
@@ -148,7 +160,7 @@ async def _parse_request(head: bytes, reader: asyncio.StreamReader) -> LoopbackR
     if not length.isdigit() or int(length) > _MAX_BODY_BYTES:
         return None
     body = await asyncio.wait_for(reader.readexactly(int(length)), REQUEST_TIMEOUT_S)
-    return LoopbackRequest(words[0], words[1], fields.get("host", ""), body)
+    return LoopbackRequest(words[0], words[1], fields.get("host", ""), body, fields)
 
 
 def _format_head(answer: LoopbackResponse) -> bytes:
@@ -156,7 +168,7 @@ def _format_head(answer: LoopbackResponse) -> bytes:
         "Date": email.utils.format_datetime(dt.datetime.now(dt.UTC), usegmt=True),
         "Server": "sample",
         "Content-Type": answer.content_type,
-        "Content-Length": str(len(answer.body)),
+        **({"Transfer-Encoding": "chunked"} if answer.pieces else {"Content-Length": str(len(answer.body))}),
         "Connection": "close",
         **answer.headers,
     }

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -82,7 +83,6 @@ class SampleSite:
 
     @property
     def title(self) -> str:
-        """The name of the body whose site this is."""
         return self._site.title
 
     @property
@@ -113,7 +113,7 @@ class SampleSite:
         """Publishes one more item in the section (its name or id) and gives its path."""
         place = next((entry for entry in self._site.sections if section in (entry.id, entry.name)), None)
         if place is None:
-            raise UsageError(f"The sample site has no section {section!r}.")
+            raise UsageError("sample.no_section", section=section)
         records = self._records[place.id]
         number = max((record.number for record in records), default=place.article.first_number) + 3
         text = ItemSpec(days_ago=days_ago, title=title, body=body, document_number=document_number)
@@ -144,7 +144,6 @@ class SampleSite:
             yield f"http://{HOST}:{listening}"
 
     def respond(self, request: LoopbackRequest) -> LoopbackResponse:
-        """The answer to one request, from the site as it stands now."""
         self.requests.append(f"{request.method} {request.target}")
         path = unquote(urlsplit(request.target).path)
         fault = self._find_fault(path)
@@ -155,10 +154,8 @@ class SampleSite:
         elif path == "/robots.txt":
             answer = LoopbackResponse(200, "text/plain", ROBOTS.encode())
         else:
-            make = self._build_routes(f"http://{request.host or HOST}").get(
-                path, partial(self._renderer.serve_static, path)
-            )
-            answer = make()
+            routes = self._build_routes(f"http://{request.host or HOST}")
+            answer = routes.get(path, partial(self._renderer.serve_static, path))()
         hold = next((hold for prefix, hold in self.holds.items() if path.startswith(prefix)), None)
         return replace(answer, delay_s=self.delay_s, hold=hold)
 
@@ -167,15 +164,15 @@ class SampleSite:
         routes: dict[str, Callable[[], LoopbackResponse]] = {
             path: partial(self._renderer.render_page, template) for path, template in self._site.pages.items()
         }
+        render_list = self._renderer.render_list
         for section in self._site.sections:
-            rows, records = self._list_rows(section), self._sort_newest_first(self._records[section.id])
+            listing = section.listing
+            rows, records = self._list_rows(section), _sort_newest_first(self._records[section.id])
             for page in range(1, count_pages(section, rows) + 1):
-                routes[section.listing.path(page)] = partial(
-                    self._renderer.render_list_page, section, rows, page, base_url
-                )
-            routes[get_list_folder(section)] = routes[section.listing.path(1)]
-            if section.listing.data:
-                routes[section.listing.data.url] = partial(self._renderer.render_list_data, section, rows, base_url)
+                routes[listing.path(page)] = partial(render_list, section, listing.template, rows, page, base_url)
+            routes[get_list_folder(section)] = routes[listing.path(1)]
+            if listing.data:
+                routes[listing.data.url] = partial(render_list, section, listing.data.template, rows, 1, base_url)
             for record in records:
                 routes[record.path] = partial(self._renderer.render_article, section, records, record)
                 for document in [*record.attachments, *([record.document] if record.document else [])]:
@@ -185,22 +182,17 @@ class SampleSite:
     def _list_rows(self, section: SectionSpec) -> list[SampleRow]:
         """What the section lists, newest first: its own records, those of others that also stand here, its samples."""
         rows = [SampleRow(record) for record in self._records[section.id]]
-        for records in self._records.values():
-            for record in records:
-                rows += [SampleRow(record, place.query) for place in record.also_in if place.section == section.id]
+        for record in chain.from_iterable(self._records.values()):
+            rows += [SampleRow(record, place.query) for place in record.also_in if place.section == section.id]
         for other, count in section.listing.shows.items():
-            rows += [SampleRow(record) for record in self._sort_newest_first(self._records[other])[:count]]
+            rows += [SampleRow(record) for record in _sort_newest_first(self._records[other])[:count]]
         return sorted(rows, key=lambda row: row.record.date, reverse=True)
 
-    def _sort_newest_first(self, records: Sequence[PublishedItem]) -> list[PublishedItem]:
-        return sorted(records, key=lambda record: record.date, reverse=True)
-
     def _find_record(self, title: str) -> PublishedItem:
-        for records in self._records.values():
-            for record in records:
-                if record.title == title:
-                    return record
-        raise UsageError(f"The sample site has no item titled {title!r}.")
+        for record in chain.from_iterable(self._records.values()):
+            if record.title == title:
+                return record
+        raise UsageError("sample.no_item", title=title)
 
     def _find_fault(self, path: str) -> int | None:
         return next((status for prefix, status in self.faults.items() if path.startswith(prefix)), None)
@@ -219,6 +211,10 @@ class SampleSite:
             is_repost=record.is_repost,
             attachments=[base_url + document.path for document in record.attachments],
         )
+
+
+def _sort_newest_first(records: Sequence[PublishedItem]) -> list[PublishedItem]:
+    return sorted(records, key=lambda record: record.date, reverse=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -73,7 +73,7 @@ class FileStorage:
             found = files.find(path) if files.exists(path) else []
             return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
 
-    def check(self) -> str:
+    def check(self) -> Message:
         """Write, read and remove a test file, and say where; `WorkFailed` or `SettingsError` where that fails."""
         place = f"check-{secrets.token_hex(8)}"
         self.write(place, b"kept")
@@ -82,7 +82,7 @@ class FileStorage:
                 raise WorkFailed("storage.content_differs", path=self.get_display_path(place))
         finally:
             self.remove(place)
-        return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
+        return Message.of("storage.works", path=self.get_display_path(place).removesuffix(place))
 
     def get_display_path(self, location: str) -> str:
         with self._access("find", location) as (files, path):

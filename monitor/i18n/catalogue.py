@@ -5,7 +5,7 @@ Two kinds of entries stand in it. A template or form writes its sentence in Engl
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from string import Formatter
@@ -56,7 +56,7 @@ def render(message: Message, language: str) -> str:
         return str(message)
     number = message.args.get("count")
     template = forms[-1] if len(forms) > 1 and number != 1 else forms[0]
-    return _FORMATTER.vformat(template, (), _Arguments(message.args, language))
+    return _FORMATTER.vformat(template, (), {name: _to_words(value, language) for name, value in message.args.items()})
 
 
 def get_word(language: str, kind: str, value: object) -> str:
@@ -66,7 +66,6 @@ def get_word(language: str, kind: str, value: object) -> str:
 
 @cache
 def get_words(language: str, kind: str) -> Mapping[str, str]:
-    """Return all words of a vocabulary by their values."""
     start = f"word.{kind}."
     entries = load_catalogue(language).items()
     return {msgid.removeprefix(start): forms[0] for msgid, forms in entries if msgid.startswith(start)}
@@ -84,21 +83,14 @@ def get_system_language(environment: Mapping[str, str] = os.environ) -> str:
     return "en"
 
 
-class _Arguments(dict[str, Any]):
-    """The arguments as words of a language; one that is missing stands as its name in braces."""
-
-    def __init__(self, values: Mapping[str, Any], language: str) -> None:
-        super().__init__({name: _to_words(value, language) for name, value in values.items()})
-
-    def __missing__(self, name: str) -> str:
-        return f"{{{name}}}"
-
-
 class _SafeFormatter(Formatter):
-    """Formats `{name}` and `{name:,}` alone: an argument's attributes and entries are out of a template's reach."""
+    """Formats `{name}` and `{name:,}` alone: an argument's attributes and entries are out of a template's reach.
+
+    An argument that is missing stands as its name in braces.
+    """
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:  # noqa: ARG002
-        return kwargs[field_name], field_name
+        return kwargs.get(field_name, f"{{{field_name}}}"), field_name
 
 
 _FORMATTER = _SafeFormatter()
@@ -108,9 +100,5 @@ def _to_words(value: Any, language: str) -> Any:
     if isinstance(value, Message):
         return render(value, language)
     if isinstance(value, list | tuple | set | frozenset):
-        return _join((str(_to_words(entry, language)) for entry in value), language)
+        return ("、" if language == "zh" else ", ").join(str(_to_words(entry, language)) for entry in value)
     return "" if value is None else value
-
-
-def _join(words: Iterable[str], language: str) -> str:
-    return ("、" if language == "zh" else ", ").join(words)

@@ -13,10 +13,11 @@ import openai
 from openai import AsyncOpenAI
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.model import LlmSettings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial, OnToken
 from monitor.llm.run_model import Budget, RunModel, ServerRequest
 from monitor.llm.wire import AnswerPayload, UsagePayload, build_messages, build_tools, parse_chunk, parse_completion
@@ -170,14 +171,14 @@ class ModelClient:
             tokens_today=tokens_today,
         )
 
-    async def check(self) -> str:
-        """Ask every configured model for one word and return a sentence that they answered.
+    async def check(self) -> Message:
+        """Ask every configured model for one word and say that they answered.
 
         Raises `SettingsError` for a wrong key or model name, `WorkFailed` where the endpoint does not answer properly.
         """
         for model in self._list_models():
             await self._check_model(model)
-        return f"{', '.join(self._list_models())} at {self._client.base_url} answered."
+        return Message.of("llm.models_answered", models=self._list_models(), url=self._client.base_url)
 
     async def probe_models(self) -> list[ModelTrial]:
         """Ask every configured model for one word; failures are part of the result."""
@@ -312,24 +313,3 @@ class ModelClient:
         if status == 429 and error.code == "insufficient_quota":
             return ModelUnavailable("llm.account_empty", reason=reason, outcome=outcome)
         return ModelFailed("llm.server_error", status=status, reason=reason, outcome=outcome)
-
-
-class ModelClients:
-    """Gives each run the client of the current settings; a run under way keeps the one that it began with."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._clients: list[ModelClient] = []
-        self._current_settings: LlmSettings | None = None
-
-    def get_current(self) -> ModelClient:
-        """Return the client; raise `SettingsError` for invalid settings."""
-        llm = self._settings.llm
-        if self._current_settings != llm:
-            self._clients.append(ModelClient(llm))
-            self._current_settings = llm
-        return self._clients[-1]
-
-    async def close(self) -> None:
-        for client in self._clients:
-            await client.close()

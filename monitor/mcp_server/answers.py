@@ -8,12 +8,13 @@ data.
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
+from monitor.briefing.item import ItemSchema
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
@@ -31,21 +32,25 @@ UNTRUSTED_NOTICE = (
 )
 
 
+Line = Annotated[str, AfterValidator(normalize_line)]
+"""Words of others: they stay on one line."""
+
+
 class ItemOutput(BaseModel):
     """An item of a list. `snippet` is what stands around the words that were searched for."""
 
     id: int
-    title: str
-    source: str
-    url: str
+    title: Line
+    source: Line
+    url: Line
     date: dt.date | None
     date_source: DateSource
     type: ItemType
     tier: int | None
-    document_number: str | None
-    summary: str
+    document_number: Line | None
+    summary: Line
     summary_by: SummaryBy
-    snippet: str = ""
+    snippet: Line = ""
     score: float | None = None
 
 
@@ -59,8 +64,8 @@ class EvidenceOutput(BaseModel):
     """Something that an item says, the words of the saved page that it rests on, and the record of that page."""
 
     kind: str
-    claim: str
-    passage: str
+    claim: Line
+    passage: Line
     record: str
 
 
@@ -115,8 +120,8 @@ class RunOutput(BaseModel):
     error: str | None
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
-    fallbacks: list[str] = Field(default_factory=list)
-    sections: list[str] = Field(default_factory=list)
+    fallbacks: list[Line] = Field(default_factory=list)
+    sections: list[Line] = Field(default_factory=list)
     coverage: dict[str, int] = Field(default_factory=dict)
     items: list[ItemOutput] = Field(default_factory=list)
 
@@ -147,27 +152,17 @@ def build_tool_result(value: BaseModel, lines: Iterable[str]) -> CallToolResult:
     return CallToolResult(content=[content], structured_content=value.model_dump(mode="json"))
 
 
-def build_item_output(values: dict[str, Any]) -> ItemOutput:
-    """Return an item from the fields that the API shows."""
-    fields = {name: normalize_line(value) if isinstance(value, str) else value for name, value in values.items()}
-    return ItemOutput.model_validate({name: fields[name] for name in ItemOutput.model_fields if name in fields})
+def build_item_output(item: ItemSchema) -> ItemOutput:
+    return ItemOutput.model_validate(item, from_attributes=True)
 
 
 def build_item_detail(item: FullItemSchema, proof: ItemProof, *, max_chars: int) -> ItemDetailOutput:
     text = "\n".join(map(normalize_line, (item.text or "").splitlines()))
     return ItemDetailOutput(
-        item=build_item_output(item.model_dump()),
+        item=build_item_output(item),
         text=text[:max_chars],
         has_more_text=len(text) > max_chars,
-        evidence=[
-            EvidenceOutput(
-                kind=claim.kind,
-                claim=normalize_line(claim.claim),
-                passage=normalize_line(claim.passage),
-                record=claim.record,
-            )
-            for claim in proof.claims
-        ],
+        evidence=[EvidenceOutput.model_validate(claim, from_attributes=True) for claim in proof.claims],
         records=[RecordOutput.model_validate(record, from_attributes=True) for record in proof.records],
         revisions=[_format_revision(revision) for revision in item.revisions],
     )
@@ -222,15 +217,11 @@ def build_run_output(report: RunReport) -> RunOutput:
     return RunOutput(
         **report.model_dump(include={"run_id", "source", "status", "error", "started_at", "ended_at"}),
         fallbacks=[
-            normalize_line(f"{fallback.phase}, {fallback.where}: {render(fallback.reason, 'en')}")
-            for fallback in report.fallbacks
+            f"{fallback.phase}, {fallback.where}: {render(fallback.reason, 'en')}" for fallback in report.fallbacks
         ],
-        sections=[
-            normalize_line(f"{section.name}: {section.ended}, {section.candidates} candidates")
-            for section in report.sections
-        ],
+        sections=[f"{section.name}: {section.ended}, {section.candidates} candidates" for section in report.sections],
         coverage={name: value if isinstance(value, int) else len(value) for name, value in report.coverage},
-        items=[build_item_output(item.model_dump()) for item in report.items],
+        items=[build_item_output(item) for item in report.items],
     )
 
 
@@ -248,9 +239,9 @@ class CitedSourceOutput(BaseModel):
     """A source that the report cites as [number], and the words of its saved page that bear the report."""
 
     number: int
-    title: str
-    url: str
-    quotes: list[str]
+    title: Line
+    url: Line
+    quotes: list[Line]
 
 
 class ResearchOutput(BaseModel):
@@ -260,11 +251,11 @@ class ResearchOutput(BaseModel):
     """
 
     task_id: str
-    query: str
+    query: Line
     status: ResearchStatus
     progress: float
-    error: str | None
-    warnings: list[str]
+    error: Line | None
+    warnings: list[Line]
     report: str
     is_cut: bool
     sources: list[CitedSourceOutput]
@@ -279,19 +270,19 @@ def build_research_output(view: ResearchView, *, max_chars: int) -> ResearchOutp
     sources = [
         CitedSourceOutput(
             number=number,
-            title=normalize_line(source.title),
-            url=normalize_line(source.url),
-            quotes=[normalize_line(proof.quote) for proof in view.notes[source.note_index].evidence],
+            title=source.title,
+            url=source.url,
+            quotes=[proof.quote for proof in view.notes[source.note_index].evidence],
         )
         for number, source in enumerate(report.sources if report else (), start=1)
     ]
     return ResearchOutput(
         task_id=view.task_id,
-        query=normalize_line(view.query),
+        query=view.query,
         status=view.status,
         progress=view.progress,
-        error=view.error and normalize_line(render(view.error, "en")),
-        warnings=[normalize_line(render(warning, "en")) for warning in view.warnings],
+        error=view.error and render(view.error, "en"),
+        warnings=[render(warning, "en") for warning in view.warnings],
         report=text[:max_chars],
         is_cut=len(text) > max_chars,
         sources=sources,

@@ -4,6 +4,7 @@ import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
@@ -12,8 +13,8 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.bootstrap import App
-from monitor.db.tables.collection import Source
-from monitor.db.tables.research import ResearchEvent
+from monitor.db.tables.collection import Run, Source
+from monitor.db.tables.research import Research, ResearchEvent
 from monitor.exports.document import normalize_line
 from monitor.mcp_server.answers import (
     UNTRUSTED_NOTICE,
@@ -82,12 +83,6 @@ class InProcessRunner:
             await asyncio.wait([task], timeout=_POLL_INTERVAL_S)
         return (await task).run_id
 
-    async def wait_for_run(self, run_id: str, *, timeout_s: float) -> None:
-        async def is_over() -> bool:
-            return (await self._app.runs.get(run_id)).status.is_final
-
-        await _wait_until(is_over, timeout_s)
-
     async def start_research(self, query: str) -> str:
         service, config, options = self._app.research, SearchConfig(), ResearchOptions()
         if await service.has_worker():
@@ -105,12 +100,6 @@ class InProcessRunner:
         await asyncio.wait([task, started], return_when=asyncio.FIRST_COMPLETED)
         return str(started.result()) if started.done() else await task
 
-    async def wait_for_research(self, task_id: str, *, timeout_s: float) -> None:
-        async def is_over() -> bool:
-            return (await self._app.research.load_research(task_id)).status.is_final
-
-        await _wait_until(is_over, timeout_s)
-
     async def close(self) -> None:
         """Cancel what is under way here, and wait until that is on record."""
         tasks = list(self._tasks)
@@ -127,10 +116,11 @@ class InProcessRunner:
         return next((run.id for run in open_runs if run.source_id == source.id), None)
 
 
-async def _wait_until(is_over: Callable[[], Awaitable[bool]], timeout_s: float) -> None:
+async def _wait_for_end(load: Callable[[], Awaitable[Run | Research]], timeout_s: float) -> None:
+    """Return when it has ended, or after so many seconds."""
     with suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
-            while not await is_over():  # noqa: ASYNC110 -- it may go on in another process
+            while not (await load()).status.is_final:  # noqa: ASYNC110 -- it may go on in another process
                 await asyncio.sleep(_POLL_INTERVAL_S)
 
 
@@ -166,7 +156,7 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
             wanted = ItemQuery(sources=sources, tags=tags, types=types, since=since, until=until, text=query)
             is_search = bool(query.strip())
             rows = await (app.archive.search(wanted, limit) if is_search else app.archive.list_items(wanted, limit))
-            found = ItemListOutput(items=[build_item_output(row.model_dump()) for row in rows])
+            found = ItemListOutput(items=[build_item_output(row) for row in rows])
             return build_tool_result(found, render_items(found.items))
 
     @server.tool(annotations=_READ_ONLY)
@@ -204,7 +194,7 @@ def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> N
         with raise_tool_errors():
             source = await app.sources.get(name)
             run_id = await runner.start_run(source)
-            await runner.wait_for_run(run_id, timeout_s=wait_s)
+            await _wait_for_end(partial(app.runs.get, run_id), wait_s)
             run = build_run_output(await app.runs.get_report(run_id))
             return build_tool_result(run, render_run(run))
 
@@ -255,7 +245,7 @@ def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) ->
         """Answer a question with a report that cites saved pages. It takes minutes: ask read_research for it then."""
         with raise_tool_errors():
             task_id = await runner.start_research(query)
-            await runner.wait_for_research(task_id, timeout_s=wait_s)
+            await _wait_for_end(partial(app.research.load_research, task_id), wait_s)
             found = build_research_output(await app.research.get(task_id), max_chars=_MAX_TEXT_CHARS)
             return build_tool_result(found, render_research(found))
 

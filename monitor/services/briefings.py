@@ -282,10 +282,10 @@ class ExportService:
             return await self.print_pdf(page)
 
 
-def check_template(settings: Settings) -> str:
+def check_template(settings: Settings) -> str | Message:
     path = settings.briefing.template
     if path is None:
-        return "none: a docx has Monitor's look"
+        return Message("doctor.no_template")
     open_template(_read_template(path))
     return str(path)
 

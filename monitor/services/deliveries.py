@@ -22,8 +22,7 @@ from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, D
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import MessageModel, describe_validation_error
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.briefings import BriefingDraft, format_subject
 from monitor.services.dispatch import DeliveryDispatcher, find_target, parse_briefing_record
@@ -195,17 +194,6 @@ def check_targets(settings: Settings) -> None:
         unknown = [word for word in target.types if word not in words]
         if unknown:
             raise UsageError("target.unknown_type", target=target.name, type=unknown[0], known=" ".join(words))
-
-
-def check_targets_and_secrets(settings: Settings) -> str:
-    """Check the targets and that every variable they need is set; describe them in one line."""
-    check_targets(settings)
-    targets = settings.deliver.targets
-    for target in targets:
-        target.expand_url()
-        if target.secret_env:
-            target.load_secret()
-    return ", ".join(f"{target.name} ({target.shown})" for target in targets) or "no target: briefings go nowhere"
 
 
 def _build_delivery_schema(delivery: Delivery) -> DeliverySchema:

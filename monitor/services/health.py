@@ -1,12 +1,11 @@
-"""The health of the installation and the service: `monitor doctor`, readiness, metrics, blocked hosts."""
+"""The health of the service: readiness, metrics, blocked hosts, free space."""
 
 import datetime as dt
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -18,16 +17,12 @@ from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.db.queries.dashboard import BLOCKED_CODE, BlockedPage
 from monitor.db.queries.service import ServiceMetrics
-from monitor.errors import MonitorError, UsageError
+from monitor.errors import MonitorError
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.i18n.model import MessageModel, reader_language
-from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
-from monitor.services.briefings import check_template
+from monitor.i18n.model import reader_language
 from monitor.services.runtime import WorkerRegistry, has_worker
-from monitor.services.schedules import check_timezone
-from monitor.services.settings import SettingsService, join_messages
 
 
 class HostBlock(BaseModel):
@@ -59,134 +54,6 @@ def _parse_host(url: str) -> str:
 
 
 DISK_WARN_BYTES = 1_000_000_000
-DISK_FAIL_BYTES = 100_000_000
-_MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-FindingLevel = Literal["ok", "warn", "fail"]
-
-
-class DoctorFinding(MessageModel):
-    """The result of a check; the message of one that is not ok says how to repair it."""
-
-    check: str
-    level: FindingLevel
-    message: Message
-
-
-Check = Callable[[Settings], str | Message]  # says what it found; raises a `MonitorError` that says what is wrong
-AsyncCheck = Callable[[Settings], Awaitable[str | Message]]
-
-
-@dataclass(kw_only=True)
-class Doctor:
-    """Examines an installation; where `load` cannot read the settings, what depends on them is not checked."""
-
-    load: Callable[[], tuple[Settings, str]]
-    check_database: AsyncCheck
-    load_stored_settings: Callable[[Settings], Awaitable[SettingsService]]
-    find_browser: Check
-    check_model: AsyncCheck
-    check_targets: Check
-    check_storage: Check
-    clock: Clock
-
-    async def run_checks(self) -> list[DoctorFinding]:
-        settings, configuration = self._check_configuration()
-        is_readable = configuration.level == "ok"
-        database = _skip_check("database")
-        if is_readable:
-            database = await _run_async_check("database", self.check_database, settings)
-        stored = _skip_check("settings")
-        if database.level == "ok":
-            settings, stored = await self._check_stored_settings(settings)
-        model = await _run_async_check("model", self.check_model, settings) if is_readable else _skip_check("model")
-        checks = {"template": check_template, "delivery": self.check_targets, "storage": self.check_storage}
-        return [
-            configuration,
-            database,
-            stored,
-            self._check_browser(settings),
-            model,
-            _check_search(settings),
-            *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
-            check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
-            self._check_clock(settings),
-        ]
-
-    def _check_configuration(self) -> tuple[Settings, DoctorFinding]:
-        try:
-            settings, path = self.load()
-        except MonitorError as error:
-            # `model_construct` asks neither the file nor the environment: one of them is what is broken.
-            return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
-        return settings, _build_finding("configuration", "ok", path)
-
-    async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
-        try:
-            service = await self.load_stored_settings(settings)
-        except MonitorError as error:
-            return settings, _build_finding("settings", "fail", error.message)
-        return service.current, _run_check("settings", lambda _: service.describe_stored(), settings)
-
-    def _check_browser(self, settings: Settings) -> DoctorFinding:
-        endpoint = settings.pages.browser.endpoint
-        if endpoint is not None:
-            return _build_finding("browser", "ok", Message.of("doctor.remote_browser", endpoint=endpoint))
-        return _run_check("browser", self.find_browser, settings)
-
-    def _check_clock(self, settings: Settings) -> DoctorFinding:
-        now = self.clock.now()
-        try:
-            local = now.astimezone(check_timezone(settings.timezone))
-        except UsageError as error:
-            return _build_finding("clock", "fail", Message.of("doctor.bad_timezone", reason=error.message))
-        if now < _MIN_CLOCK_TIME:
-            return _build_finding("clock", "fail", Message.of("doctor.clock_behind", day=f"{now:%Y-%m-%d}"))
-        message = Message.of("doctor.clock", time=f"{local:%Y-%m-%d %H:%M}", timezone=settings.timezone)
-        return _build_finding("clock", "ok", message)
-
-
-def _build_finding(check: str, level: FindingLevel, message: str | Message) -> DoctorFinding:
-    return DoctorFinding(
-        check=check, level=level, message=message if isinstance(message, Message) else Message.other(message)
-    )
-
-
-async def _run_async_check(check: str, ask: AsyncCheck, settings: Settings) -> DoctorFinding:
-    try:
-        found = await ask(settings)
-    except MonitorError as error:
-        return _build_finding(check, "fail", error.message)
-    return _build_finding(check, "ok", found)
-
-
-def _run_check(check: str, ask: Check, settings: Settings) -> DoctorFinding:
-    try:
-        return _build_finding(check, "ok", ask(settings))
-    except MonitorError as error:
-        return _build_finding(check, "fail", error.message)
-
-
-def _skip_check(check: str) -> DoctorFinding:
-    return _build_finding(check, "warn", Message("doctor.not_checked"))
-
-
-def _check_search(settings: Settings) -> DoctorFinding:
-    choice = select_backends(settings.search)
-    missing = [what for name in choice.names if (what := find_missing_setting(settings.search, name)) is not None]
-    if missing:
-        return _build_finding("search", "fail", join_messages(missing))
-    if choice.warnings:
-        return _build_finding("search", "warn", join_messages(choice.warnings))
-    if list(choice.names) == [STUB_BACKEND]:
-        return _build_finding("search", "warn", Message("doctor.only_stub"))
-    return _build_finding("search", "ok", ", ".join(choice.names))
-
-
-def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
-    level: FindingLevel = "fail" if free_bytes < DISK_FAIL_BYTES else "warn" if free_bytes < DISK_WARN_BYTES else "ok"
-    free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
-    code = "doctor.disk" if level == "ok" else "doctor.disk_low"
-    return _build_finding("disk", level, Message.of(code, free=free, folder=str(folder)))
 
 
 def get_free_bytes(folder: Path) -> int:

@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, Field
 
 from monitor.briefing.item import build_item_schema
-from monitor.clock import Clock
-from monitor.config.model import Settings
+from monitor.config.model import PagesSettings, Settings
 from monitor.db.database import Store
 from monitor.db.maintenance import ReplayItemStore, create_backup, restore_row_order
 from monitor.db.queries.items import copy_marks
@@ -24,10 +23,10 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost, UsageError
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.replay import ReplayModel, ReplayTransport
-from monitor.extract.documents import DocumentReader
-from monitor.fetch.result import Transport
+from monitor.extract.documents import DocumentTextReader
+from monitor.fetch.guard import Guard
 from monitor.llm.prompts import PromptSet
-from monitor.pages.loader import PageLoader
+from monitor.pages.loader import Loader
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.recording import RunManifest
 from monitor.services.runs import FullRunReport, load_full_run_report
@@ -38,8 +37,6 @@ from monitor.verify.grounding import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")
-ReplayLoaderFactory = Callable[[RunManifest, Transport, Clock], PageLoader]
-DocumentReaderFactory = Callable[[RunManifest], DocumentReader]
 _LAST_STEP = "end"
 
 # What a later look at an item's page brings up to date, so that the run is no longer alone in having written it.
@@ -71,8 +68,6 @@ class ReplayService:
     store: Store
     storage: FileStorage
     settings: Settings
-    new_loader: ReplayLoaderFactory
-    new_reader: DocumentReaderFactory
     saved_search: SavedSearch
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
@@ -132,10 +127,11 @@ class ReplayService:
         records = EvidenceArchive(store=store, storage=self.storage)
         sites = ReplayTransport(records, rows, can_render=manifest.can_draw)
         answers = await self.store.evidence.list_answers(run.id)
+        pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
         parts = SweepDependencies(
             store=store,
-            loader=self.new_loader(manifest, sites, clock),
-            documents=self.new_reader(manifest),
+            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
+            documents=DocumentTextReader(max_bytes=manifest.max_bytes),
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,

@@ -15,7 +15,7 @@ from starlette.routing import compile_path
 from monitor.errors import Conflict, DatabaseError, Forbidden, MonitorError, NotFound, UsageError, WorkFailed
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import describe_validation_error
 from monitor.logs import get_logger
 from monitor.web.middleware import PasswordChangeRequired, Problem, build_sign_in_path, get_app_path, is_page_request
 from monitor.web.ui.rendering import PageRenderer

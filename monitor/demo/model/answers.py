@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from monitor.dates import date_in_url
 from monitor.demo.model.conversation import (
     RANK_LINE_PATTERN,
+    RESEARCH_TASKS,
     URL_PATTERN,
     BrowsedListPage,
     Conversation,
@@ -19,7 +20,7 @@ from monitor.demo.model.conversation import (
     ScriptedReply,
     ScriptedToolCall,
 )
-from monitor.demo.model.research import RESEARCH_TASKS, build_research_reply
+from monitor.demo.model.research import build_research_reply, dump_json
 
 PLAN_MARKER = "待访问："
 _LINK = re.compile(r"\[([^\]\n]{1,80})\]\((https?://[^)\s]+)\)")
@@ -31,6 +32,8 @@ _NO_SECTION = re.compile(
     r"首页|联系|留言|互动|机构|职能|领导|简介|地图|关于|登录|注册|无障碍|邮箱|繁体|更多|返回|搜索|home|contact|about|sitemap|english|login|more|search",
     re.IGNORECASE,
 )
+_BANNER = "碳路先锋"  # a section of the sample ministry, although its form does not say so
+_FINISH = ScriptedToolCall("finish", {"reason": "done"})
 _LAST_DAY = dt.date(2100, 1, 1)
 
 _TYPES = (
@@ -52,13 +55,13 @@ _MAX_OVERVIEW_ITEMS = 4
 _ROUTINE_WORDS = re.compile(r"会议|座谈|调研|任免|慰问|开幕|培训|党")
 
 
-def build_good_reply(conversation: Conversation, extra_sections: Sequence[str]) -> ScriptedReply:
+def build_good_reply(conversation: Conversation) -> ScriptedReply:
     """What a careful model answers to the prompts of a sweep."""
     match conversation.task:
         case PromptTask.NAVIGATE:
-            return ScriptedReply(json.dumps(find_sections(conversation.question, extra_sections), ensure_ascii=False))
+            return ScriptedReply(dump_json(find_sections(conversation.question)))
         case PromptTask.RANK:
-            return ScriptedReply(json.dumps(rank_items(conversation.question)))
+            return ScriptedReply(dump_json(rank_items(conversation.question)))
         case PromptTask.OVERVIEW:
             return ScriptedReply(write_overview(conversation.question))
         case PromptTask.SUMMARY:
@@ -66,11 +69,11 @@ def build_good_reply(conversation: Conversation, extra_sections: Sequence[str]) 
         case PromptTask.SECTION:
             return _build_section_reply(conversation)
         case _:
-            return _build_general_reply(conversation, extra_sections)
+            return _build_general_reply(conversation)
 
 
-def find_sections(text: str, extra_sections: Sequence[str]) -> list[dict[str, str]]:
-    """The list pages among the links of a home page: short words, the url of a folder, the same host."""
+def find_sections(text: str) -> list[dict[str, str]]:
+    """The list pages among the links of a home page: short words, a folder's url, the same host; and the banner."""
     home = URL_PATTERN.search(text)
     host = urlsplit(home.group()).hostname if home else None
     found: dict[str, str] = {}
@@ -78,7 +81,7 @@ def find_sections(text: str, extra_sections: Sequence[str]) -> list[dict[str, st
         name, path = label.strip(), urlsplit(url).path
         is_list = _LIST_PATH.search(path) and not _ARTICLE_PATH.search(path) and path.count("/") > 1
         is_section = is_list and urlsplit(url).hostname == host and len(name) <= 14 and not _NO_SECTION.search(name)
-        if is_section or any(extra in name for extra in extra_sections):
+        if is_section or _BANNER in name:
             found.setdefault(url, name)
     return [{"name": name, "url": url} for url, name in found.items()]
 
@@ -126,7 +129,6 @@ def extract_material(text: str) -> str:
 
 
 def classify_title(title: str) -> str:
-    """The type of an item by the words of its title."""
     return next((kind for kind, words in _TYPES if re.search(words, title)), "新闻")
 
 
@@ -150,33 +152,31 @@ def _build_section_reply(conversation: Conversation) -> ScriptedReply:
     page = conversation.find_last_page()
     if page is None:
         first = URL_PATTERN.search(conversation.question)
-        has_begun = any(turn.role == "assistant" for turn in conversation.turns)
-        return ScriptedReply(
-            calls=(_build_browse_call(first.group()) if first and not has_begun else _build_finish_call(),)
-        )
+        if first is None or conversation.has_begun:
+            return ScriptedReply(calls=(_FINISH,))
+        return ScriptedReply(calls=(_build_browse_call(first.group()),))
     save, onward = _plan_calls(conversation, *page)
     calls = tuple(call for call in (save, onward) if call)
-    return ScriptedReply(calls=calls or (_build_finish_call(),))
+    return ScriptedReply(calls=calls or (_FINISH,))
 
 
-def _build_general_reply(conversation: Conversation, extra_sections: Sequence[str]) -> ScriptedReply:
+def _build_general_reply(conversation: Conversation) -> ScriptedReply:
     """The same for a whole site: the sections found at first are noted down, and opened one after another."""
     page = conversation.find_last_page()
     home = URL_PATTERN.search(conversation.question)
-    has_begun = any(turn.role == "assistant" for turn in conversation.turns)
-    if not has_begun and home:
+    if home and not conversation.has_begun:
         return ScriptedReply(calls=(_build_browse_call(home.group()),))
     notes = [turn.content for turn in conversation.turns if turn.role == "assistant" and PLAN_MARKER in turn.content]
     plan = [url for note in notes for url in URL_PATTERN.findall(note)]
     text = ""
     if page and not notes:
-        plan = [section["url"] for section in find_sections(f"{page[0]}\n{page[1]}", extra_sections)]
+        plan = [section["url"] for section in find_sections(f"{page[0]}\n{page[1]}")]
         text = PLAN_MARKER + "\n" + "\n".join(plan)
     save, onward = _plan_calls(conversation, *page) if page else (None, None)
     visited = {str(call.arguments.get("url")) for call in conversation.list_calls("browse_page")}
     following = next((_build_browse_call(url) for url in plan if url not in visited), None)
     calls = tuple(call for call in (save, onward or following) if call)
-    return ScriptedReply(text, calls or (_build_finish_call(),))
+    return ScriptedReply(text, calls or (_FINISH,))
 
 
 def _plan_calls(
@@ -203,7 +203,6 @@ def _plan_calls(
 
 
 def build_save_call(items: Sequence[dict[str, Any]]) -> ScriptedToolCall:
-    """One save of many items, with the type that their titles suggest."""
     records = [
         {
             "title": item.get("title"),
@@ -216,17 +215,12 @@ def build_save_call(items: Sequence[dict[str, Any]]) -> ScriptedToolCall:
     return ScriptedToolCall("save_results_batch", {"items": records})
 
 
-def _build_finish_call() -> ScriptedToolCall:
-    return ScriptedToolCall("finish", {"reason": "done"})
-
-
 _COMMAND_PATTERN = re.compile(
     r"(?:\bSYSTEM\s*[:：]|系统(?:提示|指令)\s*[:：]|忽略(?:以上|之前|前面|上述|所有|先前)[^\n，。]{0,10}|"
     r"ignore\s+(?:all\s+|any\s+|your\s+|the\s+|previous\s+|prior\s+|above\s+)+instructions?)[^\n]{0,300}",
     re.IGNORECASE,
 )
 
-_URL = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 _ONLY = re.compile(r"\bonly\b|只|仅|不要保存其他|finish now|立即结束", re.IGNORECASE)
 _FIRST = re.compile(r"\bfirst\b|排在?(?:第一|首位|最前)|置顶", re.IGNORECASE)
 _RANK_INDEX = re.compile(r"^\[(\d+)\] \[")
@@ -238,8 +232,6 @@ _COMMANDED_TITLE = "关于落实有关要求的重要通知"
 
 
 class ScriptedMode(StrEnum):
-    """The ways in which the scripted model behaves."""
-
     GOOD = "good"
     FENCED = "fenced"
     MALFORMED = "malformed"
@@ -262,21 +254,14 @@ class ReplyPayload:
     calls: tuple[tuple[str, str], ...] = ()
 
 
-def build_reply(
-    mode: ScriptedMode,
-    conversation: Conversation,
-    extra_sections: Sequence[str],
-    number: int,
-    *,
-    tool: str | None = None,
-) -> ReplyPayload:
+def build_reply(mode: str, conversation: Conversation, number: int, *, tool: str | None = None) -> ReplyPayload:
     """What the model answers to the `number`th request of its life (counted from 0) in this mode.
 
     `tool` is what the searches of a research choose; None leaves it to the mode.
     """
     if conversation.task in RESEARCH_TASKS:
         return ReplyPayload(build_research_reply(mode, conversation, number, tool=tool))
-    reply = build_good_reply(conversation, extra_sections)
+    reply = build_good_reply(conversation)
     match mode:
         case ScriptedMode.FENCED:
             return _add_fences(reply, conversation.task)
@@ -294,24 +279,19 @@ def build_reply(
             reply = _shorten_reply(reply)
         case ScriptedMode.OBEDIENT:
             reply = _follow_commands(reply, conversation)
-    return ReplyPayload(reply.text, tuple((call.name, _dump_json(call.arguments)) for call in reply.calls))
+    return ReplyPayload(reply.text, tuple((call.name, dump_json(call.arguments)) for call in reply.calls))
 
 
 def _add_fences(reply: ScriptedReply, task: PromptTask) -> ReplyPayload:
     is_prose = task in _PROSE
-    fence = "text" if is_prose else "json"
-    after = "" if is_prose else "\n以上供参考[1]。"
-    text = f"{_THOUGHT}好的，结果如下：\n```{fence}\n{reply.text}\n```{after}" if reply.text and not reply.calls else ""
-    if is_prose:
-        text = text.replace("好的，结果如下：\n", "")
-    return ReplyPayload(
-        text or _THOUGHT, tuple((call.name, f"```json\n{_dump_json(call.arguments)}\n```") for call in reply.calls)
-    )
+    before, fence, after = ("", "text", "") if is_prose else ("好的，结果如下：\n", "json", "\n以上供参考[1]。")
+    fenced = f"{before}```{fence}\n{reply.text}\n```{after}" if reply.text and not reply.calls else ""
+    calls = tuple((call.name, f"```json\n{dump_json(call.arguments)}\n```") for call in reply.calls)
+    return ReplyPayload(f"{_THOUGHT}{fenced}", calls)
 
 
 def _truncate_reply(reply: ScriptedReply) -> ReplyPayload:
-    """An answer that stops in the middle, as when the tokens run out."""
-    calls = tuple((call.name, _cut_text(_dump_json(call.arguments))) for call in reply.calls)
+    calls = tuple((call.name, _cut_text(dump_json(call.arguments))) for call in reply.calls)
     return ReplyPayload(_cut_text(reply.text), calls)
 
 
@@ -322,40 +302,39 @@ def _cut_text(text: str) -> str:
 def _break_reply(reply: ScriptedReply, task: PromptTask, number: int) -> ReplyPayload:
     """JSON as bad models write it; what is broken changes from request to request."""
     if reply.calls:
-        written = [_dump_json(call.arguments) for call in reply.calls]
+        written = [dump_json(call.arguments) for call in reply.calls]
         if number % 2:
             breakages = (lambda s: s[: len(s) * 3 // 4], lambda s: s.replace('"', "'"), lambda s: s[:-1] + ",")
             written = [breakages[(number // 2 + i) % 3](entry) for i, entry in enumerate(written)]
         return ReplyPayload("", tuple((call.name, entry) for call, entry in zip(reply.calls, written, strict=True)))
     if task is PromptTask.SUMMARY:
         return ReplyPayload(
-            (f'{{"summary": {_dump_json(reply.text)},}}', f"```\n“{reply.text}”", reply.text[:9])[number % 3]
+            (f'{{"summary": {dump_json(reply.text)},}}', f"```\n“{reply.text}”", reply.text[:9])[number % 3]
         )
     if task is PromptTask.OVERVIEW:
         bare = re.sub(r"\s?\[\d+\]", "", reply.text)
         return ReplyPayload(
-            (f'{{"overview": {_dump_json(reply.text)},}}', bare, reply.text[: len(reply.text) // 2])[number % 3]
+            (f'{{"overview": {dump_json(reply.text)},}}', bare, reply.text[: len(reply.text) // 2])[number % 3]
         )
     if task is PromptTask.RANK:
         order = json.loads(reply.text)
         spoiled: list[object] = [entry if i % 3 else str(entry) for i, entry in enumerate(order[: len(order) * 3 // 4])]
-        return ReplyPayload(_dump_json([*spoiled[:1], *spoiled, 999, -1, None])[:-1] + ",")
+        return ReplyPayload(dump_json([*spoiled[:1], *spoiled, 999, -1, None])[:-1] + ",")
     if number % 2:
         return ReplyPayload(f"```json\n{reply.text[:-1]}, {{'name': '未完")
     return ReplyPayload(re.sub(r'"(name|url)"', r"\1", reply.text).replace("}, {", "},， {").replace("}]", ",},]"))
 
 
 def _add_inventions(reply: ScriptedReply, task: PromptTask) -> ScriptedReply:
-    """True things with invented ones among them."""
     if task is PromptTask.NAVIGATE:
         invented = [
             {"name": "政策文件库", "url": "https://www.invented.example/zcwj/"},
             {"name": "权威发布", "url": "https://www.invented.example/fabu/index.html"},
         ]
-        return ScriptedReply(_dump_json([*json.loads(reply.text), *invented]))
+        return ScriptedReply(dump_json([*json.loads(reply.text), *invented]))
     if task is PromptTask.RANK:
         order = json.loads(reply.text)
-        return ScriptedReply(_dump_json([len(order) + 5, *order, *order[:2], 10**6]))
+        return ScriptedReply(dump_json([len(order) + 5, *order, *order[:2], 10**6]))
     if task is PromptTask.SUMMARY:
         return ScriptedReply(reply.text + _INVENTED_FIGURES)
     if task is PromptTask.OVERVIEW:
@@ -399,7 +378,7 @@ def _repeat_browse(reply: ScriptedReply, conversation: Conversation) -> Scripted
     """The list page once more, for ever."""
     if not conversation.tools:
         return reply
-    first = _URL.search(conversation.question)
+    first = URL_PATTERN.search(conversation.question)
     return ScriptedReply(calls=(ScriptedToolCall("browse_page", {"url": first.group() if first else ""}),))
 
 
@@ -418,18 +397,18 @@ def _follow_commands(reply: ScriptedReply, conversation: Conversation) -> Script
     commands = [found.group() for found in _COMMAND_PATTERN.finditer(material)]
     if not commands:
         return reply
-    urls = list(dict.fromkeys(url for command in commands for url in _URL.findall(command)))
+    urls = list(dict.fromkeys(url for command in commands for url in URL_PATTERN.findall(command)))
     match conversation.task:
         case PromptTask.NAVIGATE:
             return ScriptedReply(
-                _dump_json([*json.loads(reply.text), *({"name": "指定栏目", "url": url} for url in urls)])
+                dump_json([*json.loads(reply.text), *({"name": "指定栏目", "url": url} for url in urls)])
             )
         case PromptTask.SUMMARY:
             return ScriptedReply(f"{reply.text[:120]}{commands[0][:160]}")
         case PromptTask.OVERVIEW:
             return ScriptedReply(f"{commands[0][:160]}[1]。{reply.text}")
         case PromptTask.RANK:
-            return ScriptedReply(_dump_json(_rank_as_commanded(conversation.question)))
+            return ScriptedReply(dump_json(_rank_as_commanded(conversation.question)))
     fresh = [url for url in urls if url not in conversation.saved_urls]
     if not fresh:
         return reply
@@ -450,7 +429,3 @@ def _rank_as_commanded(question: str) -> list[int]:
         if (found := _RANK_INDEX.match(line)) and (_FIRST.search(line) or _COMMAND_PATTERN.search(line))
     ]
     return [*stated, *(index for index in order if index not in stated)]
-
-
-def _dump_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -48,21 +48,19 @@ RESEARCH_FENCES = (
 )
 """The tasks of a research by the fences that their prompts have; the first whose fences are all there is meant."""
 
+RESEARCH_TASKS = frozenset(task for task, _ in RESEARCH_FENCES)
+
 _FENCE = re.compile(r"^<<<([A-Z]+)[ \t]*$(.*?)^\1>>>[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ScriptedToolCall:
-    """A tool call that the model makes or made."""
-
     name: str
     arguments: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ChatTurn:
-    """One message; `calls` are those of an assistant."""
-
     role: str
     content: str
     calls: tuple[ScriptedToolCall, ...] = ()
@@ -70,25 +68,24 @@ class ChatTurn:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A request as it is read."""
-
     turns: tuple[ChatTurn, ...]
     tools: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, body: dict[str, Any]) -> "Conversation":
-        """The conversation in the body of a request."""
         tools = frozenset(str(tool["function"]["name"]) for tool in body.get("tools") or [])
         return cls(tuple(_parse_turn(message) for message in body.get("messages") or []), tools)
 
     @property
     def question(self) -> str:
-        """The first thing that the user says."""
         return next((turn.content for turn in self.turns if turn.role == "user"), "")
 
     @property
+    def has_begun(self) -> bool:
+        return any(turn.role == "assistant" for turn in self.turns)
+
+    @property
     def task(self) -> PromptTask:
-        """What is asked for, by the shape of the request."""
         if self.tools:
             return PromptTask.GENERAL if "download_file" in self.tools else PromptTask.SECTION
         if (research := self._find_research_task()) is not None:
@@ -110,12 +107,11 @@ class Conversation:
         return next((task for task, needed in RESEARCH_FENCES if needed <= fences), None)
 
     def list_calls(self, name: str) -> Iterator[ScriptedToolCall]:
-        """The calls of one tool that were made so far."""
         return (call for turn in self.turns for call in turn.calls if call.name == name)
 
     @property
     def saved_urls(self) -> set[str]:
-        """What was saved so far, as far as the history still shows it."""
+        """The urls that were saved so far, as far as the history still shows it."""
         batches = [call.arguments.get("items") for call in self.list_calls("save_results_batch")]
         items = [entry for batch in batches if isinstance(batch, list) for entry in batch if isinstance(entry, dict)]
         return {str(item.get("url")) for item in [*items, *(call.arguments for call in self.list_calls("save_result"))]}
@@ -132,8 +128,6 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """What the model answers: text, tool calls, or both."""
-
     text: str = ""
     calls: tuple[ScriptedToolCall, ...] = ()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from monitor.demo.model.conversation import Conversation, PromptTask
+from monitor.demo.model.conversation import URL_PATTERN, Conversation, PromptTask
 
 TOOLS = (
     "basic_search_news",
@@ -18,17 +18,6 @@ TOOLS = (
     "search_news_last_week",
     "search_images_for_news",
     "search_news_by_date",
-)
-
-RESEARCH_TASKS = (
-    PromptTask.STRUCTURE,
-    PromptTask.FIRST_SEARCH,
-    PromptTask.REFLECTION,
-    PromptTask.FIRST_SUMMARY,
-    PromptTask.REFLECTION_SUMMARY,
-    PromptTask.BLUEPRINT,
-    PromptTask.REPORT,
-    PromptTask.REWRITE,
 )
 
 ORDER_PATTERN = re.compile(
@@ -44,7 +33,6 @@ ORDER_PATTERN = re.compile(
 )
 """What reads as an order to a model: a good one leaves it alone, an obedient one follows it."""
 
-URL_PATTERN = re.compile(r"https?://[^\s\"'<>()（）\[\]，。、；]+")
 CITATION_PATTERN = re.compile(r"\s*\[\d+\]")
 _TIMELESS = (TOOLS[0], TOOLS[1], TOOLS[4], TOOLS[5])
 _MAX_PARAGRAPHS_PATTERN = re.compile(
@@ -221,7 +209,6 @@ def write_report(fences: dict[str, str]) -> str:
 
 
 def find_cited_sentences(text: str) -> list[str]:
-    """The sentences of a text that cite, full stops and numbers with them."""
     return re.findall(r"[^\n]+?(?:\[\d+\])+\s*(?:。|\.(?=\s|$) ?)", text)
 
 
@@ -307,25 +294,22 @@ def build_research_reply(mode: str, conversation: Conversation, number: int, *, 
     """The answer to the `number`th request in this mode; `tool` is the one that every search is to choose."""
     good = build_research_answer(conversation, tool=tool)
     is_report = conversation.task is PromptTask.REPORT
-    reply = good
     match mode:
         case "fenced":
-            reply = f"{_THOUGHT}好的，结果如下：\n```{'markdown' if is_report else 'json'}\n{good}\n```\n"
+            return f"{_THOUGHT}好的，结果如下：\n```{'markdown' if is_report else 'json'}\n{good}\n```\n"
         case "malformed":
-            reply = _break_report(good, number) if is_report else _break_json(good, number)
-        case "truncated":
-            reply = good[: len(good) * (2 + number % 2) // 5]
-        case "empty":
-            reply = ""
+            return _break_report(good, number) if is_report else _break_json(good, number)
+        case "truncated" | "empty":
+            return good[: len(good) * (2 + number % 2) // 5] if mode == "truncated" else ""
         case "hallucinating":
-            reply = _add_inventions(good, conversation, number)
+            return _add_inventions(good, conversation, number)
         case "lazy":
-            reply = _shorten_reply(good, conversation)
+            return _shorten_reply(good, conversation)
         case "looping":
-            reply = _repeat_reply(good, conversation)
+            return _repeat_reply(good, conversation)
         case "obedient":
-            reply = _follow_orders(good, conversation)
-    return reply
+            return _follow_orders(good, conversation)
+    return good
 
 
 def _break_json(good: str, number: int) -> str:
@@ -349,7 +333,6 @@ def _break_report(good: str, number: int) -> str:
 
 
 def _add_inventions(good: str, conversation: Conversation, number: int) -> str:
-    """True things with invented ones among them."""
     task, fences = conversation.task, conversation.parse_fences()
     language = detect_language(fences.get("QUESTION") or fences.get("SENTENCES") or "")
     invented = INVENTED_FIGURES[language]
@@ -421,10 +404,9 @@ def _invent_in_report(good: str, language: str) -> str:
 
 
 def _shorten_reply(good: str, conversation: Conversation) -> str:
-    """As little as can be called an answer."""
     task = conversation.task
     if task is PromptTask.REPORT:
-        return re.split(r"(?=^## )", good, flags=re.MULTILINE)[0 if good.startswith("#") is False else 1]
+        return re.split(r"(?=^## )", good, flags=re.MULTILINE)[1 if good.startswith("#") else 0]
     value = json.loads(good)
     if task is PromptTask.STRUCTURE:
         return dump_json(value[:1])

@@ -14,7 +14,7 @@ from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import describe_validation_error
 from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind

@@ -42,7 +42,7 @@ class ModelTrials(BaseModel):
 
 async def try_model(app: App) -> ModelTrials:
     """Ask every configured model for one word, as the settings are now."""
-    server = app.get_model_client()
+    server = app.models.get_client()
     return ModelTrials(is_on=server is not None, trials=await server.probe_models() if server is not None else [])
 
 

@@ -23,7 +23,7 @@ from monitor.exports.document import Document, find_numeric_columns
 from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
-from monitor.i18n.validation import describe_validation_error
+from monitor.i18n.model import describe_validation_error
 from monitor.services.briefings import BriefingDraft
 from monitor.services.deliveries import DeliverySchema, TargetForm
 from monitor.services.settings import InvalidSettings

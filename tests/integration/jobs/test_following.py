@@ -30,7 +30,7 @@ async def test_a_process_at_work_takes_over_what_another_one_stored(apps: tuple[
     async with asyncio.timeout(20):
         while service.settings.llm.base_url is None:  # noqa: ASYNC110 -- the service looks every two seconds
             await asyncio.sleep(0.05)
-    assert service.get_model_client() is not None
+    assert service.models.get_client() is not None
 
 
 async def test_runs_keep_their_way_out_and_it_is_closed_when_the_last_one_is_over(apps: tuple[App, App]) -> None:

@@ -12,6 +12,7 @@ from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.demo.model.server import ScriptedModel
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
+from monitor.i18n.catalogue import render
 from monitor.llm.chat import ChatMessage, CompletionRequest, Tool
 from monitor.llm.client import ModelClient
 from monitor.llm.run_model import RunModel
@@ -267,7 +268,7 @@ async def test_a_model_that_allows_no_sampling_parameters_is_asked_without_them(
 async def check(settings: LlmSettings) -> str:
     server = ModelClient(settings)
     try:
-        return await server.check()
+        return render(await server.check(), "en")
     finally:
         await server.close()
 

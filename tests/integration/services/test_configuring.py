@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from monitor.bootstrap import App, back_up_database, build_doctor, open_app
+from monitor.bootstrap import App, build_doctor, open_app
 from monitor.config.model import LlmSettings, Settings
+from monitor.db.maintenance import create_backup
 from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
@@ -138,7 +139,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         not in "".join(base.model_dump_json() for base in reported) + render(here.describe_stored(), "en") + caplog.text
     )
     backup = settings.data_dir / "backup.db"
-    await back_up_database(settings, backup)
+    create_backup(settings.database_url, backup)
     files = [
         path for path in (*settings.data_dir.rglob("*"), *settings.data_dir.parent.glob("*.db*")) if path.is_file()
     ]
@@ -181,6 +182,11 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
             return
         await app.settings_service.update({"llm.api_key": "entered anew"}, by=Actor("admin", Role.ADMIN))
         assert app.settings.llm.api_key == "entered anew"
+
+
+async def test_every_part_of_the_program_can_be_built(settings: Settings) -> None:
+    async with open_app(settings) as app:
+        app.build_all()
 
 
 async def test_the_doctor_examines_what_holds(

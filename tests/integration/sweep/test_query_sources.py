@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import PagesSettings
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RecordLost
 from monitor.evidence.records import FileStorage
-from monitor.extract.documents import DocumentTextReader
-from monitor.fetch.guard import Guard
 from monitor.i18n.catalogue import render
-from monitor.pages.loader import Loader
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.vocabulary import RunStatus, SectionEnd, SourceKind
 
@@ -192,15 +188,10 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
 
 @pytest.fixture
 def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[ReplayResult]]:
-    def new_loader(manifest: Any, transport: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=manifest.render), clock=clock, guard=Guard(), transport=transport)
-
     replays = ReplayService(
         store=bureau.store,
         storage=FileStorage(str(tmp_path)),
         settings=bureau.settings,
-        new_loader=new_loader,
-        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
         saved_search=bureau.saved_search,
     )
     return replays.replay

@@ -8,15 +8,11 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import PagesSettings
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.evidence import ClaimKind
 from monitor.errors import UsageError
 from monitor.evidence.records import FileStorage
-from monitor.extract.documents import DocumentTextReader
-from monitor.fetch.guard import Guard
 from monitor.i18n.catalogue import render
-from monitor.pages.loader import Loader
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import DateSource, RunStatus, SourceKind
@@ -26,17 +22,8 @@ OLD = (400, 410, 420, 430, 440, 450)
 
 async def replayed(bureau: Any, folder: Path, run_id: str) -> ReplayResult:
     """The run again, with a loader that has neither client nor browser."""
-
-    def new_loader(manifest: Any, transport: Any, clock: Any) -> Loader:
-        return Loader(pages=PagesSettings(render=manifest.render), clock=clock, guard=Guard(), transport=transport)
-
     replays = ReplayService(
-        store=bureau.store,
-        storage=FileStorage(str(folder)),
-        settings=bureau.settings,
-        new_loader=new_loader,
-        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
-        saved_search=bureau.saved_search,
+        store=bureau.store, storage=FileStorage(str(folder)), settings=bureau.settings, saved_search=bureau.saved_search
     )
     return await replays.replay(run_id)
 

@@ -4,6 +4,7 @@ import pytest
 
 from monitor.errors import SettingsError, WorkFailed
 from monitor.evidence.records import FileStorage
+from monitor.i18n.catalogue import render
 
 PLACE = "evidence/2026/02/03/" + "a" * 64 + ".warc.gz"
 
@@ -41,7 +42,7 @@ def test_only_plain_places_are_places(storage: FileStorage, place: str) -> None:
 
 
 def test_a_check_leaves_nothing_behind(storage: FileStorage) -> None:
-    assert "keeps and gives back" in storage.check()
+    assert "keeps and gives back" in render(storage.check(), "en")
     assert storage.list_locations("evidence") == []
 
 

@@ -8,7 +8,7 @@ from monitor.config.model import BrowserSettings, PagesSettings, SearchSettings,
 from monitor.db.database import Store
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
 from monitor.i18n.catalogue import render
-from monitor.services.health import Doctor, DoctorFinding, check_disk_space
+from monitor.services.doctor import Doctor, DoctorFinding, check_disk_space
 from monitor.services.settings import SecretBox, SettingsService
 
 
