@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, Self
 
@@ -138,6 +138,9 @@ class SearchResults:
     request_id: str | None = None
     cut_short: SearchError | None = None
 
+    def limit_to(self, count: int) -> Self:
+        return replace(self, hits=self.hits[:count])
+
 
 class SearchItem(BaseModel):
     """A checked result: plain text, a clean http(s) url, ranks from 1 without gaps."""
@@ -217,16 +220,14 @@ class SearchInput(BaseModel):
             raise ValueError("search.query_empty")
         return plain
 
+    @field_validator("site_filter")
+    @classmethod
+    def _lower_site_filter(cls, host: str | None) -> str | None:
+        return host.lower() if host else None
+
     def to_query(self) -> SearchQuery:
-        span = self.time_range
-        return SearchQuery(
-            text=self.query,
-            lang=self.lang,
-            time_range=DateRange(start=span.start, end=span.end) if isinstance(span, DateRangeInput) else span,
-            site_filter=self.site_filter.lower() if self.site_filter else None,
-            trace_id=self.trace_id,
-            budget_ms=self.budget_ms,
-        )
+        options = self.model_dump(exclude={"query", "max_results"})
+        return SearchQuery(text=self.query, **options)
 
 
 def parse_input(arguments: Any) -> SearchInput:

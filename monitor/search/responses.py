@@ -5,7 +5,7 @@ import datetime as dt
 import html
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -120,7 +120,7 @@ def build_captcha_failure() -> SearchFailed:
 
 
 def convert_page_error(error: PageError) -> SearchFailed:
-    """A request to which no answer came, or that was refused here."""
+    """Return the failure of a request that was not answered or that we refused."""
     code = _CODES.get(error.code, SearchErrorCode.PROVIDER)
     return build_failure(code, error.message, detail_code=error.detail_code)
 
@@ -337,7 +337,7 @@ def compute_timeout_s(query: SearchQuery, timeout_s: float) -> float:
 
 
 async def collect_pages(
-    fetch_page: Callable[[int], Awaitable[Sequence[SearchHit]]], *, limit: int, timeout_s: float
+    fetch_page: Callable[[int], Awaitable[SearchResults]], query: SearchQuery, *, limit: int, timeout_s: float
 ) -> SearchResults:
     """Return up to `limit` results, fetching as many pages (from 1) as should hold them.
 
@@ -345,11 +345,11 @@ async def collect_pages(
     """
     hits: list[SearchHit] = []
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_s * _TIME_SHARE
+    deadline = loop.time() + compute_timeout_s(query, timeout_s) * _TIME_SHARE
     for page in range(1, -(-limit // RESULTS_PER_PAGE) + 1):
         try:
             async with asyncio.timeout_at(deadline if page > 1 else None):
-                found = await fetch_page(page)
+                found = (await fetch_page(page)).hits
         except SearchFailed as failed:
             if page == 1:
                 raise
