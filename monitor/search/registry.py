@@ -157,7 +157,7 @@ class SearchBackends:
         if name == STUB_BACKEND:
             return StubBackend()
         if name == ARCHIVE_BACKEND:
-            return ArchiveBackend(search=self.archive, clock=self.clock)
+            return ArchiveBackend(archive=self.archive, clock=self.clock)
         backend = load_service_backend(name)(self._build_service_dependencies())
         search = self.settings.search
         if not search.cache_s:

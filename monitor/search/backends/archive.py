@@ -49,10 +49,10 @@ class FoundItem:
     snippet: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class ArchiveSearch:
-    def __init__(self, *, fulltext: FullTextQueries, score_item: ItemScoreFunction) -> None:
-        self._fulltext = fulltext
-        self._score_item = score_item
+    fulltext: FullTextQueries
+    score_item: ItemScoreFunction
 
     async def search(
         self, text: str, scope: FullTextScope, *, limit: int, allow_partial_match: bool = False
@@ -70,16 +70,13 @@ class ArchiveSearch:
             found += [hit for hit in more if hit.item.id not in known]
         return found[:limit]
 
-    def _score_match(self, match: FullTextHit) -> float:
-        return self._score_item(compute_item_relevance(match), match.day, match.url)
-
     async def _rank_items(
         self, query: TextQuery, scope: FullTextScope, limit: int, *, allow_partial_match: bool
     ) -> list[FoundItem]:
-        best = await self._fulltext.find_best(
+        best = await self.fulltext.find_best(
             query,
             scope,
-            self._score_match,
+            lambda match: self.score_item(compute_item_relevance(match), match.day, match.url),
             max_scored=max(limit, _MAX_SCORED_ITEMS),
             limit=limit,
             excludes_withdrawn=allow_partial_match,
@@ -115,15 +112,15 @@ class ArchiveBackend:
 
     name = "archive"
 
-    def __init__(self, *, search: ArchiveSearch, clock: Clock) -> None:
-        self._search = search
+    def __init__(self, *, archive: ArchiveSearch, clock: Clock) -> None:
+        self._archive = archive
         self._clock = clock
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         since, until = self._resolve_range(query.time_range)
         scope = FullTextScope(items=ItemFilter(since=since, until=until), site=query.site_filter, language=query.lang)
         try:
-            found = await self._search.search(query.text, scope, limit=limit, allow_partial_match=True)
+            found = await self._archive.search(query.text, scope, limit=limit, allow_partial_match=True)
         except UsageError as error:
             wrong = SearchError(type=SearchErrorCode.INVALID_INPUT, message=error.message, retryable=False)
             raise SearchFailed(wrong) from None

@@ -93,16 +93,12 @@ def _build_item(
         score_freshness=scores.freshness,
         score_authority=scores.authority,
         score_final=scores.final,
-        status=_classify_status(url, published_on, query, at, is_failed=error is not None),
+        status=ItemStatus.FAILED if error else _classify_status(url, published_on, query, at),
         error_code=error.code if error else None,
     )
 
 
-def _classify_status(
-    url: str, published_on: dt.date | None, query: SearchQuery, at: dt.datetime, *, is_failed: bool
-) -> ItemStatus:
-    if is_failed:
-        return ItemStatus.FAILED
+def _classify_status(url: str, published_on: dt.date | None, query: SearchQuery, at: dt.datetime) -> ItemStatus:
     on_site = query.site_filter is None or is_on_site(url, query.site_filter)
     is_asked_for = on_site and _is_in_range(published_on, query.time_range, at)
     return ItemStatus.OK if is_asked_for else ItemStatus.FILTERED

@@ -1,8 +1,8 @@
 """Reads the bundles of a task result by result, so that a crash at any moment loses none.
 
 Queries are read in natural order (`q2` before `q10`), the results of each by score, each source once. A bundle that
-arrives after the reader passed its place is read last. A damaged one is reported and
-skipped, and read once it was replaced.
+arrives after the reader passed its place is read last. A damaged one is reported and skipped, and read once it was
+replaced.
 """
 
 import datetime as dt
@@ -65,10 +65,6 @@ def read_cursor(path: Path) -> SearchReadCursor | None:
         raise WorkFailed("search.cursor_invalid", path=str(path)) from None
     except ValueError as error:
         raise WorkFailed("search.cursor_damaged", path=str(path), reason=str(error)) from None
-
-
-def write_cursor(path: Path, cursor: SearchReadCursor) -> None:
-    write_atomically(path, serialize_document(cursor, CURSOR_SCHEMA))
 
 
 class ConsumptionJournal:
@@ -162,7 +158,7 @@ class BundleResult:
 
 
 class ReaderWarningKind(StrEnum):
-    """A bundle that arrived late, one that cannot be read, or a damaged cursor."""
+    """A late or damaged bundle, or a damaged cursor."""
 
     LATE = "late"
     DAMAGED = "damaged"
@@ -235,9 +231,9 @@ class BundleReader:
         while self._load_next_bundle():
             pass
         left: dict[str, BundleResult] = {}
-        for reading in self._pending:
-            if reading.item.source_id not in self._journal:
-                left.setdefault(reading.item.source_id, reading)
+        for result in self._pending:
+            if result.item.source_id not in self._journal:
+                left.setdefault(result.item.source_id, result)
         return list(left.values())
 
     def mark_all_consumed(self, results: Sequence[BundleResult], *, at: dt.datetime) -> None:
@@ -245,12 +241,8 @@ class BundleReader:
 
         The journal is written first: a cursor that is behind it is corrected when a reader starts.
         """
-        new = [
-            (reading.query_id, reading.item.source_id)
-            for reading in results
-            if reading.item.source_id not in self._journal
-        ]
-        if new:
+        left = [result for result in results if result.item.source_id not in self._journal]
+        if new := [(result.query_id, result.item.source_id) for result in left]:
             self._journal.add(*new)
             self._write_cursor(*new[-1], count=len(self._journal), at=at)
 
@@ -289,7 +281,11 @@ class BundleReader:
         for item in bundle.results:
             if item.status is ItemStatus.FAILED:
                 _log.warning("result failed", task=self._task_id, query=query_id, url=item.url, error=item.error_code)
-        return [reading for reading in _list_results(bundle) if reading.item.source_id not in self._journal]
+        return [
+            BundleResult(query_id, item)
+            for item in bundle.list_by_score()
+            if item.status is ItemStatus.OK and item.source_id not in self._journal
+        ]
 
     def _reconcile(self) -> None:
         """Bring cursor and journal to the same position, whichever is behind, lost or damaged."""
@@ -312,31 +308,30 @@ class BundleReader:
         self._add_warning(ReaderWarningKind.CURSOR, "", Message.of("search.journal_lost"))
         place = build_natural_key(cursor.last_query_id)
         for query_id in [query_id for query_id in self._list_own_bundles() if build_natural_key(query_id) <= place]:
-            readings = self._load_unread(query_id)
+            sources = [result.item.source_id for result in self._load_unread(query_id)]
             if query_id == cursor.last_query_id:
-                sources = [reading.item.source_id for reading in readings]
-                end = sources.index(cursor.last_source_id) + 1 if cursor.last_source_id in sources else 0
-                readings = readings[:end]
-            self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
+                sources = (
+                    sources[: sources.index(cursor.last_source_id) + 1] if cursor.last_source_id in sources else []
+                )
+            self._journal.add(*((query_id, source_id) for source_id in sources))
 
     def _list_own_bundles(self) -> dict[str, FileSignature]:
         present = self._folder.list_bundles(self._task_id)
-        mine = present.keys() if self._query_ids is None else self._query_ids
-        return {query_id: signature for query_id, signature in present.items() if query_id in mine}
+        return {
+            query_id: signature
+            for query_id, signature in present.items()
+            if self._query_ids is None or query_id in self._query_ids
+        }
 
     def _write_cursor(self, query_id: str, source_id: str, *, count: int, at: dt.datetime) -> None:
         cursor = SearchReadCursor(
             task_id=self._task_id, last_query_id=query_id, last_source_id=source_id, consumed_count=count, updated_at=at
         )
-        write_cursor(self._cursor_path, cursor)
+        write_atomically(self._cursor_path, serialize_document(cursor, CURSOR_SCHEMA))
 
     def _add_warning(self, kind: ReaderWarningKind, query_id: str, reason: Message) -> None:
         self.warnings.append(ReaderWarning(kind, query_id, reason))
         _log.warning("bundle problem", task=self._task_id, kind=kind, query=query_id, reason=str(reason))
-
-
-def _list_results(bundle: SearchResultBundle) -> list[BundleResult]:
-    return [BundleResult(bundle.query_id, item) for item in bundle.list_by_score() if item.status is ItemStatus.OK]
 
 
 SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {

@@ -130,14 +130,11 @@ class ResultScorer:
         relevance = round(relevance, _DECIMALS)
         freshness = round(compute_freshness(published_on, today=today, half_life_days=self._half_life_days), _DECIMALS)
         authority = round(self._authorities.score(url), _DECIMALS)
-        return ResultScores(relevance, freshness, authority, self._combine(relevance, freshness, authority))
-
-    def _combine(self, relevance: float, freshness: float, authority: float) -> float:
         weights = self._weights
         total = weights.relevance + weights.freshness + weights.authority
         pairs = ((weights.relevance, relevance), (weights.freshness, freshness), (weights.authority, authority))
         final = sum(weight / total * score for weight, score in pairs)
-        return min(round(final, _DECIMALS), 1.0)
+        return ResultScores(relevance, freshness, authority, min(round(final, _DECIMALS), 1.0))
 
 
 class ResultScorerFactory:

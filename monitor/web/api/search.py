@@ -14,7 +14,7 @@ from monitor.bootstrap import App
 from monitor.i18n.model import reader_language
 from monitor.page import PageErrorCode
 from monitor.search.contract import ToolResult
-from monitor.search.web_fetch import FetchToolResult
+from monitor.search.tools import FetchToolResult
 from monitor.web.auth import Reader
 from monitor.web.problems import build_problem_responses
 
