@@ -60,7 +60,6 @@ class AnalystNote(BaseModel):
 
     @property
     def paragraphs(self) -> list[str]:
-        """Its lines that are not empty."""
         return [line for line in self.text.splitlines() if line.strip()]
 
 
@@ -145,7 +144,6 @@ class Briefing(BaseModel):
 
     @property
     def item_ids(self) -> set[int]:
-        """All items that the briefing shows or names."""
         listed: list[BriefingItem | MoreItem] = [*self.items, *self.more]
         readings = [reading for item in listed for reading in item.interpretations]
         places = [place for entry in (*listed, *readings) for place in entry.places]
@@ -201,7 +199,6 @@ def get_part_key(item: BriefingItem, group: GroupBy) -> int | str:
 
 
 def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
-    """The briefing with the overview that was written of it, or with the reason why none was."""
     faults = _build_faults("overview", overview.fault)
     return briefing.model_copy(
         update={
@@ -213,7 +210,6 @@ def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
 
 
 def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
-    """What a briefing says of a revision."""
     change = revision.change
     return ChangedItem(
         item=item.id or 0,

@@ -36,7 +36,6 @@ def create_delivery(
 
 
 def format_planned_time(planned_at: dt.datetime) -> str:
-    """The part of an id that a planned time gives."""
     return f"{planned_at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
 
 

@@ -37,7 +37,6 @@ _MAX_SIMILAR_GAPS = 3
 
 
 def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    """State of the sources, what was not seen, how to read the marks."""
     blocks: list[Block] = []
     if briefing.sources:
         rows = [
@@ -123,7 +122,6 @@ def _shorten_reason(reason: Message | None, words: BriefingMessages) -> str:
 
 
 def build_gap_spans(gap: Gap, words: BriefingMessages) -> list[Span]:
-    """A gap in words: source, kind, detail."""
     figures = ("" if gap.count is None else str(gap.count), gap.day.isoformat() if gap.day else "")
     detail = _join_parts(
         gap.phase and words.get_word("phase", gap.phase), gap.place, words.translate(gap.reason), *figures
@@ -136,7 +134,6 @@ def _join_parts(*parts: str | None) -> str:
 
 
 def build_document(briefing: Briefing) -> Document:
-    """The briefing as a document in its own language, for any format that draws documents."""
     words = get_briefing_messages(briefing.language)
     since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
     subtitle = since if since == until else words("period", since=since, until=until)

@@ -48,7 +48,6 @@ def build_briefing_notification(
 
 
 def build_alarm_notification(delivery: Delivery, alarms: Sequence[AlarmView], language: str) -> Notification:
-    """Build the notification of one or more alarms."""
     words = get_briefing_messages(language)
     kinds = [words.get_word("gap", GAP_KIND_BY_ALARM[alarm.kind]) for alarm in alarms]
     sources = list(dict.fromkeys(alarm.source for alarm in alarms))
@@ -66,7 +65,6 @@ def build_alarm_notification(delivery: Delivery, alarms: Sequence[AlarmView], la
 
 
 def build_test_notification(delivery: Delivery, language: str, at: dt.datetime) -> Notification:
-    """Build the notification that only shows that a target can be reached."""
     words = get_briefing_messages(language)
     text = words("notification.test_text", target=delivery.target, at=f"{at:%Y-%m-%d %H:%MZ}")
     return _build_plain_notification(delivery, words("notification.test"), [text], words, {})

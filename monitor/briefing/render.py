@@ -184,7 +184,6 @@ def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str
 def render_saved_briefings(
     briefings: Sequence[BriefingFeedItem], *, language: str, now: dt.datetime, public_url: str | None
 ) -> bytes:
-    """Write saved briefings as an Atom feed."""
     return render_atom(build_saved_briefings_feed(briefings, language, now, public_url))
 
 

@@ -58,10 +58,10 @@ _REGISTRY = (
     Format("html", "text/html", "document", "html:render_html"),
     Format("docx", f"{_OFFICE}.wordprocessingml.document", "document", "docx:render_docx", True, takes_template=True),
     Format("pdf", "application/pdf", "document", "html:render_html", True, needs_browser=True),
-    Format("csv", "text/csv", "sheet", "csv:render_csv"),
+    Format("csv", "text/csv", "sheet", "data:render_csv"),
     Format("xlsx", f"{_OFFICE}.spreadsheetml.sheet", "workbook", "xlsx:render_xlsx", True),
-    Format("json", "application/json", "data", "json:render_json"),
-    Format("jsonl", "application/x-ndjson", "records", "json:render_json_lines"),
+    Format("json", "application/json", "data", "data:render_json"),
+    Format("jsonl", "application/x-ndjson", "records", "data:render_json_lines"),
     Format("atom", "application/atom+xml", "feed", "atom:render_atom"),
 )
 

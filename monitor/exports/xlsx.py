@@ -56,24 +56,28 @@ def render_xlsx(workbook: Workbook) -> bytes:
 def _add_styles(file: "File") -> None:
     from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Side
 
-    ink, accent, line = "1D2329", "0F4C5C", Side(style="thin", color="E2DFD7")
-    text, left = Font(name="Microsoft YaHei", size=10, color=ink), Alignment(vertical="top", wrap_text=True)
-    count = Alignment(vertical="top", horizontal="right", indent=1)
-    file.add_named_style(NamedStyle(_COUNT_STYLE, font=text, alignment=count, border=Border(bottom=line)))
-    day, below = Alignment(vertical="top", horizontal="left"), Border(bottom=line)
-    file.add_named_style(NamedStyle(_TEXT_STYLE, font=text, alignment=left, border=below))
-    file.add_named_style(
-        NamedStyle(_DATE_STYLE, font=text, alignment=day, border=below, number_format="yyyy\\-mm\\-dd")
-    )
-    instant = "yyyy\\-mm\\-dd\\ hh:mm"
-    file.add_named_style(NamedStyle(_INSTANT_STYLE, font=text, alignment=day, border=below, number_format=instant))
+    accent = "0F4C5C"
+    text = Font(name="Microsoft YaHei", size=10, color="1D2329")
     linked = Font(name="Microsoft YaHei", size=10, color=accent, underline="single")
-    file.add_named_style(NamedStyle(_LINK_STYLE, font=linked, alignment=left, border=below))
     head = Font(name="Microsoft YaHei", size=10, bold=True, color="FFFFFF")
-    middle = Alignment(vertical="center", wrap_text=True)
-    file.add_named_style(
-        NamedStyle(_HEAD_STYLE, font=head, alignment=middle, fill=PatternFill("solid", fgColor=accent))
-    )
+    wrapped, left = Alignment(vertical="top", wrap_text=True), Alignment(vertical="top", horizontal="left")
+    right = Alignment(vertical="top", horizontal="right", indent=1)
+    below = Border(bottom=Side(style="thin", color="E2DFD7"))
+    instant = "yyyy\\-mm\\-dd\\ hh:mm"
+    for style in (
+        NamedStyle(_COUNT_STYLE, font=text, alignment=right, border=below),
+        NamedStyle(_TEXT_STYLE, font=text, alignment=wrapped, border=below),
+        NamedStyle(_DATE_STYLE, font=text, alignment=left, border=below, number_format="yyyy\\-mm\\-dd"),
+        NamedStyle(_INSTANT_STYLE, font=text, alignment=left, border=below, number_format=instant),
+        NamedStyle(_LINK_STYLE, font=linked, alignment=wrapped, border=below),
+        NamedStyle(
+            _HEAD_STYLE,
+            font=head,
+            alignment=Alignment(vertical="center", wrap_text=True),
+            fill=PatternFill("solid", fgColor=accent),
+        ),
+    ):
+        file.add_named_style(style)
 
 
 def _write_sheet(file: "File", sheet: Sheet) -> None:

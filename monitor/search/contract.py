@@ -178,7 +178,6 @@ class ToolResult(BaseModel):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the search was not tried because its arguments were invalid."""
         return not self.items and any(error.type is SearchErrorCode.INVALID_INPUT for error in self.errors)
 
     def to_json(self, language: str = "en") -> dict[str, Any]:

@@ -95,8 +95,6 @@ class MergedSearch:
 
 @dataclass(slots=True)
 class _FusedDocument:
-    """The results for one document and the sum of their rank scores."""
-
     score: float = 0.0
     results: list[SearchItem] = field(default_factory=list)
 

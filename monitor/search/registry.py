@@ -70,7 +70,6 @@ def find_missing_setting(settings: SearchSettings, name: str) -> Message | None:
 
 
 def describe_unknown_backend(name: str, code: str = "search.unknown_backend") -> Message:
-    """Return the message about an unknown name, with the nearest known one."""
     near = difflib.get_close_matches(name, BACKENDS, n=1)
     hint = (
         Message.of("search.did_you_mean", backend=near[0])

@@ -84,7 +84,6 @@ def clean_hits(hits: Iterable[SearchHit], *, backend: str, limit: int) -> list[S
 
 
 def _normalize_url(url: str) -> str | None:
-    """Return the clean form of the url; None where it is invalid or too long."""
     address = clean_url(_CONTROL_CHARS.sub("", _INVISIBLE_CHARS.sub("", url)))
     return address if address is not None and len(address) <= MAX_URL_CHARS else None
 
@@ -120,7 +119,6 @@ def build_captcha_failure() -> SearchFailed:
 
 
 def convert_page_error(error: PageError) -> SearchFailed:
-    """Return the failure of a request that was not answered or that we refused."""
     code = _CODES.get(error.code, SearchErrorCode.PROVIDER)
     return build_failure(code, error.message, detail_code=error.detail_code)
 
@@ -264,7 +262,6 @@ DEFAULT_START = dt.date(1990, 1, 1)
 
 
 def add_site_operator(query: SearchQuery) -> str:
-    """Return the query text with a `site:` operator, for services that have no option for it."""
     return f"{query.text} site:{query.site_filter}" if query.site_filter else query.text
 
 

@@ -31,12 +31,9 @@ MAX_PAGES_PER_BACKEND = 20
 
 @dataclass(frozen=True)
 class DebugPageStore:
-    """A folder with the newest failed result pages of each backend."""
-
     folder: Path
 
     async def save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        """Save a page and return its file name."""
         return await asyncio.to_thread(self._save, backend, body, at)
 
     def _save(self, backend: str, body: bytes, at: dt.datetime) -> str:

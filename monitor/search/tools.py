@@ -111,7 +111,6 @@ class FetchToolResult(BaseModel):
         )
 
     def to_json(self, language: str = "en") -> dict[str, Any]:
-        """Return the answer as JSON, without what is not known."""
         return self.model_dump(mode="json", exclude_none=True, context={LANGUAGE: language})
 
 

@@ -42,8 +42,6 @@ _K1, _B, _AVERAGE_TEXT_CHARS = 1.2, 0.75, 2000
 
 @dataclass(frozen=True, kw_only=True)
 class FoundItem:
-    """An item with its score and the text around its first match."""
-
     item: Item
     score: float
     snippet: str

@@ -236,7 +236,6 @@ class BundleFolder:
         return removed
 
     def get_cursor_folder(self, task_id: str) -> Path:
-        """Return the folder of the cursors of a task's readers."""
         return self.root / _encode_name(task_id) / "cursors"
 
     def _path(self, task_id: str, query_id: str) -> Path:
@@ -261,7 +260,6 @@ def build_file_name(name: str) -> str:
 
 
 def serialize_document(document: BaseModel, schema: str) -> bytes:
-    """Return the JSON of a document with the name of its schema first."""
     body = document.model_dump_json(indent=1)
     return f'{{\n "{SCHEMA_KEY}": "{schema}",{body.removeprefix("{")}\n'.encode()
 

@@ -101,7 +101,6 @@ class ConsumptionJournal:
 
     @property
     def last_consumed(self) -> tuple[str, str] | None:
-        """Query and source of the last result that was consumed, if any."""
         return next(((query_id, source_id) for source_id, query_id in reversed(self._queries.items())), None)
 
     @property
@@ -151,15 +150,11 @@ _log = get_logger("retrieval")
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    """A result and the query that found it."""
-
     query_id: str
     item: SearchResultItem
 
 
 class ReaderWarningKind(StrEnum):
-    """A late or damaged bundle, or a damaged cursor."""
-
     LATE = "late"
     DAMAGED = "damaged"
     CURSOR = "cursor"
@@ -227,7 +222,6 @@ class BundleReader:
             self._journal.add((result.query_id, source_id))
 
     def list_remaining(self) -> list[BundleResult]:
-        """Return all results that are left now, in order, to be marked together."""
         while self._load_next_bundle():
             pass
         left: dict[str, BundleResult] = {}
@@ -248,14 +242,12 @@ class BundleReader:
 
     @property
     def missing_query_ids(self) -> list[str]:
-        """The queries without a readable bundle so far, in natural order."""
         return sorted((self._query_ids or frozenset()) - self._read_query_ids, key=build_natural_key)
 
     def close(self) -> None:
         self._journal.close()
 
     def _load_next_bundle(self) -> bool:
-        """Load the next bundle with unread results; return False where there is none."""
         present = self._list_own_bundles()
         unread = [query_id for query_id in present if self._signatures.get(query_id) != present[query_id]]
         place = max(map(build_natural_key, self._journal.query_ids), default=())
@@ -342,7 +334,6 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
 
 
 def render_schema(name: str) -> str:
-    """Return the JSON Schema of a document, as docs/schemas keeps it."""
     document, urn = SCHEMAS[name]
     schema = document.model_json_schema(mode="serialization")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": urn}

@@ -111,8 +111,6 @@ class ResultScores:
 
 
 class ResultScorer:
-    """The formulas with the weights, half-life and domains of the settings."""
-
     def __init__(self, weights: WeightSettings, settings: RetrievalSettings) -> None:
         self._weights = weights
         self._half_life_days = settings.half_life_days
