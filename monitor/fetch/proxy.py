@@ -13,13 +13,16 @@ import secrets
 import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 import h11
 from python_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
 from python_socks.async_.asyncio.v2 import Proxy
 
+from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
+from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Address, Guard
 from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
@@ -59,8 +62,7 @@ class GuardedProxy:
         self._guard = guard
         self._upstream = upstream
         self._connect_timeout_s = connect_timeout_s
-        credentials = base64.b64encode(f"{self.username}:{self.password}".encode())
-        self._credentials = b"Basic " + credentials
+        self._credentials = _encode_credentials(self.username, self.password)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: OrderedDict[tuple[str, int], FetchError] = OrderedDict()
@@ -71,6 +73,17 @@ class GuardedProxy:
         if self._server is None:
             raise RuntimeError("the proxy is not started")
         return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
+
+    @classmethod
+    async def open(cls, guard: Guard, network: NetworkSettings) -> Self:
+        """Start a proxy whose connections go through `network.proxy`, if there is one."""
+        upstream = None
+        if network.proxy is not None:
+            context = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
+            upstream = UpstreamProxy(network.proxy, context=context)
+        proxy = cls(guard=guard, upstream=upstream)
+        await proxy.start()
+        return proxy
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0)
@@ -177,6 +190,10 @@ class GuardedProxy:
         if is_tunnel or not self._upstream.forwards_plain_http:
             return await self._upstream.open_tunnel(host, port, timeout_s=self._connect_timeout_s)
         return await self._upstream.open_connection(timeout_s=self._connect_timeout_s)
+
+
+def _encode_credentials(username: str, password: str) -> bytes:
+    return b"Basic " + base64.b64encode(f"{username}:{password}".encode())
 
 
 def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
@@ -290,8 +307,8 @@ class UpstreamProxy:
         """The header with the user and password of the setting, if it has them."""
         if self._parts.username is None:
             return []
-        pair = f"{unquote(self._parts.username)}:{unquote(self._parts.password or '')}"
-        return [(b"proxy-authorization", b"Basic " + base64.b64encode(pair.encode()))]
+        credentials = _encode_credentials(unquote(self._parts.username), unquote(self._parts.password or ""))
+        return [(b"proxy-authorization", credentials)]
 
     async def open_tunnel(self, host: str, port: int, *, timeout_s: float) -> Streams:
         """Return a connection to host and port through the proxy; raise `FetchError` if it fails."""

@@ -131,12 +131,6 @@ class IsolatedWorld:
         self._context_id: int | None = None
         self.frame_id = frame_id
 
-    @classmethod
-    async def open(cls, session: CDPSession) -> "IsolatedWorld":
-        """Open the world of the tab that `session` belongs to."""
-        tree = await session.send("Page.getFrameTree")
-        return cls(session, tree["frameTree"]["frame"]["id"])
-
     def reset(self) -> None:
         """Forget the world of the last document: the next one needs another."""
         self._context_id = None
@@ -229,7 +223,9 @@ class Tab:
         page = await context.new_page()
         network = await context.new_cdp_session(page)
         await network.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
-        return cls(page, network, await IsolatedWorld.open(network), max_bytes=max_bytes)
+        tree = await network.send("Page.getFrameTree")
+        world = IsolatedWorld(network, tree["frameTree"]["frame"]["id"])
+        return cls(page, network, world, max_bytes=max_bytes)
 
     async def render(self, url: str, *, timeout_s: float) -> Response:
         """Return the page once it is idle, and a list once it shows no more by scrolling or its button."""
@@ -237,7 +233,9 @@ class Tab:
         deadline = loop.time() + timeout_s
         self._reset()
         await self._navigate(url, timeout_s=timeout_s)
-        self._check_size()
+        length = self._main_response.headers.get("content-length", "") if self._main_response else ""
+        if length.isdigit() and int(length) > self._max_bytes:
+            raise FetchError.too_large(self._max_bytes)
         if await self._has_scripts():
             await self._wait_until_quiet(_QUIET_S, min(deadline, loop.time() + _MAX_SETTLE_S))
             if await self._is_nearly_empty():
@@ -344,11 +342,6 @@ class Tab:
     def _is_gone(self) -> bool:
         return self.is_dead or self._page.is_closed()
 
-    def _check_size(self) -> None:
-        length = self._main_response.headers.get("content-length", "") if self._main_response else ""
-        if length.isdigit() and int(length) > self._max_bytes:
-            raise FetchError.too_large(self._max_bytes)
-
     def _reset(self) -> None:
         self._is_quiet = False
         self._main_response = None
@@ -378,11 +371,8 @@ class Tab:
         if self._is_main(request):
             self.failed_url = request.url
             self._failure_text = request.failure or ""
-            if (
-                self._main_response is not None
-                and self._main_response.request == request
-                and self._failure_text != _NAVIGATION_ABORTED
-            ):
+            has_begun = self._main_response is not None and self._main_response.request == request
+            if has_begun and self._failure_text != _NAVIGATION_ABORTED:
                 self._interrupted.set()
         self._on_end(request)
 
