@@ -11,10 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.item import ItemSchema
+from monitor.briefing.item import ItemSchema, get_briefing_messages
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, EditOperation, PagePart, Revision
 from monitor.dedupe.clusters import DocumentCluster
@@ -225,15 +224,18 @@ def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
 
 def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ranking) -> BriefingItem:
     lead = cluster.lead
-    tier = ranking.tiers.get(place) or lead.tier or classify_tier(lead)
-    own = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
-    return BriefingItem.model_validate(
-        _collect_fields(cluster.lead, BriefingItem) | _build_related_fields(cluster) | own
-    )
+    own = {
+        "rank": rank,
+        "tier": ranking.tiers.get(place) or lead.tier or classify_tier(lead),
+        "moved": ranking.moved.get(place) or lead.moved,
+    }
+    item = BriefingItem.model_validate(lead, from_attributes=True)
+    return item.model_copy(update=_build_related_fields(cluster) | own)
 
 
 def _build_more_item(cluster: DocumentCluster) -> MoreItem:
-    return MoreItem.model_validate(_collect_fields(cluster.lead, MoreItem) | _build_related_fields(cluster))
+    item = MoreItem.model_validate(cluster.lead, from_attributes=True)
+    return item.model_copy(update=_build_related_fields(cluster))
 
 
 def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
@@ -250,17 +252,12 @@ def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
 
 
 def _build_interpretation(cluster: DocumentCluster) -> Interpretation:
-    return Interpretation.model_validate(
-        _collect_fields(cluster.lead, Interpretation) | {"places": _build_item_references(cluster)}
-    )
+    item = Interpretation.model_validate(cluster.lead, from_attributes=True)
+    return item.model_copy(update={"places": _build_item_references(cluster)})
 
 
 def _build_item_references(cluster: DocumentCluster) -> list[ItemReference]:
     return [ItemReference.model_validate(item, from_attributes=True) for item in cluster.places]
-
-
-def _collect_fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in shape.model_fields if hasattr(item, name)}
 
 
 def _build_faults(task: ModelTask, reason: Message | None) -> list[ModelFault]:

@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, GroupBy, MoreItem, get_part_key
-from monitor.briefing.overview import OverviewSentence
 from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.vocabulary import SummaryBy
@@ -80,7 +79,9 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
     shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
     items = [item.model_copy(update={"rank": rank, "note": note}) for rank, (item, note) in enumerate(shown, start=1)]
-    more = [_build_more_item(item, note) for item, note in rest]
+    more = [
+        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"note": note}) for item, note in rest
+    ]
     ids = {item.id for item in items}
     named_ids = ids | {item.id for item in more}
     return composed.model_copy(
@@ -95,7 +96,7 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "overview": [
                 sentence
                 for sentence in composed.overview
-                if edit.has_overview and _is_still_supported(sentence, ids, named_ids)
+                if edit.has_overview and ids.intersection(sentence.items) and named_ids.issuperset(sentence.items)
             ],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
             "extracts": sum(item.summary_by is SummaryBy.EXTRACT for item in items),
@@ -120,17 +121,14 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
             raise UsageError("briefing.item_named_twice", item=item.id)
         note = before.note if item.note is None else _update_note(item.note, before.note, by)
         changed[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
-    title = normalize_line(patch.title or "") or edit.title
-    return arrange_items(
-        composed,
-        BriefingEdit(
-            title=title,
-            note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
-            group=patch.group or edit.group,
-            has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
-            items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
-        ),
+    updated = BriefingEdit(
+        title=normalize_line(patch.title or "") or edit.title,
+        note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
+        group=patch.group or edit.group,
+        has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
+        items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
     )
+    return arrange_items(composed, updated)
 
 
 def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMove) -> BriefingEdit:
@@ -188,16 +186,6 @@ def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove
     first = min(items.index(mine[0]), items.index(theirs[0]))
     pair = [*mine, *theirs] if step < 0 else [*theirs, *mine]
     return [*items[:first], *pair, *items[first + len(pair) :]]
-
-
-def _is_still_supported(sentence: OverviewSentence, shown: set[int | None], named: set[int | None]) -> bool:
-    cited = set(sentence.items)
-    return cited <= named and bool(cited & shown)
-
-
-def _build_more_item(item: BriefingItem, note: AnalystNote | None) -> MoreItem:
-    fields = {name: getattr(item, name) for name in MoreItem.model_fields}
-    return MoreItem.model_validate({**fields, "note": note})
 
 
 def _index_by_id(composed: Briefing) -> dict[int, BriefingItem]:

@@ -13,7 +13,7 @@ from monitor.briefing.compose import (
     get_part_key,
 )
 from monitor.briefing.gaps import Gap, GapKind, SourceRunSummary
-from monitor.briefing.words import BriefingMessages, get_briefing_messages
+from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.exports.document import (
     Badge,
     Block,
@@ -28,6 +28,7 @@ from monitor.exports.document import (
     Remark,
     Span,
     Table,
+    Tone,
 )
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
@@ -56,8 +57,7 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
     if listed:
         blocks.append(Listing(points=_build_gap_points(listed, words)))
     else:
-        text = words("no_gaps") if briefing.sources else words("nothing_seen")
-        blocks.append(Paragraph(spans=[Span(text=text)]))
+        blocks.append(_build_text(words("no_gaps") if briefing.sources else words("nothing_seen")))
     if notes := [[Span(text=note)] for note in list_reading_notes(briefing, words)]:
         blocks.extend([Heading(text=words("notes")), Listing(points=notes)])
     return blocks
@@ -183,10 +183,9 @@ def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     blocks: list[Block] = [Facts(facts=facts)]
     if troubled:
         names = [_format_source_status(state, words) for state in troubled]
-        blocks.append(Paragraph(spans=[Span(text=words("alert", names=names))], tone="warning"))
+        blocks.append(_build_text(words("alert", names=names), "warning"))
     if briefing.baselines:
-        text = words("baseline_alert", names=briefing.baselines)
-        blocks.append(Paragraph(spans=[Span(text=text)], tone="accent"))
+        blocks.append(_build_text(words("baseline_alert", names=briefing.baselines), "accent"))
     return blocks
 
 
@@ -195,11 +194,12 @@ def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bloc
     remark = _build_remark(briefing.note, words)
     if remark is None:
         return []
-    marks = [f"{remark.mark} ", *("" for _ in remark.paragraphs[1:])]
-    return [
-        Paragraph(spans=[Span(text=f"{mark}{text}")], tone="accent")
-        for mark, text in zip(marks, remark.paragraphs, strict=True)
-    ]
+    first, *others = remark.paragraphs
+    return [_build_text(text, "accent") for text in (f"{remark.mark} {first}", *others)]
+
+
+def _build_text(text: str, tone: Tone = "plain") -> Paragraph:
+    return Paragraph(spans=[Span(text=text)], tone=tone)
 
 
 def _build_remark(note: AnalystNote | None, words: BriefingMessages) -> Remark | None:
@@ -236,7 +236,7 @@ def _build_body(
 ) -> list[Block]:
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
-        return [Paragraph(spans=[Span(text=words("nothing") if was_seen else words("nothing_seen"))])]
+        return [_build_text(words("nothing") if was_seen else words("nothing_seen"))]
     reposts = set(briefing.reposts)
     blocks: list[Block] = []
     number = 0
@@ -247,9 +247,8 @@ def _build_body(
             entries.append(_build_entry(number, item, words, is_repost=item.id in reposts))
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
-        blocks.extend(
-            [Heading(text=words("more")), Listing(points=[_build_more_point(item, words) for item in briefing.more])]
-        )
+        points = [_build_more_point(item, words) for item in briefing.more]
+        blocks.extend([Heading(text=words("more")), Listing(points=points)])
     return blocks
 
 
@@ -258,13 +257,10 @@ def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is
     if item.date is not None:
         date = words("aside", text=item.date.isoformat(), aside=words.get_word("date_source", item.date_source))
         if item.date_conflict is not None:
-            listed, stated = (
-                words.get_word("date_source", item.date_source),
-                words.get_word("date_source", DateSource.PAGE),
-            )
+            listed = words.get_word("date_source", item.date_source)
+            stated = words.get_word("date_source", DateSource.PAGE)
             date = f"{listed} {item.date.isoformat()} / {stated} {item.date_conflict.isoformat()}"
-    first = [Span(text=words.get_word("type", item.type)), Span(text=date)]
-    first.extend([Span(text=item.source), Span(text=item.section)])
+    first = [Span(text=text) for text in (words.get_word("type", item.type), date, item.source, item.section)]
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
     badges = []
@@ -329,23 +325,17 @@ def _build_more_point(item: MoreItem, words: BriefingMessages) -> list[Span]:
 def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.changes:
         return []
-    return [
-        Heading(text=words("changes")),
-        Listing(points=[_build_change_point(change, words) for change in briefing.changes]),
-    ]
+    points = [_build_change_point(change, words) for change in briefing.changes]
+    return [Heading(text=words("changes")), Listing(points=points)]
 
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
-    spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
-    differences = [Span(text=text) for text in list_differences(change, words)]
-    return [*spans, *differences, Span(text=change.source), Span(text=_format_seen_on(change, words))]
+    kind, seen_on = words.get_word("change", change.kind), words("seen_on", day=change.seen_at.date().isoformat())
+    texts = (kind, *list_differences(change, words), change.source, seen_on)
+    return [Span(text=change.title, url=change.url), *(Span(text=text) for text in texts)]
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
     """What differs: the clauses by what became of them, then the other parts."""
     articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
     return [*articles, *(words(f"part_{part}") for part in change.parts)]
-
-
-def _format_seen_on(change: ChangedItem, words: BriefingMessages) -> str:
-    return words("seen_on", day=change.seen_at.date().isoformat())

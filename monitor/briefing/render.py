@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
-from monitor.briefing.item import ItemSchema
+from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages
 from monitor.briefing.layout import build_document, build_gap_spans
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
-from monitor.briefing.words import BriefingMessages, get_briefing_messages
 from monitor.exports.atom import Feed, FeedEntry, render_atom
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
