@@ -12,25 +12,10 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.vocabulary import Phase, RunStatus
 
-GapKind = Literal[
-    "failed",
-    "cancelled",
-    "degraded",
-    "running",
-    "never_run",
-    "silent",
-    "unseen",
-    "over_limit",
-    "left",
-    "refused",
-    "possible_gap",
-    "silence",
-    "structure",
-    "dates_lost",
-    "blocked",
-    "failing",
-]
-"""The last five are open alarms of that kind."""
+RunGapKind = Literal["failed", "cancelled", "degraded", "running", "never_run", "silent"]
+CoverageGapKind = Literal["unseen", "over_limit", "left", "refused", "possible_gap"]
+AlarmGapKind = Literal["silence", "structure", "dates_lost", "blocked", "failing"]
+GapKind = Literal[RunGapKind, CoverageGapKind, AlarmGapKind]
 
 GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
     AlarmKind.SILENCE: "silence",

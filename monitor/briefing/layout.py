@@ -49,7 +49,7 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
             ]
             for state in briefing.sources
         ]
-        header = [words("source"), words("state"), words("new_items"), words("remarks")]
+        header = [words(name) for name in ("source", "state", "new_items", "remarks")]
         tones = ["warning" if state.has_problems else "plain" for state in briefing.sources]
         blocks.extend([Heading(text=words("source_states")), Table(header=header, rows=rows, tones=tones)])
     listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
@@ -73,13 +73,12 @@ def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]
     notes.extend(words(f"fault_{fault.task}", reason=words.translate(fault.reason)) for fault in briefing.model_faults)
     if briefing.overview:
         notes.append(words("overview_note"))
-    if briefing.overview_dropped:
-        notes.append(words("dropped_note", count=briefing.overview_dropped))
-    if briefing.extracts:
-        notes.append(words("extract_note", count=briefing.extracts))
-    if briefing.without_summary:
-        notes.append(words("no_summary_note", count=briefing.without_summary))
-    return notes
+    counts = {
+        "dropped_note": briefing.overview_dropped,
+        "extract_note": briefing.extracts,
+        "no_summary_note": briefing.without_summary,
+    }
+    return [*notes, *(words(name, count=count) for name, count in counts.items() if count)]
 
 
 def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
@@ -99,9 +98,7 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
     """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        what = gap.model_dump_json()
-        if gap.kind == "degraded":
-            what = _shorten_reason(gap.reason, words)
+        what = _shorten_reason(gap.reason, words) if gap.kind == "degraded" else gap.model_dump_json()
         alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():
@@ -174,13 +171,13 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
 
 def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     troubled = [state for state in briefing.sources if state.has_problems]
-    facts = [
-        (words("items"), str(len(briefing.items) + len(briefing.more))),
-        (words("sources"), str(len(briefing.sources))),
-        (words("troubles"), str(len(troubled))),
-        (words("extracts"), str(briefing.extracts)),
-    ]
-    blocks: list[Block] = [Facts(facts=facts)]
+    counts = {
+        "items": len(briefing.items) + len(briefing.more),
+        "sources": len(briefing.sources),
+        "troubles": len(troubled),
+        "extracts": briefing.extracts,
+    }
+    blocks: list[Block] = [Facts(facts=[(words(name), str(count)) for name, count in counts.items()])]
     if troubled:
         names = [_format_source_status(state, words) for state in troubled]
         blocks.append(_build_text(words("alert", names=names), "warning"))

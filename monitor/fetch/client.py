@@ -193,12 +193,8 @@ class HttpClient:
         deadline = loop.time() + timeout_s
 
         def is_worth_retrying(error: BaseException) -> bool:
-            return (
-                may_retry
-                and isinstance(error, FetchError)
-                and error.may_retry
-                and _compute_delay_s(error, _MAX_ATTEMPTS - 1) < deadline - loop.time()
-            )
+            may_help = may_retry and isinstance(error, FetchError) and error.may_retry
+            return may_help and _compute_delay_s(error, _MAX_ATTEMPTS - 1) < deadline - loop.time()
 
         retrying = AsyncRetrying(
             stop=stop_after_attempt(_MAX_ATTEMPTS),

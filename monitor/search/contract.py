@@ -24,11 +24,8 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
 
-MAX_RESULTS = 10
-"""The largest number of results that the tool returns for one query."""
-
-MAX_LIMIT = 20
-"""The largest number of results that a backend is asked for."""
+MAX_RESULTS = 10  # that the tool returns for one query
+MAX_LIMIT = 20  # that a backend is asked for
 
 
 class SearchErrorCode(StrEnum):

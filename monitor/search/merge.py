@@ -62,8 +62,7 @@ class BackendSearch:
         )
 
 
-RANK_CONSTANT = 60
-"""The constant k of reciprocal rank fusion (Cormack, 2009): the higher, the less the first ranks stand out."""
+RANK_CONSTANT = 60  # k of reciprocal rank fusion (Cormack, 2009): the higher, the less the first ranks stand out
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from monitor.search.backends.archive import ArchiveBackend, ArchiveSearch
 from monitor.search.backends.stub import StubBackend
 from monitor.search.contract import SearchBackend, SearchQuery, SearchResults, WebSearch
 from monitor.search.merge import BackendSearch, MergedSearch
-from monitor.search.service import DebugPageStore, ServiceBackend, ServiceDependencies
+from monitor.search.service import ServiceBackend, ServiceDependencies
 
 STUB_BACKEND = "stub"
 ARCHIVE_BACKEND = "archive"
@@ -183,12 +183,9 @@ class SearchBackends:
             pages = settings.pages.model_copy(update={"respect_robots": False})
             self._politeness = Politeness(client=self._clients[-1], pages=pages)
         return ServiceDependencies(
-            settings=settings.search,
-            network=settings.network,
-            timezone=settings.timezone,
+            settings=settings.model_copy(),
             client=self._clients[-1],
             politeness=self._politeness,
             ledger=self.searches,
-            debug_pages=DebugPageStore(settings.data_dir / "debug" / "search"),
             clock=self.clock,
         )

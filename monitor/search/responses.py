@@ -89,7 +89,6 @@ def _normalize_url(url: str) -> str | None:
 
 
 _MAX_MESSAGE_CHARS = 200
-_AUTH_STATUSES = (401, 403)
 _TRANSIENT_CODES = (SearchErrorCode.TIMEOUT, SearchErrorCode.NETWORK, SearchErrorCode.BAD_GATEWAY)
 
 _CODES = {
@@ -136,12 +135,10 @@ def check_page(response: Response) -> None:
     """Raise `SearchFailed` where a page made for people is a block or an error, by status and structure."""
     if 300 <= response.status < 400:
         raise build_captcha_failure() if _is_captcha_redirect(response) else _build_redirect_failure(response)
-    error = classify_response(response.status, response.headers, response.body, response.final_url)
-    if error is None:
-        return
-    if error.code is PageErrorCode.BAD_GATEWAY and response.status < 500:
-        raise build_failure(SearchErrorCode.PROVIDER, "search.query_refused", status=response.status)
-    raise convert_page_error(error)
+    if error := classify_response(response.status, response.headers, response.body, response.final_url):
+        if error.code is PageErrorCode.BAD_GATEWAY and response.status < 500:
+            raise build_failure(SearchErrorCode.PROVIDER, "search.query_refused", status=response.status)
+        raise convert_page_error(error)
 
 
 def check_status(response: Response, service_message: str = "") -> None:
@@ -152,7 +149,7 @@ def check_status(response: Response, service_message: str = "") -> None:
     if 300 <= status < 400:
         raise _build_redirect_failure(response)
     detail_code = None
-    if status in _AUTH_STATUSES:
+    if status in (401, 403):
         error_type, code = SearchErrorCode.AUTH, "search.key_refused"
     elif status == 429:
         error_type, code, detail_code = SearchErrorCode.WEB_BLOCKED, "search.too_many_requests", TOO_MANY_REQUESTS
@@ -179,11 +176,9 @@ def _is_captcha_redirect(response: Response) -> bool:
 def _resolve_redirect(response: Response) -> str:
     """Return the target of a redirect; empty where it is invalid."""
     try:
-        target = urljoin(response.final_url, response.headers.get("location", ""))
-        urlsplit(target)
+        return urlsplit(urljoin(response.final_url, response.headers.get("location", ""))).geturl()
     except ValueError:
         return ""
-    return target
 
 
 def _build_redirect_failure(response: Response) -> SearchFailed:
@@ -257,8 +252,7 @@ def _iter_error_messages(value: Any) -> Iterator[str]:
                 )
 
 
-DEFAULT_START = dt.date(1990, 1, 1)
-"""The start of a range for services that require one."""
+DEFAULT_START = dt.date(1990, 1, 1)  # of a range for services that require one
 
 
 def add_site_operator(query: SearchQuery) -> str:
@@ -323,8 +317,6 @@ def find_first_text(node: LexborNode, *selectors: str) -> str:
 
 
 RESULTS_PER_PAGE = 10
-"""The number of results that services show on a page."""
-
 _TIME_SHARE = 0.9  # the rest is for merging and returning the results
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from monitor.clock import Clock
-from monitor.config.model import NetworkSettings, SearchSettings
+from monitor.config.model import Settings
 from monitor.db.queries.usage import SearchStore
 from monitor.db.tables.research import SearchCall
 from monitor.fetch.client import HttpClient
@@ -25,28 +25,20 @@ from monitor.logs import get_logger
 from monitor.search.contract import SearchErrorCode, SearchFailed, SearchQuery, SearchResults
 from monitor.search.responses import build_failure, convert_page_error, find_same_host_redirect
 
-MAX_PAGES_PER_BACKEND = 20
-"""The number of debug pages that are kept for one backend, the newest ones."""
+MAX_PAGES_PER_BACKEND = 20  # debug pages that are kept, the newest ones
 
 
-@dataclass(frozen=True)
-class DebugPageStore:
-    folder: Path
-
-    async def save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        return await asyncio.to_thread(self._save, backend, body, at)
-
-    def _save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        name = f"{backend}-{at:%Y%m%dT%H%M%S}-{sha256(body).hexdigest()[:8]}.html"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_bytes(body)
-        for old in sorted(self.folder.glob(f"{backend}-*.html"))[:-MAX_PAGES_PER_BACKEND]:
-            old.unlink(missing_ok=True)
-        return name
+def save_debug_page(folder: Path, backend: str, body: bytes, at: dt.datetime) -> str:
+    """Save a failed result page and return its file name; of each backend only the newest pages stay."""
+    name = f"{backend}-{at:%Y%m%dT%H%M%S}-{sha256(body).hexdigest()[:8]}.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(body)
+    for old in sorted(folder.glob(f"{backend}-*.html"))[:-MAX_PAGES_PER_BACKEND]:
+        old.unlink(missing_ok=True)
+    return name
 
 
-CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)
-"""The time for which a service that asked for a captcha is not asked again."""
+CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)  # in which a service that asked for a captcha is left alone
 
 _MAX_REDIRECTS = 4
 
@@ -75,19 +67,16 @@ class BackendRequest:
 class ServiceDependencies:
     """What all services share; `politeness` limits the pace at services made for people."""
 
-    settings: SearchSettings
-    network: NetworkSettings
-    timezone: str
+    settings: Settings
     client: HttpClient
     politeness: Politeness
     ledger: SearchStore
-    debug_pages: DebugPageStore
     clock: Clock
 
     @property
     def route(self) -> str:
         """A hash of proxy and user agent, which a captcha applies to."""
-        return sha256(f"{self.network.proxy or ''} {self.client.user_agent}".encode()).hexdigest()[:16]
+        return sha256(f"{self.settings.network.proxy or ''} {self.client.user_agent}".encode()).hexdigest()[:16]
 
 
 class ServiceBackend(ABC):
@@ -102,11 +91,12 @@ class ServiceBackend(ABC):
     is_html: ClassVar[bool] = False
 
     def __init__(self, deps: ServiceDependencies) -> None:
-        self.timeout_s = deps.settings.get_timeout_s(self.name) or deps.network.timeout_s
-        self.key = deps.settings.get_key(self.name)
-        self._settings = deps.settings.get_backend(self.name)
+        search = deps.settings.search
+        self.timeout_s = search.get_timeout_s(self.name) or deps.settings.network.timeout_s
+        self.key = search.get_key(self.name)
+        self._settings = search.get_backend(self.name)
         self._deps = deps
-        self._zone = ZoneInfo(deps.timezone)
+        self._zone = ZoneInfo(deps.settings.timezone)
 
     @abstractmethod
     async def search(self, query: SearchQuery, limit: int) -> SearchResults: ...
@@ -114,7 +104,7 @@ class ServiceBackend(ABC):
     def require_key(self) -> str:
         """Return the key; raise `SearchFailed` (AuthError) where none is set."""
         if self.key is None:
-            variable = self._deps.settings.get_key_variable(self.name)
+            variable = self._deps.settings.search.get_key_variable(self.name)
             raise build_failure(SearchErrorCode.AUTH, "search.key_missing", variable=variable)
         return self.key
 
@@ -212,7 +202,8 @@ class ServiceBackend(ABC):
         error, message = failed.error, failed.error.message
         is_saved = error.type in (SearchErrorCode.WEB_BLOCKED, SearchErrorCode.PARSE)
         if is_saved and response is not None and response.body:
-            name = await self._deps.debug_pages.save(self.name, response.body, self._deps.clock.now())
+            folder = self._deps.settings.data_dir / "debug" / "search"
+            name = await asyncio.to_thread(save_debug_page, folder, self.name, response.body, self._deps.clock.now())
             get_logger("search").warning("page kept", backend=self.name, error=error.type, page=name)
             message = Message.of("search.page_kept", problem=message, page=name)
         return SearchFailed(error.model_copy(update={"message": message}))

@@ -31,8 +31,7 @@ from monitor.search.contract import (
     SearchResults,
 )
 
-ItemScoreFunction = Callable[[float, dt.date, str], float]
-"""Gives the score, 0 to 1, for a relevance, a day and a url."""
+ItemScoreFunction = Callable[[float, dt.date, str], float]  # score, 0 to 1, for a relevance, a day and a url
 
 MAX_ARCHIVE_SNIPPET_CHARS = 200
 _SNIPPET_LEAD_CHARS = 40

@@ -32,15 +32,7 @@ _MAX_QUERY_CHARS = 499
 _TIME_RANGES = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
 
 # Regions that are not written as region and language, and the region of a language that is given alone.
-_REGIONS = {
-    "cn-zh": "cn-zh",
-    "tw-zh": "tw-tzh",
-    "hk-zh": "hk-tzh",
-    "gb-en": "uk-en",
-    "jp-ja": "jp-jp",
-    "kr-ko": "kr-kr",
-}
-
+_REGIONS = {"tw-zh": "tw-tzh", "hk-zh": "hk-tzh", "gb-en": "uk-en", "jp-ja": "jp-jp", "kr-ko": "kr-kr"}
 _DEFAULT_REGIONS = {
     "en": "us",
     "ja": "jp",

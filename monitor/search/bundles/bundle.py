@@ -167,8 +167,7 @@ BUNDLE_SCHEMA = "urn:monitor:search-result-bundle:1"
 _FILE_SUFFIX = ".json"
 _MAX_NAME_BYTES = 200
 _OBJECT_ADAPTER: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-FileSignature = tuple[int, int, int]
-"""Inode, size and modification time, which change when a file is replaced."""
+FileSignature = tuple[int, int, int]  # inode, size and modification time, which change when a file is replaced
 
 
 class BundleDamaged(WorkFailed):

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 from monitor.config.model import RetrievalSettings, Settings, WeightSettings
 from monitor.db.terms import fold_text, is_unspaced, split_runs
 
-_WORD_WEIGHT = 2
-"""A word between spaces counts as two characters without, the length of most Chinese words."""
+_WORD_WEIGHT = 2  # a word between spaces counts as two characters, the length of most Chinese words
 
 
 def compute_overlap(query: str, text: str) -> float | None:
@@ -57,11 +56,8 @@ def _singularize(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
-UNKNOWN_AUTHORITY = 0.4
-"""The score of a host that is not in the table."""
-
-OFFICIAL_AUTHORITY = 1.0
-"""The score of governments, parliaments, regulators and intergovernmental organisations."""
+UNKNOWN_AUTHORITY = 0.4  # of a host that is not in the table
+OFFICIAL_AUTHORITY = 1.0  # of governments, parliaments, regulators and intergovernmental organisations
 
 _TABLE_FILE = "authority.txt"
 
