@@ -162,10 +162,10 @@ def compose_briefing(
     group: GroupBy = "theme",
     changes: Sequence[ChangedItem] = (),
 ) -> Briefing:
-    """The briefing of these documents in the order of `ranking`, without an overview.
+    """Return the briefing of these documents in the order of `ranking`, without an overview.
 
     With `top`, the documents beyond it are named in `more`. A briefing never hides what it could not see: each
-    failure, fallback, silence and unread place of `runs_info` is a gap, whether there are items or not.
+    failure, fallback, silence and unread place of a source is a gap, whether there are items or not.
     """
     shown = ranking.order[:top]
     leads = [clusters[place].lead for place in shown]
@@ -191,7 +191,7 @@ def compose_briefing(
 
 
 def get_part_key(item: BriefingItem, group: GroupBy) -> int | str:
-    """The part of a briefing in which an item stands: its tier, its source, or the only one."""
+    """Return the part of a briefing that an item belongs to: its tier, its source, or the only one."""
     if group == "theme":
         return item.tier or LOWEST_TIER
     return item.source if group == "source" else ""
@@ -239,7 +239,7 @@ def _build_more_item(cluster: DocumentCluster) -> MoreItem:
 
 
 def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
-    """What stands under a document; what explains an explanation stands beside it."""
+    """Return what stands under a document; the interpretations of an interpretation stand beside it."""
     readings = [
         reading
         for interpretation in cluster.interpretations

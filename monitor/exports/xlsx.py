@@ -35,9 +35,9 @@ _LINE_HEIGHT_PT, _MAX_LINES = 15, 12
 
 
 def render_xlsx(workbook: Workbook) -> bytes:
-    """The sheets with a header that stays, filters, real dates and real links, ready to be printed.
+    """Return the sheets with a frozen header, filters, real dates and real links, ready to be printed.
 
-    Written row by row, so that a large archive needs little memory. A text is a text, whatever it begins with.
+    They are written row by row, so that a large archive needs little memory. No text becomes a formula.
     """
     from openpyxl import Workbook as File
 
@@ -102,7 +102,8 @@ def _write_sheet(file: "File", sheet: Sheet) -> None:
         page.row_dimensions[number].height = _LINE_HEIGHT_PT * _count_lines(row, sheet.columns)
         cells = []
         for value in row:
-            url = _get_link_target(value) if links < _MAX_LINKS else None
+            url = sanitize_link_target(value.url) if isinstance(value, Span) and links < _MAX_LINKS else None
+            url = url if url and len(url) <= _MAX_LINK_CHARS else None
             links += url is not None
             cells.append(_build_value_cell(page, value, url))
         page.append(cells)
@@ -115,11 +116,6 @@ def _count_lines(row: Sequence[Cell], columns: Sequence[Column]) -> int:
         if isinstance(text, str):
             lines = max(lines, ceil(measure_text_width(text) / (column.width - 2)))
     return min(lines, _MAX_LINES)
-
-
-def _get_link_target(value: Cell) -> str | None:
-    url = sanitize_link_target(value.url) if isinstance(value, Span) else None
-    return url if url and len(url) <= _MAX_LINK_CHARS else None
 
 
 def _build_value_cell(page: Any, value: Cell, url: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -49,7 +50,10 @@ class RenderedFolders:
         if len(self._days_by_folder) < _MAX_RENDERED_FOLDERS or folder in self._days_by_folder:
             self._days_by_folder[folder] = today
             if self._file:
-                _append_line(self._file, f"{today.isoformat()}\t{folder}\n")
+                with suppress(OSError):
+                    self._file.parent.mkdir(parents=True, exist_ok=True)
+                    with self._file.open("a", encoding="utf-8") as opened:
+                        opened.write(f"{today.isoformat()}\t{folder}\n")
 
 
 def _get_folder(url: str) -> str:
@@ -65,20 +69,9 @@ def _read_folders(file: Path) -> dict[str, dt.date]:
     days_by_folder = {}
     for line in lines[-_MAX_RENDERED_FOLDERS:]:
         if match := _RENDERED_FOLDER_LINE.match(line):
-            try:
+            with suppress(ValueError):
                 days_by_folder[match[2]] = dt.date.fromisoformat(match[1])
-            except ValueError:
-                continue
     return days_by_folder
-
-
-def _append_line(file: Path, line: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as opened:
-            opened.write(line)
-    except OSError:
-        return
 
 
 @dataclass(kw_only=True, eq=False)

@@ -41,7 +41,6 @@ class Renderer:
         self._proxy: GuardedProxy | None = None
 
     async def close(self) -> None:
-        """Stop the browser, or disconnect from a remote one, and close its proxy."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()

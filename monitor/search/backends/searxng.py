@@ -89,13 +89,10 @@ def parse_results(response: Response, query: SearchQuery) -> SearchResults:
     answer = parse_payload(response, SearxngResponse)
     hits = [result.to_hit() for result in parse_entries(answer.results, SearxngResult)]
     if not answer.results and answer.unresponsive_engines:
-        silent = strip_markup(", ".join(_format_engine(engine) for engine in answer.unresponsive_engines), 200)
-        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=silent)
+        silent = (engine if isinstance(engine, list) else [engine] for engine in answer.unresponsive_engines)
+        names = strip_markup(", ".join(" ".join(map(str, engine)) for engine in silent), 200)
+        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=names)
     return SearchResults([hit for hit in hits if _is_within(hit.published_at, query.time_range)])
-
-
-def _format_engine(engine: Any) -> str:
-    return " ".join(str(part) for part in engine) if isinstance(engine, list) else str(engine)
 
 
 def _is_within(day: dt.date | None, time_range: Recency | DateRange | None) -> bool:

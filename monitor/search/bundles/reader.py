@@ -12,6 +12,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -137,11 +138,9 @@ class ConsumptionJournal:
         content = self._path.read_bytes()
         length = content.rfind(b"\n") + 1
         for line in content[:length].splitlines():
-            try:
+            with suppress(ValueError, TypeError):  # a damaged line: its source is read once more
                 query_id, source_id = json.loads(line)
-            except (ValueError, TypeError):
-                continue  # a damaged line: its source is read once more
-            self._queries.setdefault(str(source_id), str(query_id))
+                self._queries.setdefault(str(source_id), str(query_id))
         return length
 
 
@@ -171,10 +170,6 @@ class ReaderWarning:
 
 class BundleReader:
     """Returns the results of a task's bundles under a cursor of its own.
-
-        while (result := reader.peek()) is not None:
-            ...                                   # use result.item
-            reader.mark_consumed(result, at=now)
 
     `peek` returns the first result that is not marked as consumed, so that a reader killed in between repeats that one
     and no other. When it returns None, nothing is left *now*: `missing_query_ids` names the queries without a bundle,

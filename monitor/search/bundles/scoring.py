@@ -24,9 +24,8 @@ def compute_overlap(query: str, text: str) -> float | None:
     """Return the share of the query in the text, 0 to 1; None where the query has neither word nor character.
 
     Words are compared without case, width and English plurals. In a run of characters without spaces, a character
-    counts where the text has it beside one of its neighbours: of
-    光伏补贴政策, all six in “光伏发电的补贴新政策”, two in “光明与补贴”, none in “伏天补光”. A single character counts
-    on its own.
+    counts where the text has it beside one of its neighbours: of 光伏补贴政策, all six in “光伏发电的补贴新政策”,
+    two in “光明与补贴”, none in “伏天补光”. A single character counts on its own.
     """
     runs, folded = split_runs(fold_text(query)), fold_text(text)
     paired = [run for run in runs if is_unspaced(run)]
