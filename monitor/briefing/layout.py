@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from monitor.briefing.compose import (
     AnalystNote,
@@ -64,7 +65,7 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
 
 
 def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
-    """How to read this briefing, and what its model did and did not do."""
+    """Return how to read this briefing, and what its model did and did not do."""
     notes = [words(f"ranked_{briefing.ranked_by}"), words("rank_note"), words("date_note")] if briefing.items else []
     if briefing.edited_by:
         notes.append(words("edited_note", by=briefing.edited_by))
@@ -78,11 +79,11 @@ def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]
         "extract_note": briefing.extracts,
         "no_summary_note": briefing.without_summary,
     }
-    return [*notes, *(words(name, count=count) for name, count in counts.items() if count)]
+    return [*notes, *(words(name, count=number) for name, number in counts.items() if number)]
 
 
 def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
-    """What is to be said of a source beside its state, on one line."""
+    """Return the remarks on a source beside its state, on one line."""
     remarks = [words("baseline")] if state.is_baseline else []
     if state.last_error:
         remarks.append(words.translate(state.last_error))
@@ -95,7 +96,7 @@ def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingM
 
 
 def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list[Span]]:
-    """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
+    """Return a point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
         what = _shorten_reason(gap.reason, words) if gap.kind == "degraded" else gap.model_dump_json()
@@ -113,7 +114,7 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
 
 
 def _shorten_reason(reason: Message | None, words: BriefingMessages) -> str:
-    """The reason without the details by which reasons of one kind differ, where the catalogue has words for that."""
+    """Return the reason without its details, where the catalogue has a short form."""
     short = f"briefing.short_{reason.code.rpartition('.')[2]}" if reason else ""
     return words(short) if has_message(words.language, short) else words.translate(reason)
 
@@ -159,7 +160,7 @@ def build_document(briefing: Briefing) -> Document:
 
 
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
-    """The items as they are read, under the headings of their parts; a part stands where its first item would."""
+    """Return the items under the headings of their parts; a part stands where its first item would."""
     words = get_briefing_messages(briefing.language)
     parts: dict[str, list[BriefingItem]] = {}
     for item in briefing.items:
@@ -177,7 +178,7 @@ def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
         "troubles": len(troubled),
         "extracts": briefing.extracts,
     }
-    blocks: list[Block] = [Facts(facts=[(words(name), str(count)) for name, count in counts.items()])]
+    blocks: list[Block] = [Facts(facts=[(words(name), str(number)) for name, number in counts.items()])]
     if troubled:
         names = [_format_source_status(state, words) for state in troubled]
         blocks.append(_build_text(words("alert", names=names), "warning"))
@@ -187,7 +188,7 @@ def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
 
 
 def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    """What was written by hand on the whole, each paragraph of it, the first with its author."""
+    """Return the paragraphs that were written by hand on the briefing, the first with its author."""
     remark = _build_remark(briefing.note, words)
     if remark is None:
         return []
@@ -214,7 +215,7 @@ def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> s
 def _build_overview(
     briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
 ) -> list[Block]:
-    """The sentences, each followed by the numbers under which its items stand below, as links to them."""
+    """Return the sentences, each followed by the numbers of its items, as links to them."""
     if not briefing.overview:
         return []
     in_order = [item for items in parts.values() for item in items]
@@ -234,14 +235,10 @@ def _build_body(
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
         return [_build_text(words("nothing") if was_seen else words("nothing_seen"))]
-    reposts = set(briefing.reposts)
+    numbers = count(1)
     blocks: list[Block] = []
-    number = 0
     for heading, items in parts.items():
-        entries = []
-        for item in items:
-            number += 1
-            entries.append(_build_entry(number, item, words, is_repost=item.id in reposts))
+        entries = [_build_entry(next(numbers), item, words, is_repost=item.id in briefing.reposts) for item in items]
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
         points = [_build_more_point(item, words) for item in briefing.more]
@@ -260,9 +257,7 @@ def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is
     first = [Span(text=text) for text in (words.get_word("type", item.type), date, item.source, item.section)]
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
-    badges = []
-    if item.late:
-        badges.append(Badge(text=words("late"), tone="warning"))
+    badges = [Badge(text=words("late"), tone="warning")] if item.late else []
     if is_repost:
         badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
@@ -286,7 +281,7 @@ def _format_attachment_title(title: str, file_type: str) -> str:
 
 
 def _build_reference_span(reference: ItemReference, beside: str, words: BriefingMessages) -> Span:
-    """Another item, with where it stands: its section on the source of the item beside it, else its source."""
+    """Return another item with its section, if it has the same source as the item beside it, else with its source."""
     where = reference.section if reference.source == beside else reference.source
     if reference.date is not None:
         where = f"{where} {reference.date.isoformat()}"
@@ -294,7 +289,7 @@ def _build_reference_span(reference: ItemReference, beside: str, words: Briefing
 
 
 def _build_related_links(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[LinkRow]:
-    """What stands under an item: its interpretations, each with its other places, and its own other places."""
+    """Return the interpretations of an item, each with its other places, and the item's own other places."""
     readings: list[Span] = []
     for reading in item.interpretations:
         readings.append(_build_reference_span(reading, item.source, words))
@@ -333,6 +328,6 @@ def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Sp
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
-    """What differs: the clauses by what became of them, then the other parts."""
+    """Return what differs: the clauses by what became of them, then the other parts."""
     articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
     return [*articles, *(words(f"part_{part}") for part in change.parts)]

@@ -170,9 +170,9 @@ def get_item_content(items: Sequence[ItemSchema], *, language: str, now: dt.date
     }
 
 
-def render_briefing(briefing: Briefing, format_name: str, template: bytes | None = None) -> bytes:
+def render_briefing(briefing: Briefing, format_name: str) -> bytes:
     """Write the briefing in a format that needs no browser; errors as those of `write_content`."""
-    return write_content(get_briefing_content(briefing), format_name, template)
+    return write_content(get_briefing_content(briefing), format_name)
 
 
 def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:

@@ -83,12 +83,9 @@ def adopt_styles(file: "WordFile") -> dict[str, str]:
 
 def find_placeholder(file: "WordFile") -> Any:
     """Return the paragraph `{{briefing}}`, which the content replaces, or None where there is none."""
-    for child in file.element.body:
-        if (
-            child.tag == qualify_name("p")
-            and "".join(text.text or "" for text in child.iter(qualify_name("t"))).strip() == PLACEHOLDER
-        ):
-            return child
+    for paragraph in file.element.body.iterchildren(qualify_name("p")):
+        if "".join(text.text or "" for text in paragraph.iter(qualify_name("t"))).strip() == PLACEHOLDER:
+            return paragraph
     return None
 
 
@@ -261,25 +258,19 @@ class _DocxWriter:
 
     def _build_table(self, block: Table) -> Any:
         numeric = find_numeric_columns(block)
-        wanted = [
-            min(
-                max(measure_text_width(normalize_line(row[column])) for row in (block.header, *block.rows)) + 2,
-                _MAX_COLUMN_LETTERS,
-            )
-            for column in range(len(block.header))
-        ]
-        wanted = [max(letters, _MIN_COLUMN_LETTERS) for letters in wanted]
+        columns = zip(block.header, *block.rows, strict=True)
+        longest = [max(measure_text_width(normalize_line(cell)) for cell in column) + 2 for column in columns]
+        wanted = [max(min(letters, _MAX_COLUMN_LETTERS), _MIN_COLUMN_LETTERS) for letters in longest]
         widths = [self._get_text_width() * letters // sum(wanted) for letters in wanted]
         rows = [[self._build_cell(text, "MonitorHead", column in numeric) for column, text in enumerate(block.header)]]
         for index, row in enumerate(block.rows):
-            is_troubled = index < len(block.tones) and block.tones[index] == "warning"
-            rows.append(
-                [
-                    self._build_cell(text, "MonitorCell", column in numeric, is_troubled=is_troubled and column == 1)
-                    for column, text in enumerate(row)
-                ]
-            )
-            rows[-1][-1][0].extend(self._build_spans(block.notes_of(index), between=""))
+            is_troubled = block.tones[index : index + 1] == ["warning"]
+            cells = [
+                self._build_cell(text, "MonitorCell", column in numeric, is_troubled=is_troubled and column == 1)
+                for column, text in enumerate(row)
+            ]
+            cells[-1][0].extend(self._build_spans(block.notes_of(index), between=""))
+            rows.append(cells)
         return make_table(self._ids["MonitorTable"], widths, rows, has_head=True)
 
     def _build_cell(self, text: str, style: str, is_number: bool, *, is_troubled: bool = False) -> list[Any]:

@@ -54,14 +54,11 @@ class GuardedProxy:
     `find_failure` returns the reason.
     """
 
-    def __init__(
-        self, *, guard: Guard, upstream: "UpstreamProxy | None" = None, connect_timeout_s: float = _CONNECT_TIMEOUT_S
-    ) -> None:
+    def __init__(self, *, guard: Guard, upstream: "UpstreamProxy | None" = None) -> None:
         self.username = _USER
         self.password = secrets.token_urlsafe(24)
         self._guard = guard
         self._upstream = upstream
-        self._connect_timeout_s = connect_timeout_s
         self._credentials = _encode_credentials(self.username, self.password)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,12 +181,12 @@ class GuardedProxy:
     async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
         if self._upstream is None:
             addresses = await self._guard.resolve(host, port)
-            return await _connect_to_first(addresses, port, timeout_s=self._connect_timeout_s)
+            return await _connect_to_first(addresses, port)
         written = f"[{host}]" if ":" in host else host
         await self._guard.check(f"http://{written}:{port}/", may_be_unresolved=True)
         if is_tunnel or not self._upstream.forwards_plain_http:
-            return await self._upstream.open_tunnel(host, port, timeout_s=self._connect_timeout_s)
-        return await self._upstream.open_connection(timeout_s=self._connect_timeout_s)
+            return await self._upstream.open_tunnel(host, port)
+        return await self._upstream.open_connection()
 
 
 def _encode_credentials(username: str, password: str) -> bytes:
@@ -207,12 +204,12 @@ def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
     return host.rstrip("."), port if port is not None else default_port
 
 
-async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> Streams:
+async def _connect_to_first(addresses: list[Address], port: int) -> Streams:
     """Return streams to the first of the checked addresses that accepts."""
     failure = FetchError.of(PageErrorCode.NETWORK, "page.no_address")
     for address in addresses:
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 return await asyncio.open_connection(str(address), port)
         except TimeoutError:
             failure = FetchError.of(PageErrorCode.TIMEOUT, "page.no_connection_in_time")
@@ -310,10 +307,10 @@ class UpstreamProxy:
         credentials = _encode_credentials(unquote(self._parts.username), unquote(self._parts.password or ""))
         return [(b"proxy-authorization", credentials)]
 
-    async def open_tunnel(self, host: str, port: int, *, timeout_s: float) -> Streams:
+    async def open_tunnel(self, host: str, port: int) -> Streams:
         """Return a connection to host and port through the proxy; raise `FetchError` if it fails."""
         try:
-            stream = await self._proxy.connect(host, port, timeout=timeout_s)
+            stream = await self._proxy.connect(host, port, timeout=_CONNECT_TIMEOUT_S)
         except ProxyTimeoutError as error:
             raise FetchError.of(PageErrorCode.TIMEOUT, "page.proxy_slow") from error
         except (ProxyError, ProxyConnectionError, OSError) as error:
@@ -321,11 +318,11 @@ class UpstreamProxy:
             raise FetchError.of(PageErrorCode.NETWORK, "page.proxy_no_connection", reason=reason) from error
         return stream.reader, stream.writer
 
-    async def open_connection(self, *, timeout_s: float) -> Streams:
+    async def open_connection(self) -> Streams:
         """Return a connection to the proxy itself, for plain HTTP; raise `FetchError` if it does not answer."""
         parts = self._parts
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 return await asyncio.open_connection(
                     parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme.lower()], ssl=self._context
                 )

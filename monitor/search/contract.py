@@ -78,6 +78,10 @@ class Recency(StrEnum):
     MONTH = "month"
     YEAR = "year"
 
+    @property
+    def days(self) -> int:
+        return {"day": 1, "week": 7, "month": 31, "year": 366}[self]
+
 
 class DateRange(BaseModel):
     """The range of days in which results were published, both included; an open end is None."""
@@ -86,6 +90,13 @@ class DateRange(BaseModel):
 
     start: dt.date | None = None
     end: dt.date | None = None
+
+
+def resolve_time_range(time_range: Recency | DateRange | None, today: dt.date) -> DateRange:
+    """Return the days that a query asks for; without a time range both ends are open."""
+    if isinstance(time_range, Recency):
+        return DateRange(start=today - dt.timedelta(days=time_range.days))
+    return time_range or DateRange()
 
 
 class SearchQuery(BaseModel):

@@ -7,6 +7,7 @@ import datetime as dt
 import json
 import sys
 import uuid
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,10 +32,10 @@ from monitor.search.responses import build_failure
 from monitor.vocabulary import DateSource
 
 
+@dataclass(frozen=True)
 class SearchTool:
-    def __init__(self, search: WebSearch, *, default_results: int = MAX_RESULTS) -> None:
-        self._search = search
-        self._default_results = default_results
+    search: WebSearch
+    default_results: int = MAX_RESULTS
 
     async def call(self, tool: str, arguments: Any) -> ToolResult:
         """Answer a call; a wrong name or wrong arguments are errors of the answer."""
@@ -46,7 +47,7 @@ class SearchTool:
             given = parse_input(arguments)
         except SearchFailed as failed:
             return build_refusal(failed)
-        return await self._search.search(given.to_query(), given.max_results or self._default_results)
+        return await self.search.search(given.to_query(), given.max_results or self.default_results)
 
 
 def build_refusal(failed: SearchFailed) -> ToolResult:
@@ -114,14 +115,14 @@ class FetchToolResult(BaseModel):
         return self.model_dump(mode="json", exclude_none=True, context={LANGUAGE: language})
 
 
+@dataclass(frozen=True)
 class WebFetchTool:
     """Fetches each page once, by its url or the one after redirects: the loader remembers both.
 
     So the loader must be that of one piece of work (`LoaderPool.for_run`).
     """
 
-    def __init__(self, loader: PageLoader) -> None:
-        self._loader = loader
+    loader: PageLoader
 
     async def call(self, tool: str, arguments: Any) -> FetchToolResult:
         """Answer a call; a wrong name, wrong arguments and failures to load the page are errors of the answer."""
@@ -135,7 +136,7 @@ class WebFetchTool:
             name = ".".join(str(part) for part in first["loc"]) or "input"
             message = Message.of("search.invalid_argument", name=name[:40], reason=first["msg"].rstrip("."))
             return _build_refusal(PageErrorCode.INVALID_URL, message)
-        return FetchToolResult.from_page(await self._loader.load(url))
+        return FetchToolResult.from_page(await self.loader.load(url))
 
 
 def _build_refusal(

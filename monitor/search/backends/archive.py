@@ -13,6 +13,7 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from monitor.clock import Clock
 from monitor.db.fulltext import FullTextHit, FullTextMatch, FullTextQueries, FullTextScope
@@ -21,14 +22,13 @@ from monitor.db.tables.collection import Item
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
 from monitor.search.contract import (
-    DateRange,
-    Recency,
     SearchError,
     SearchErrorCode,
     SearchFailed,
     SearchHit,
     SearchQuery,
     SearchResults,
+    resolve_time_range,
 )
 
 ItemScoreFunction = Callable[[float, dt.date, str], float]  # score, 0 to 1, for a relevance, a day and a url
@@ -101,34 +101,26 @@ def build_snippet(body: str, query: TextQuery) -> str:
     return f"{'…' if start else ''}{cut}{'…' if start + MAX_ARCHIVE_SNIPPET_CHARS < len(body) else ''}"
 
 
-_DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 366}
-
-
+@dataclass(frozen=True, kw_only=True)
 class ArchiveBackend:
     """Returns items with all words of the query, then those with at least a third of them."""
 
-    name = "archive"
-
-    def __init__(self, *, archive: ArchiveSearch, clock: Clock) -> None:
-        self._archive = archive
-        self._clock = clock
+    archive: ArchiveSearch
+    clock: Clock
+    name: ClassVar[str] = "archive"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        since, until = self._resolve_range(query.time_range)
-        scope = FullTextScope(items=ItemFilter(since=since, until=until), site=query.site_filter, language=query.lang)
+        days = resolve_time_range(query.time_range, self.clock.now().date())
+        items = ItemFilter(since=days.start, until=days.end)
+        scope = FullTextScope(items=items, site=query.site_filter, language=query.lang)
         try:
-            found = await self._archive.search(query.text, scope, limit=limit, allow_partial_match=True)
+            found = await self.archive.search(query.text, scope, limit=limit, allow_partial_match=True)
         except UsageError as error:
             wrong = SearchError(type=SearchErrorCode.INVALID_INPUT, message=error.message, retryable=False)
             raise SearchFailed(wrong) from None
         return SearchResults(
-            hits=[
+            [
                 SearchHit(title=hit.item.title, url=hit.item.url, snippet=hit.snippet, published_at=hit.item.date)
                 for hit in found
             ]
         )
-
-    def _resolve_range(self, span: Recency | DateRange | None) -> tuple[dt.date | None, dt.date | None]:
-        if isinstance(span, DateRange):
-            return span.start, span.end
-        return (None if span is None else self._clock.now().date() - dt.timedelta(days=_DAYS[span]), None)

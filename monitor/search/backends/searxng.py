@@ -20,8 +20,6 @@ from monitor.search.responses import (
 )
 from monitor.search.service import BackendRequest, ServiceBackend
 
-_TIME_RANGES = ((1, Recency.DAY), (7, Recency.WEEK), (31, Recency.MONTH), (366, Recency.YEAR))
-
 
 class SearxngResult(ProviderPayload):
     url: str
@@ -78,7 +76,7 @@ class SearxngBackend(ServiceBackend):
         if time_range.start is None:
             return None
         days = (self.get_today() - time_range.start).days + 1
-        return next((span for max_days, span in _TIME_RANGES if days <= max_days), None)
+        return next((span for span in Recency if days <= span.days), None)
 
 
 def parse_results(response: Response, query: SearchQuery) -> SearchResults:
