@@ -24,7 +24,7 @@ from monitor.urls import url_key
 
 @dataclass(frozen=True)
 class BackendSearch:
-    """web.search over one backend."""
+    """web.search over one backend, whose failures become errors of the result."""
 
     backend: SearchBackend
     timeout_s: float
@@ -34,7 +34,6 @@ class BackendSearch:
         return self.backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
-        """Return what the backend found in time; its failures become errors of the result."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         time_s = compute_timeout_s(query, self.timeout_s)
