@@ -11,10 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.item import ItemSchema
+from monitor.briefing.item import ItemSchema, get_briefing_messages
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
-from monitor.briefing.words import get_briefing_messages
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, EditOperation, PagePart, Revision
 from monitor.dedupe.clusters import DocumentCluster
@@ -60,7 +59,6 @@ class AnalystNote(BaseModel):
 
     @property
     def paragraphs(self) -> list[str]:
-        """Its lines that are not empty."""
         return [line for line in self.text.splitlines() if line.strip()]
 
 
@@ -145,7 +143,6 @@ class Briefing(BaseModel):
 
     @property
     def item_ids(self) -> set[int]:
-        """All items that the briefing shows or names."""
         listed: list[BriefingItem | MoreItem] = [*self.items, *self.more]
         readings = [reading for item in listed for reading in item.interpretations]
         places = [place for entry in (*listed, *readings) for place in entry.places]
@@ -165,10 +162,10 @@ def compose_briefing(
     group: GroupBy = "theme",
     changes: Sequence[ChangedItem] = (),
 ) -> Briefing:
-    """The briefing of these documents in the order of `ranking`, without an overview.
+    """Return the briefing of these documents in the order of `ranking`, without an overview.
 
     With `top`, the documents beyond it are named in `more`. A briefing never hides what it could not see: each
-    failure, fallback, silence and unread place of `runs_info` is a gap, whether there are items or not.
+    failure, fallback, silence and unread place of a source is a gap, whether there are items or not.
     """
     shown = ranking.order[:top]
     leads = [clusters[place].lead for place in shown]
@@ -194,14 +191,13 @@ def compose_briefing(
 
 
 def get_part_key(item: BriefingItem, group: GroupBy) -> int | str:
-    """The part of a briefing in which an item stands: its tier, its source, or the only one."""
+    """Return the part of a briefing that an item belongs to: its tier, its source, or the only one."""
     if group == "theme":
         return item.tier or LOWEST_TIER
     return item.source if group == "source" else ""
 
 
 def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
-    """The briefing with the overview that was written of it, or with the reason why none was."""
     faults = _build_faults("overview", overview.fault)
     return briefing.model_copy(
         update={
@@ -213,7 +209,6 @@ def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
 
 
 def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
-    """What a briefing says of a revision."""
     change = revision.change
     return ChangedItem(
         item=item.id or 0,
@@ -229,19 +224,22 @@ def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
 
 def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ranking) -> BriefingItem:
     lead = cluster.lead
-    tier = ranking.tiers.get(place) or lead.tier or classify_tier(lead)
-    own = {"rank": rank, "tier": tier, "moved": ranking.moved.get(place) or lead.moved}
-    return BriefingItem.model_validate(
-        _collect_fields(cluster.lead, BriefingItem) | _build_related_fields(cluster) | own
-    )
+    own = {
+        "rank": rank,
+        "tier": ranking.tiers.get(place) or lead.tier or classify_tier(lead),
+        "moved": ranking.moved.get(place) or lead.moved,
+    }
+    item = BriefingItem.model_validate(lead, from_attributes=True)
+    return item.model_copy(update=_build_related_fields(cluster) | own)
 
 
 def _build_more_item(cluster: DocumentCluster) -> MoreItem:
-    return MoreItem.model_validate(_collect_fields(cluster.lead, MoreItem) | _build_related_fields(cluster))
+    item = MoreItem.model_validate(cluster.lead, from_attributes=True)
+    return item.model_copy(update=_build_related_fields(cluster))
 
 
 def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
-    """What stands under a document; what explains an explanation stands beside it."""
+    """Return what stands under a document; the interpretations of an interpretation stand beside it."""
     readings = [
         reading
         for interpretation in cluster.interpretations
@@ -254,17 +252,12 @@ def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:
 
 
 def _build_interpretation(cluster: DocumentCluster) -> Interpretation:
-    return Interpretation.model_validate(
-        _collect_fields(cluster.lead, Interpretation) | {"places": _build_item_references(cluster)}
-    )
+    item = Interpretation.model_validate(cluster.lead, from_attributes=True)
+    return item.model_copy(update={"places": _build_item_references(cluster)})
 
 
 def _build_item_references(cluster: DocumentCluster) -> list[ItemReference]:
     return [ItemReference.model_validate(item, from_attributes=True) for item in cluster.places]
-
-
-def _collect_fields(item: Item, shape: type[BaseModel]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in shape.model_fields if hasattr(item, name)}
 
 
 def _build_faults(task: ModelTask, reason: Message | None) -> list[ModelFault]:

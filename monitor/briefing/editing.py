@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, GroupBy, MoreItem, get_part_key
-from monitor.briefing.overview import OverviewSentence
 from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.vocabulary import SummaryBy
@@ -22,8 +21,6 @@ MAX_NOTE_CHARS = 10_000
 
 
 class ItemEdit(BaseModel):
-    """What was decided about one item."""
-
     id: int
     standing: ItemPlacement = "top"
     note: AnalystNote | None = None
@@ -61,7 +58,7 @@ class BriefingEditPatch(BaseModel):
 
 
 def create_initial_edit(composed: Briefing, top: int | None) -> BriefingEdit:
-    """The edit that leaves a briefing as it was composed, with so many items in full."""
+    """Return the edit that leaves a briefing as it was composed, with the first `top` items in full."""
     items = [
         ItemEdit(id=item.id, standing="top" if top is None or place < top else "more")
         for place, item in enumerate(composed.items)
@@ -71,16 +68,17 @@ def create_initial_edit(composed: Briefing, top: int | None) -> BriefingEdit:
 
 
 def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Briefing:
-    """The briefing as its edit shows it; `composed` has all of its items in full.
+    """Return the briefing as its edit shows it; `composed` has all of its items in full.
 
-    A sentence of the overview that rests on an item which was left out goes with it, and so does one of whose items
-    none is shown in full.
+    A sentence of the overview goes if it rests on an item that was left out, or if none of its items is shown in full.
     """
     whole = _index_by_id(composed)
     shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
     items = [item.model_copy(update={"rank": rank, "note": note}) for rank, (item, note) in enumerate(shown, start=1)]
-    more = [_build_more_item(item, note) for item, note in rest]
+    more = [
+        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"note": note}) for item, note in rest
+    ]
     ids = {item.id for item in items}
     named_ids = ids | {item.id for item in more}
     return composed.model_copy(
@@ -95,7 +93,7 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "overview": [
                 sentence
                 for sentence in composed.overview
-                if edit.has_overview and _is_still_supported(sentence, ids, named_ids)
+                if edit.has_overview and ids.intersection(sentence.items) and named_ids.issuperset(sentence.items)
             ],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
             "extracts": sum(item.summary_by is SummaryBy.EXTRACT for item in items),
@@ -106,9 +104,9 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
 
 
 def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch, *, by: str) -> BriefingEdit:
-    """The edit with what is wanted of it; a note that says something else is `by`'s from now on.
+    """Return the edit with the patch applied; `by` becomes the author of a note that changes.
 
-    `NotFound` for an item that is not in the briefing, `UsageError` for one that is named twice.
+    Raises `NotFound` for an item that is not in the briefing, `UsageError` for one that is named twice.
     """
     items = {item.id: item for item in edit.items}
     changed: dict[int, ItemEdit] = {}
@@ -120,24 +118,21 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
             raise UsageError("briefing.item_named_twice", item=item.id)
         note = before.note if item.note is None else _update_note(item.note, before.note, by)
         changed[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
-    title = normalize_line(patch.title or "") or edit.title
-    return arrange_items(
-        composed,
-        BriefingEdit(
-            title=title,
-            note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
-            group=patch.group or edit.group,
-            has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
-            items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
-        ),
+    updated = BriefingEdit(
+        title=normalize_line(patch.title or "") or edit.title,
+        note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
+        group=patch.group or edit.group,
+        has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
+        items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
     )
+    return arrange_items(composed, updated)
 
 
 def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMove) -> BriefingEdit:
-    """The edit after one item was moved; as it was where it cannot go there.
+    """Return the edit after one item was moved, or the same edit if it cannot go there.
 
-    Up and down are by a place within the item's part. From the end of a part on, the item goes past the next one, and
-    its part with it: a part stands where its first item does.
+    Up and down move it by one place within its part; at the end of the part, the whole part changes places with its
+    neighbour.
     """
     at = next((place for place, item in enumerate(edit.items) if item.id == item_id), None)
     if at is None:
@@ -152,9 +147,9 @@ def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMo
 
 
 def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
-    """The edit with its items in the order in which they are read, and every item of the briefing once.
+    """Return the edit with every item of the briefing once, in reading order.
 
-    An item that it does not name stands behind the others that are shown in full; one that is not the briefing's goes.
+    Items that it does not name follow the others that are shown in full; those of other briefings go.
     """
     whole = _index_by_id(composed)
     named = {item.id: item for item in edit.items if item.id in whole}
@@ -170,7 +165,6 @@ def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
 
 
 def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove) -> list[ItemEdit]:
-    """Up or down by a place; at the end of its part the whole part changes places with its neighbour."""
     items, whole = list(edit.items), _index_by_id(composed)
     step = -1 if move == "up" else 1
     other = at + step
@@ -190,22 +184,12 @@ def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove
     return [*items[:first], *pair, *items[first + len(pair) :]]
 
 
-def _is_still_supported(sentence: OverviewSentence, shown: set[int | None], named: set[int | None]) -> bool:
-    cited = set(sentence.items)
-    return cited <= named and bool(cited & shown)
-
-
-def _build_more_item(item: BriefingItem, note: AnalystNote | None) -> MoreItem:
-    fields = {name: getattr(item, name) for name in MoreItem.model_fields}
-    return MoreItem.model_validate({**fields, "note": note})
-
-
 def _index_by_id(composed: Briefing) -> dict[int, BriefingItem]:
     return {item.id: item for item in composed.items if item.id is not None}
 
 
 def _update_note(text: str, before: AnalystNote | None, by: str) -> AnalystNote | None:
-    """A note with these words: of who wrote it first, as long as nobody changes them; None for none."""
+    """Return the note with this text, whose author changes only with the text; None for an empty text."""
     words = "\n".join(line.strip() for line in text.strip().splitlines())
     if not words:
         return None

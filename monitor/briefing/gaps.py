@@ -12,25 +12,10 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.vocabulary import Phase, RunStatus
 
-GapKind = Literal[
-    "failed",
-    "cancelled",
-    "degraded",
-    "running",
-    "never_run",
-    "silent",
-    "unseen",
-    "over_limit",
-    "left",
-    "refused",
-    "possible_gap",
-    "silence",
-    "structure",
-    "dates_lost",
-    "blocked",
-    "failing",
-]
-"""The last five are open alarms of that kind."""
+RunGapKind = Literal["failed", "cancelled", "degraded", "running", "never_run", "silent"]
+CoverageGapKind = Literal["unseen", "over_limit", "left", "refused", "possible_gap"]
+AlarmGapKind = Literal["silence", "structure", "dates_lost", "blocked", "failing"]
+GapKind = Literal[RunGapKind, CoverageGapKind, AlarmGapKind]
 
 GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
     AlarmKind.SILENCE: "silence",
@@ -118,12 +103,8 @@ def list_gaps(source: SourceRunSummary) -> list[Gap]:
             if alarm.kind is not AlarmKind.GAP  # told by the runs themselves
         ),
     ]
-    counts: tuple[tuple[GapKind, int], ...] = (
-        ("over_limit", source.over_limit),
-        ("left", source.left),
-        ("refused", source.refused),
-    )
-    gaps.extend(Gap(source=name, kind=kind, count=count) for kind, count in counts if count)
+    kinds: tuple[GapKind, ...] = ("over_limit", "left", "refused")
+    gaps.extend(Gap(source=name, kind=kind, count=count) for kind in kinds if (count := getattr(source, kind)))
     if source.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) and source.new_items == 0:
         last = source.last_new_item_at
         gaps.append(Gap(source=name, kind="silent", day=last.date() if last else None))
@@ -131,9 +112,8 @@ def list_gaps(source: SourceRunSummary) -> list[Gap]:
 
 
 def _list_status_gaps(state: SourceRunSummary) -> list[Gap]:
-    kind: GapKind
     if state.status is None:
-        kind = "never_run"
+        kind: GapKind = "never_run"
     elif state.status is RunStatus.FAILED:
         kind = "failed"
     elif state.status is RunStatus.CANCELLED:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from monitor.briefing.compose import (
     AnalystNote,
@@ -13,7 +14,7 @@ from monitor.briefing.compose import (
     get_part_key,
 )
 from monitor.briefing.gaps import Gap, GapKind, SourceRunSummary
-from monitor.briefing.words import BriefingMessages, get_briefing_messages
+from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.exports.document import (
     Badge,
     Block,
@@ -28,6 +29,7 @@ from monitor.exports.document import (
     Remark,
     Span,
     Table,
+    Tone,
 )
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
@@ -37,7 +39,6 @@ _MAX_SIMILAR_GAPS = 3
 
 
 def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    """State of the sources, what was not seen, how to read the marks."""
     blocks: list[Block] = []
     if briefing.sources:
         rows = [
@@ -49,7 +50,7 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
             ]
             for state in briefing.sources
         ]
-        header = [words("source"), words("state"), words("new_items"), words("remarks")]
+        header = [words(name) for name in ("source", "state", "new_items", "remarks")]
         tones = ["warning" if state.has_problems else "plain" for state in briefing.sources]
         blocks.extend([Heading(text=words("source_states")), Table(header=header, rows=rows, tones=tones)])
     listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
@@ -57,15 +58,14 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
     if listed:
         blocks.append(Listing(points=_build_gap_points(listed, words)))
     else:
-        text = words("no_gaps") if briefing.sources else words("nothing_seen")
-        blocks.append(Paragraph(spans=[Span(text=text)]))
+        blocks.append(_build_text(words("no_gaps") if briefing.sources else words("nothing_seen")))
     if notes := [[Span(text=note)] for note in list_reading_notes(briefing, words)]:
         blocks.extend([Heading(text=words("notes")), Listing(points=notes)])
     return blocks
 
 
 def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
-    """How to read this briefing, and what its model did and did not do."""
+    """Return how to read this briefing, and what its model did and did not do."""
     notes = [words(f"ranked_{briefing.ranked_by}"), words("rank_note"), words("date_note")] if briefing.items else []
     if briefing.edited_by:
         notes.append(words("edited_note", by=briefing.edited_by))
@@ -74,17 +74,16 @@ def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]
     notes.extend(words(f"fault_{fault.task}", reason=words.translate(fault.reason)) for fault in briefing.model_faults)
     if briefing.overview:
         notes.append(words("overview_note"))
-    if briefing.overview_dropped:
-        notes.append(words("dropped_note", count=briefing.overview_dropped))
-    if briefing.extracts:
-        notes.append(words("extract_note", count=briefing.extracts))
-    if briefing.without_summary:
-        notes.append(words("no_summary_note", count=briefing.without_summary))
-    return notes
+    counts = {
+        "dropped_note": briefing.overview_dropped,
+        "extract_note": briefing.extracts,
+        "no_summary_note": briefing.without_summary,
+    }
+    return [*notes, *(words(name, count=number) for name, number in counts.items() if number)]
 
 
 def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
-    """What is to be said of a source beside its state, on one line."""
+    """Return the remarks on a source beside its state, on one line."""
     remarks = [words("baseline")] if state.is_baseline else []
     if state.last_error:
         remarks.append(words.translate(state.last_error))
@@ -97,12 +96,10 @@ def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingM
 
 
 def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list[Span]]:
-    """A point for each gap; many fallbacks of one source for one reason are one point with their number."""
+    """Return a point for each gap; many fallbacks of one source for one reason are one point with their number."""
     alike: dict[tuple[object, ...], list[Gap]] = {}
     for gap in gaps:
-        what = gap.model_dump_json()
-        if gap.kind == "degraded":
-            what = _shorten_reason(gap.reason, words)
+        what = _shorten_reason(gap.reason, words) if gap.kind == "degraded" else gap.model_dump_json()
         alike.setdefault((gap.source, gap.kind, gap.phase, what), []).append(gap)
     points: list[list[Span]] = []
     for same in alike.values():
@@ -117,13 +114,12 @@ def _build_gap_points(gaps: Sequence[Gap], words: BriefingMessages) -> list[list
 
 
 def _shorten_reason(reason: Message | None, words: BriefingMessages) -> str:
-    """The reason without the details by which reasons of one kind differ, where the catalogue has words for that."""
+    """Return the reason without its details, where the catalogue has a short form."""
     short = f"briefing.short_{reason.code.rpartition('.')[2]}" if reason else ""
     return words(short) if has_message(words.language, short) else words.translate(reason)
 
 
 def build_gap_spans(gap: Gap, words: BriefingMessages) -> list[Span]:
-    """A gap in words: source, kind, detail."""
     figures = ("" if gap.count is None else str(gap.count), gap.day.isoformat() if gap.day else "")
     detail = _join_parts(
         gap.phase and words.get_word("phase", gap.phase), gap.place, words.translate(gap.reason), *figures
@@ -136,7 +132,6 @@ def _join_parts(*parts: str | None) -> str:
 
 
 def build_document(briefing: Briefing) -> Document:
-    """The briefing as a document in its own language, for any format that draws documents."""
     words = get_briefing_messages(briefing.language)
     since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
     subtitle = since if since == until else words("period", since=since, until=until)
@@ -165,7 +160,7 @@ def build_document(briefing: Briefing) -> Document:
 
 
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
-    """The items as they are read, under the headings of their parts; a part stands where its first item would."""
+    """Return the items under the headings of their parts; a part stands where its first item would."""
     words = get_briefing_messages(briefing.language)
     parts: dict[str, list[BriefingItem]] = {}
     for item in briefing.items:
@@ -177,32 +172,32 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
 
 def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     troubled = [state for state in briefing.sources if state.has_problems]
-    facts = [
-        (words("items"), str(len(briefing.items) + len(briefing.more))),
-        (words("sources"), str(len(briefing.sources))),
-        (words("troubles"), str(len(troubled))),
-        (words("extracts"), str(briefing.extracts)),
-    ]
-    blocks: list[Block] = [Facts(facts=facts)]
+    counts = {
+        "items": len(briefing.items) + len(briefing.more),
+        "sources": len(briefing.sources),
+        "troubles": len(troubled),
+        "extracts": briefing.extracts,
+    }
+    blocks: list[Block] = [Facts(facts=[(words(name), str(number)) for name, number in counts.items()])]
     if troubled:
         names = [_format_source_status(state, words) for state in troubled]
-        blocks.append(Paragraph(spans=[Span(text=words("alert", names=names))], tone="warning"))
+        blocks.append(_build_text(words("alert", names=names), "warning"))
     if briefing.baselines:
-        text = words("baseline_alert", names=briefing.baselines)
-        blocks.append(Paragraph(spans=[Span(text=text)], tone="accent"))
+        blocks.append(_build_text(words("baseline_alert", names=briefing.baselines), "accent"))
     return blocks
 
 
 def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    """What was written by hand on the whole, each paragraph of it, the first with its author."""
+    """Return the paragraphs that were written by hand on the briefing, the first with its author."""
     remark = _build_remark(briefing.note, words)
     if remark is None:
         return []
-    marks = [f"{remark.mark} ", *("" for _ in remark.paragraphs[1:])]
-    return [
-        Paragraph(spans=[Span(text=f"{mark}{text}")], tone="accent")
-        for mark, text in zip(marks, remark.paragraphs, strict=True)
-    ]
+    first, *others = remark.paragraphs
+    return [_build_text(text, "accent") for text in (f"{remark.mark} {first}", *others)]
+
+
+def _build_text(text: str, tone: Tone = "plain") -> Paragraph:
+    return Paragraph(spans=[Span(text=text)], tone=tone)
 
 
 def _build_remark(note: AnalystNote | None, words: BriefingMessages) -> Remark | None:
@@ -220,7 +215,7 @@ def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> s
 def _build_overview(
     briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
 ) -> list[Block]:
-    """The sentences, each followed by the numbers under which its items stand below, as links to them."""
+    """Return the sentences, each followed by the numbers of its items, as links to them."""
     if not briefing.overview:
         return []
     in_order = [item for items in parts.values() for item in items]
@@ -239,20 +234,15 @@ def _build_body(
 ) -> list[Block]:
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
-        return [Paragraph(spans=[Span(text=words("nothing") if was_seen else words("nothing_seen"))])]
-    reposts = set(briefing.reposts)
+        return [_build_text(words("nothing") if was_seen else words("nothing_seen"))]
+    numbers = count(1)
     blocks: list[Block] = []
-    number = 0
     for heading, items in parts.items():
-        entries = []
-        for item in items:
-            number += 1
-            entries.append(_build_entry(number, item, words, is_repost=item.id in reposts))
+        entries = [_build_entry(next(numbers), item, words, is_repost=item.id in briefing.reposts) for item in items]
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
-        blocks.extend(
-            [Heading(text=words("more")), Listing(points=[_build_more_point(item, words) for item in briefing.more])]
-        )
+        points = [_build_more_point(item, words) for item in briefing.more]
+        blocks.extend([Heading(text=words("more")), Listing(points=points)])
     return blocks
 
 
@@ -261,18 +251,13 @@ def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is
     if item.date is not None:
         date = words("aside", text=item.date.isoformat(), aside=words.get_word("date_source", item.date_source))
         if item.date_conflict is not None:
-            listed, stated = (
-                words.get_word("date_source", item.date_source),
-                words.get_word("date_source", DateSource.PAGE),
-            )
+            listed = words.get_word("date_source", item.date_source)
+            stated = words.get_word("date_source", DateSource.PAGE)
             date = f"{listed} {item.date.isoformat()} / {stated} {item.date_conflict.isoformat()}"
-    first = [Span(text=words.get_word("type", item.type)), Span(text=date)]
-    first.extend([Span(text=item.source), Span(text=item.section)])
+    first = [Span(text=text) for text in (words.get_word("type", item.type), date, item.source, item.section)]
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
-    badges = []
-    if item.late:
-        badges.append(Badge(text=words("late"), tone="warning"))
+    badges = [Badge(text=words("late"), tone="warning")] if item.late else []
     if is_repost:
         badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
@@ -296,7 +281,7 @@ def _format_attachment_title(title: str, file_type: str) -> str:
 
 
 def _build_reference_span(reference: ItemReference, beside: str, words: BriefingMessages) -> Span:
-    """Another item, with where it stands: its section on the source of the item beside it, else its source."""
+    """Return another item with its section, if it has the same source as the item beside it, else with its source."""
     where = reference.section if reference.source == beside else reference.source
     if reference.date is not None:
         where = f"{where} {reference.date.isoformat()}"
@@ -304,7 +289,7 @@ def _build_reference_span(reference: ItemReference, beside: str, words: Briefing
 
 
 def _build_related_links(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[LinkRow]:
-    """What stands under an item: its interpretations, each with its other places, and its own other places."""
+    """Return the interpretations of an item, each with its other places, and the item's own other places."""
     readings: list[Span] = []
     for reading in item.interpretations:
         readings.append(_build_reference_span(reading, item.source, words))
@@ -332,23 +317,17 @@ def _build_more_point(item: MoreItem, words: BriefingMessages) -> list[Span]:
 def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.changes:
         return []
-    return [
-        Heading(text=words("changes")),
-        Listing(points=[_build_change_point(change, words) for change in briefing.changes]),
-    ]
+    points = [_build_change_point(change, words) for change in briefing.changes]
+    return [Heading(text=words("changes")), Listing(points=points)]
 
 
 def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Span]:
-    spans = [Span(text=change.title, url=change.url), Span(text=words.get_word("change", change.kind))]
-    differences = [Span(text=text) for text in list_differences(change, words)]
-    return [*spans, *differences, Span(text=change.source), Span(text=_format_seen_on(change, words))]
+    kind, seen_on = words.get_word("change", change.kind), words("seen_on", day=change.seen_at.date().isoformat())
+    texts = (kind, *list_differences(change, words), change.source, seen_on)
+    return [Span(text=change.title, url=change.url), *(Span(text=text) for text in texts)]
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
-    """What differs: the clauses by what became of them, then the other parts."""
+    """Return what differs: the clauses by what became of them, then the other parts."""
     articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
     return [*articles, *(words(f"part_{part}") for part in change.parts)]
-
-
-def _format_seen_on(change: ChangedItem, words: BriefingMessages) -> str:
-    return words("seen_on", day=change.seen_at.date().isoformat())

@@ -18,8 +18,7 @@ from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
 from monitor.vocabulary import Phase, RankDirection
 
 RankedBy = Literal["run", "model", "rule"]
-MAX_RANKED_ITEMS = 200
-"""So many items a model is asked to compare at once; what the rules place behind them stays in their order."""
+MAX_RANKED_ITEMS = 200  # that a model compares at once; what the rules place behind them stays in their order
 
 
 class Ranking(BaseModel):
@@ -63,7 +62,9 @@ async def _rank_without_feedback(
     items: Sequence[Item], *, model: ChatModel | None, language: str, prompts: PromptSet
 ) -> Ranking:
     if len({item.run_id for item in items}) == 1 and any(item.rank is not None for item in items):
-        return Ranking(order=_sort_by_run_rank(items), by="run")
+        age = {index: place for place, index in enumerate(sort_newest_first(items))}
+        by_rank = sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))
+        return Ranking(order=by_rank, by="run")
     by_rule = await asyncio.to_thread(rank_by_rule, items)
     if model is None or len(items) < 2:
         return Ranking(order=by_rule, by="rule")
@@ -77,8 +78,3 @@ async def _rank_without_feedback(
     if answer is None:
         return Ranking(order=by_rule, by="rule", fault=Message("cause.no_numbers"))
     return Ranking(order=[*(asked[place] for place in answer), *by_rule[MAX_RANKED_ITEMS:]], by="model")
-
-
-def _sort_by_run_rank(items: Sequence[Item]) -> list[int]:
-    age = {index: place for place, index in enumerate(sort_newest_first(items))}
-    return sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))

@@ -62,7 +62,6 @@ and no count of the items.
 )
 
 OVERVIEW_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
-"""The wordings of the overview."""
 
 
 class OverviewSentence(BaseModel):
@@ -91,7 +90,7 @@ async def write_overview(
     language: str,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> Overview:
-    """The overview of the first twenty items; nothing without a model, or for fewer than two items.
+    """Write the overview of the first twenty items; it is empty without a model, or for fewer than two items.
 
     `texts` are the texts of the items' pages by id, as far as they are kept.
     """
@@ -112,9 +111,9 @@ async def write_overview(
 def build_overview_messages(
     items: Sequence[ItemSchema], language: str, *, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
-    """The one completion: lines `[1] title | issuer | document number | start of the summary`, counted from 1.
+    """Return the messages: a line `[1] title | issuer | document number | start of the summary` for each item.
 
-    Dates of publication are left out: the items' own words are all that a sentence may rest on.
+    Publication dates are left out: a sentence may rest only on the items' own words.
     """
     wording = "zh" if language.lower().startswith("zh") else "en"
     lines = "\n".join(f"[{number}] {_format_line(item)}" for number, item in enumerate(items, start=1))
@@ -124,7 +123,7 @@ def build_overview_messages(
 
 
 def parse_overview(answer: str, items: Sequence[ItemSchema], texts: Mapping[int, str]) -> Overview:
-    """The sentences of an answer that rest on the items they cite, at most six, and the number of the others."""
+    """Return the sentences that rest on the items they cite, at most six, and the number of the others."""
     overview = Overview()
     for cited in parse_cited_sentences(extract_plain_text(answer), len(items)):
         sources = [items[number - 1] for number in cited.numbers]

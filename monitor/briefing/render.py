@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
-from monitor.briefing.item import ItemSchema
+from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages
 from monitor.briefing.layout import build_document, build_gap_spans
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
-from monitor.briefing.words import BriefingMessages, get_briefing_messages
 from monitor.exports.atom import Feed, FeedEntry, render_atom
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
@@ -171,9 +170,9 @@ def get_item_content(items: Sequence[ItemSchema], *, language: str, now: dt.date
     }
 
 
-def render_briefing(briefing: Briefing, format_name: str, template: bytes | None = None) -> bytes:
+def render_briefing(briefing: Briefing, format_name: str) -> bytes:
     """Write the briefing in a format that needs no browser; errors as those of `write_content`."""
-    return write_content(get_briefing_content(briefing), format_name, template)
+    return write_content(get_briefing_content(briefing), format_name)
 
 
 def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:
@@ -184,7 +183,6 @@ def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str
 def render_saved_briefings(
     briefings: Sequence[BriefingFeedItem], *, language: str, now: dt.datetime, public_url: str | None
 ) -> bytes:
-    """Write saved briefings as an Atom feed."""
     return render_atom(build_saved_briefings_feed(briefings, language, now, public_url))
 
 

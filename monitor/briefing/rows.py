@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from monitor.briefing.compose import Briefing, BriefingItem, ItemReference, MoreItem
-from monitor.briefing.item import ITEM_COLUMNS, ItemSchema, build_item_cell
+from monitor.briefing.item import ITEM_COLUMNS, BriefingMessages, ItemSchema, build_item_cell, get_briefing_messages
 from monitor.briefing.layout import (
     build_document,
     build_gap_spans,
@@ -12,7 +12,6 @@ from monitor.briefing.layout import (
     list_differences,
     list_reading_notes,
 )
-from monitor.briefing.words import BriefingMessages, get_briefing_messages
 from monitor.exports.document import Cell, Column, Sheet, Span, Workbook
 
 _LAST_PRINTED_COLUMN = "summary"

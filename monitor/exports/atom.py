@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lxml.etree import Element, tostring
+from lxml.builder import ElementMaker
+from lxml.etree import tostring
 
 from monitor.exports.document import Span, normalize_line, sanitize_link_target
 
 _NAMESPACE = "http://www.w3.org/2005/Atom"
-_PREFIXES: dict[Any, str] = {None: _NAMESPACE}
 _XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+_ATOM: Any = ElementMaker(namespace=_NAMESPACE, nsmap={None: _NAMESPACE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,62 +50,48 @@ class Feed:
 
 
 def render_atom(feed: Feed) -> bytes:
-    """The feed in UTF-8. Ids are made of names, so that a reader knows an entry again in every feed that holds it."""
-    root = _make_element(
-        "feed",
-        [
-            _make_text_element("id", _build_id(feed.name)),
-            _make_text_element("title", feed.title),
-            _make_instant_element("updated", feed.updated),
-        ],
+    """Return the feed in UTF-8. Ids are made of names, so that a reader knows an entry again in every feed."""
+    root = _ATOM.feed(
+        _ATOM.id(_build_id(feed.name)),
+        _ATOM.title(normalize_line(feed.title)),
+        _ATOM.updated(_format_instant(feed.updated)),
+        _ATOM.author(_ATOM.name(normalize_line(feed.author))),
+        _ATOM.generator("Monitor"),
     )
     root.set(f"{{{_XML_NAMESPACE}}}lang", feed.language)
-    root.append(_make_element("author", [_make_text_element("name", feed.author)]))
-    root.append(_make_text_element("generator", "Monitor"))
     if feed.subtitle:
-        root.append(_make_text_element("subtitle", feed.subtitle))
+        root.append(_ATOM.subtitle(normalize_line(feed.subtitle)))
     if url := sanitize_link_target(feed.url):
-        root.append(_make_element("link", rel="alternate", href=url))
+        root.append(_ATOM.link(rel="alternate", href=url))
     root.extend(_build_entry(entry) for entry in feed.entries)
     return tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
 
 
 def _build_entry(entry: FeedEntry) -> Any:
-    made = _make_element(
-        "entry", [_make_text_element("id", _build_id(entry.name)), _make_text_element("title", entry.title)]
+    url = sanitize_link_target(entry.url)
+    made = _ATOM.entry(
+        _ATOM.id(_build_id(entry.name)),
+        _ATOM.title(normalize_line(entry.title)),
+        _ATOM.updated(_format_instant(entry.updated)),
     )
-    made.append(_make_instant_element("updated", entry.updated))
     if entry.published is not None:
-        made.append(_make_instant_element("published", entry.published))
-    if url := sanitize_link_target(entry.url):
-        made.append(_make_element("link", rel="alternate", href=url))
+        made.append(_ATOM.published(_format_instant(entry.published)))
+    if url:
+        made.append(_ATOM.link(rel="alternate", href=url))
     if entry.author:
-        made.append(_make_element("author", [_make_text_element("name", entry.author)]))
-    for category in filter(None, map(normalize_line, entry.categories)):
-        made.append(_make_element("category", term=category))
+        made.append(_ATOM.author(_ATOM.name(normalize_line(entry.author))))
+    made.extend(_ATOM.category(term=category) for category in map(normalize_line, entry.categories) if category)
     for relation, spans in (("enclosure", entry.enclosures), ("related", entry.related)):
         for span in spans:
-            if url := sanitize_link_target(span.url):
-                made.append(_make_element("link", rel=relation, href=url, title=normalize_line(span.text)))
+            if target := sanitize_link_target(span.url):
+                made.append(_ATOM.link(rel=relation, href=target, title=normalize_line(span.text)))
     # Without a link an entry must have content (RFC 4287, 4.1.1.1); a summary alone would not do.
-    made.append(_make_text_element("summary" if sanitize_link_target(entry.url) else "content", entry.summary))
+    made.append((_ATOM.summary if url else _ATOM.content)(normalize_line(entry.summary)))
     return made
 
 
-def _make_element(tag: str, children: Sequence[Any] = (), /, **attributes: str) -> Any:
-    made = Element(f"{{{_NAMESPACE}}}{tag}", attributes, nsmap=_PREFIXES)
-    made.extend(children)
-    return made
-
-
-def _make_text_element(name: str, text: str) -> Any:
-    made = _make_element(name)
-    made.text = normalize_line(text)
-    return made
-
-
-def _make_instant_element(name: str, instant: dt.datetime) -> Any:
-    return _make_text_element(name, instant.isoformat(timespec="seconds").replace("+00:00", "Z"))
+def _format_instant(instant: dt.datetime) -> str:
+    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _build_id(name: str) -> str:

@@ -31,8 +31,6 @@ class Span(BaseModel):
 
 
 class Badge(BaseModel):
-    """A word that sets an entry apart, such as 迟到."""
-
     text: str
     tone: Tone = "plain"
 
@@ -46,37 +44,27 @@ class Heading(BaseModel):
 
 
 class Paragraph(BaseModel):
-    """Running text; `tone` says whether it warns."""
-
     kind: Literal["paragraph"] = "paragraph"
     spans: list[Span]
     tone: Tone = "plain"
 
 
 class Facts(BaseModel):
-    """A few figures that sum the document up, each with its label."""
-
     kind: Literal["facts"] = "facts"
     facts: list[tuple[str, str]]
 
 
 class LinkRow(BaseModel):
-    """A row of links behind a label, such as the attachments of an entry."""
-
     label: str
     links: list[Span]
 
 
 class Remark(BaseModel):
-    """What a person wrote beside what was collected: whose it is, and its paragraphs."""
-
     mark: str
     paragraphs: list[str]
 
 
 class Entry(BaseModel):
-    """One numbered entry: its title, lines of particulars, a text with its mark, rows of links, a remark."""
-
     number: int
     title: Span
     particulars: list[list[Span]] = Field(default_factory=list)
@@ -113,7 +101,6 @@ class Table(BaseModel):
     notes: list[list[Span]] = Field(default_factory=list)
 
     def notes_of(self, row: int) -> list[Span]:
-        """What stands behind that row, counted from 0."""
         return self.notes[row] if row < len(self.notes) else []
 
 
@@ -146,7 +133,7 @@ class Document(BaseModel):
 
 
 def find_numeric_columns(table: Table) -> set[int]:
-    """The columns, counted from 0, whose every cell is a number or empty: their digits stand one below the other."""
+    """Return the columns, counted from 0, whose cells are all numbers or empty, so that they are aligned right."""
     return {
         index
         for index in range(len(table.header))
@@ -156,34 +143,34 @@ def find_numeric_columns(table: Table) -> set[int]:
 
 
 def measure_text_width(text: str) -> int:
-    """How wide a text is, in Latin letters: a Chinese one takes the room of two."""
+    """Return the width of a text in Latin letters; a Chinese one is two wide."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def format_inline(text: str) -> str:
-    """A piece of text on one line, with the spaces at its ends that part it from its neighbours."""
+    """Return the text on one line, with the spaces at its ends that separate it from its neighbours."""
     line = normalize_line(text)
     return f"{' ' * text.startswith(' ')}{line}{' ' * text.endswith(' ')}" if line else ""
 
 
 def format_link_text(text: str) -> str:
-    """What stands for a link, cut where no title is that long: the whole of it would fill pages."""
+    """Return the text of a link, cut where it is longer than any title."""
     line = format_inline(text)
     return line if len(line) <= _MAX_LINK_TEXT_CHARS else f"{line[: _MAX_LINK_TEXT_CHARS - 1]}…"
 
 
 def normalize_line(text: str) -> str:
-    """The text on one line: line breaks, what turns the direction of writing and what no file may hold become spaces.
+    """Return the text on one line, with spaces for line breaks, direction marks and what XML and UTF-8 cannot hold.
 
-    The last are control characters, halves of surrogate pairs and non-characters: XML and UTF-8 have no place for them.
+    The last are control characters, halves of surrogate pairs and non-characters.
     """
     return re.sub(r"\s+", " ", _INVISIBLE_CHARS.sub(" ", text)).strip()
 
 
 def sanitize_link_target(url: str | None) -> str | None:
-    """The url where it may be a link: absolute, http or https, without spaces; else None.
+    """Return the url if it may be a link: absolute, http or https, without spaces; else None.
 
-    What a url may not hold is percent-encoded: Word refuses a whole file for one address that is none.
+    Characters that a url may not hold are percent-encoded: Word refuses a whole file for one invalid address.
     """
     if not url or not re.fullmatch(r"https?://[^\s<>\"'`\\]+", url, re.IGNORECASE):
         return None

@@ -5,16 +5,14 @@ Looks live in the styles of `blank_docx/word/styles.xml`; a firm's template may 
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from lxml import etree
 
 from monitor.errors import UsageError
-from monitor.exports import docx_xml as marks
 from monitor.exports.document import (
     Block,
     Document,
@@ -35,7 +33,6 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
-from monitor.exports.docx_xml import qualify_name
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -45,10 +42,14 @@ PLACEHOLDER = "{{briefing}}"
 _TEMPLATE_CONTENT_TYPE = b"wordprocessingml.template.main+xml"
 _DOCUMENT_CONTENT_TYPE = b"wordprocessingml.document.main+xml"
 _CONTENT_TYPES_PART = "[Content_Types].xml"
+_BLANK_FOLDER = Path(__file__).with_name("blank_docx")
+_W_NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_R_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 
 def open_template(template: bytes | None) -> "WordFile":
-    """The firm's file, docx or dotx, or else the blank one; `UsageError` for what is neither."""
+    """Return the firm's file, docx or dotx, or the blank one; raise `UsageError` for anything else."""
     import docx  # takes a while
 
     try:
@@ -58,16 +59,16 @@ def open_template(template: bytes | None) -> "WordFile":
 
 
 def adopt_styles(file: "WordFile") -> dict[str, str]:
-    """Gives the file those of our styles that it lacks; answers the ids by our ids.
+    """Add those of our styles that the file lacks, and return the file's style ids by ours.
 
-    A style that the file has of the same name is the firm's, and stays as it is.
+    A style of the same name is the firm's and stays as it is.
     """
     theirs = {
         _get_style_name(style): style.get(qualify_name("styleId"))
         for style in file.styles.element.iter(qualify_name("style"))
     }
     ids: dict[str, str] = {}
-    ours = etree.fromstring(files(__package__).joinpath("blank_docx/word/styles.xml").read_bytes())
+    ours = etree.parse(_BLANK_FOLDER / "word" / "styles.xml")
     for style in ours.iter(qualify_name("style")):
         own_id = style.get(qualify_name("styleId"), "")
         ids[own_id] = theirs.get(_get_style_name(style)) or own_id
@@ -81,13 +82,10 @@ def adopt_styles(file: "WordFile") -> dict[str, str]:
 
 
 def find_placeholder(file: "WordFile") -> Any:
-    """The paragraph that says `{{briefing}}`, in whose place the content belongs; None: it goes to the end."""
-    for child in file.element.body:
-        if (
-            child.tag == qualify_name("p")
-            and "".join(text.text or "" for text in child.iter(qualify_name("t"))).strip() == PLACEHOLDER
-        ):
-            return child
+    """Return the paragraph `{{briefing}}`, which the content replaces, or None where there is none."""
+    for paragraph in file.element.body.iterchildren(qualify_name("p")):
+        if "".join(text.text or "" for text in paragraph.iter(qualify_name("t"))).strip() == PLACEHOLDER:
+            return paragraph
     return None
 
 
@@ -97,7 +95,7 @@ def _get_style_name(style: Any) -> str:
 
 
 def _convert_to_docx(template: bytes) -> bytes:
-    """A template differs from a document by a word in its list of contents."""
+    """Return the template as a document, which differs from it by a word in its list of contents."""
     with zipfile.ZipFile(io.BytesIO(template)) as given:
         if _TEMPLATE_CONTENT_TYPE not in given.read(_CONTENT_TYPES_PART):
             return template
@@ -105,29 +103,18 @@ def _convert_to_docx(template: bytes) -> bytes:
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
             for name in given.namelist():
                 content = given.read(name)
-                file.writestr(
-                    name,
-                    content.replace(_TEMPLATE_CONTENT_TYPE, _DOCUMENT_CONTENT_TYPE)
-                    if name == _CONTENT_TYPES_PART
-                    else content,
-                )
+                if name == _CONTENT_TYPES_PART:
+                    content = content.replace(_TEMPLATE_CONTENT_TYPE, _DOCUMENT_CONTENT_TYPE)
+                file.writestr(name, content)
     return made.getvalue()
 
 
 def _build_blank_docx() -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, part in _iter_package_files(files(__package__).joinpath("blank_docx"), ""):
-            file.writestr(name, part.read_bytes())
+        for part in sorted(path for path in _BLANK_FOLDER.rglob("*") if path.is_file()):
+            file.writestr(part.relative_to(_BLANK_FOLDER).as_posix(), part.read_bytes())
     return made.getvalue()
-
-
-def _iter_package_files(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
-    for part in sorted(folder.iterdir(), key=lambda one: one.name):
-        if part.is_dir():
-            yield from _iter_package_files(part, f"{path}{part.name}/")
-        else:
-            yield path + part.name, part
 
 
 # Levels of headings, links, no page numbers: those are only known once the pages are laid out, and Word would have
@@ -147,37 +134,33 @@ _MIN_COLUMN_LETTERS, _MAX_COLUMN_LETTERS = 6, 44  # letters that a column is mad
 
 
 def render_docx(document: Document, template: bytes | None = None) -> bytes:
-    """The document as a Word file, made from the firm's template where one is given.
+    """Return the document as a Word file, made from the firm's template where one is given.
 
-    It takes the place of the template's paragraph `{{briefing}}`, or stands behind all that the template holds.
-    `UsageError` where the template cannot be read.
+    It replaces the template's paragraph `{{briefing}}`, or follows all that the template holds. Raises `UsageError`
+    where the template cannot be read.
     """
     file = open_template(template)
     writer = _DocxWriter(file, adopt_styles(file))
     content = writer.build_content(document)
     place = find_placeholder(file)
     if place is None:
-        place = marks.make_element("p")
+        place = make_element("p")
         file.element.body.insert_element_before(place, "w:sectPr")
     for child in content:
         place.addprevious(child)
     place.getparent().remove(place)
-    _set_properties(file, document)
-    made = io.BytesIO()
-    file.save(made)
-    return made.getvalue()
-
-
-def _set_properties(file: "WordFile", document: Document) -> None:
     properties = file.core_properties
     properties.title = normalize_line(document.title)[:_MAX_PROPERTY_CHARS]
     properties.language = document.language
     if document.written_at is not None:
         properties.created = properties.modified = document.written_at
+    made = io.BytesIO()
+    file.save(made)
+    return made.getvalue()
 
 
 class _DocxWriter:
-    """Turns blocks into elements; gathers the headings on the way, for the table of contents."""
+    """Turns blocks into elements, and collects the headings for the table of contents."""
 
     def __init__(self, file: "WordFile", style_ids: dict[str, str]) -> None:
         self._file = file
@@ -193,7 +176,7 @@ class _DocxWriter:
         after = [made for block in document.blocks[first:] for made in self._build_block(block)]
         if document.colophon:
             after.append(self._build_line("MonitorColophon", self._build_spans(document.colophon)))
-        elif after and after[-1].tag == marks.qualify_name("tbl"):
+        elif after and after[-1].tag == qualify_name("tbl"):
             after.append(self._build_line("Normal", []))  # Word wants a paragraph behind the last table
         return [*before, *self._build_contents(document.contents), *after]
 
@@ -202,16 +185,16 @@ class _DocxWriter:
             return []
         lines = []
         for number, (level, text) in enumerate(self._headings):
-            link = marks.make_internal_link(_format_bookmark(number), marks.make_run(text))
+            link = make_element("hyperlink", make_run(text), anchor=_format_bookmark(number), history="1")
             lines.append(self._build_line(f"TOC{level}", [link]))
-        marks.wrap_in_field(_TOC_INSTRUCTION, lines)
+        wrap_in_field(_TOC_INSTRUCTION, lines)
         return [self._build_line("TOCHeading", [self._build_text_run(title)]), *lines]
 
     def _build_block(self, block: Block) -> Iterator[Any]:
         match block:
             case Heading():
                 text = normalize_line(block.text)
-                yield self._build_heading(block.level - 1, text, [marks.make_run(text)])
+                yield self._build_heading(block.level - 1, text, [make_run(text)])
             case Paragraph():
                 yield self._build_line(_PARAGRAPH_STYLES[block.tone], self._build_spans(block.spans, between=""))
             case Facts():
@@ -223,7 +206,7 @@ class _DocxWriter:
                 between = "" if block.is_running else " · "
                 for point in block.points:
                     yield self._build_line(
-                        "MonitorPoint", [marks.make_run("•\t"), *self._build_spans(point, between=between)]
+                        "MonitorPoint", [make_run("•\t"), *self._build_spans(point, between=between)]
                     )
             case Table():
                 yield self._build_table(block)
@@ -236,15 +219,15 @@ class _DocxWriter:
     def _build_heading(self, level: int, text: str, content: Iterable[Any]) -> Any:
         number = len(self._headings)
         self._headings.append((level, text))
-        return self._build_line(
-            f"Heading{level}", marks.wrap_in_bookmark(_format_bookmark(number), _FIRST_BOOKMARK + number, content)
-        )
+        bookmark = str(_FIRST_BOOKMARK + number)
+        start = make_element("bookmarkStart", id=bookmark, name=_format_bookmark(number))
+        return self._build_line(f"Heading{level}", [start, *content, make_element("bookmarkEnd", id=bookmark)])
 
     def _build_entry(self, entry: Entry) -> Iterator[Any]:
         number = self._build_text_run(str(entry.number), "MonitorNumber")
-        title = [number, marks.make_run("\t"), self._build_span(entry.title, "MonitorTitleLink")]
+        title = [number, make_run("\t"), self._build_span(entry.title, "MonitorTitleLink")]
         for badge in entry.badges:
-            title.extend([marks.make_run("  "), self._build_text_run(f"〔{badge.text}〕", _BADGE_STYLES[badge.tone])])
+            title.extend([make_run("  "), self._build_text_run(f"〔{badge.text}〕", _BADGE_STYLES[badge.tone])])
         yield self._build_heading(3, f"{entry.number}\t{format_link_text(normalize_line(entry.title.text))}", title)
         for spans in entry.particulars:
             if any(span.text for span in spans):
@@ -254,7 +237,7 @@ class _DocxWriter:
             yield self._build_line("MonitorText", [*mark, self._build_text_run(entry.text)])
         for row in entry.links:
             yield self._build_line(
-                "MonitorLinks", [self._build_text_run(row.label), marks.make_run(" "), *self._build_spans(row.links)]
+                "MonitorLinks", [self._build_text_run(row.label), make_run(" "), *self._build_spans(row.links)]
             )
         if entry.remark is not None:
             mark = [self._build_text_run(f"〔{entry.remark.mark}〕", "MonitorBadgeAccent")]
@@ -271,44 +254,38 @@ class _DocxWriter:
             ]
             for label, value in block.facts
         ]
-        return marks.make_table(self._ids["MonitorFigures"], [width] * len(cells), [cells], has_head=False)
+        return make_table(self._ids["MonitorFigures"], [width] * len(cells), [cells], has_head=False)
 
     def _build_table(self, block: Table) -> Any:
         numeric = find_numeric_columns(block)
-        wanted = [
-            min(
-                max(measure_text_width(normalize_line(row[column])) for row in (block.header, *block.rows)) + 2,
-                _MAX_COLUMN_LETTERS,
-            )
-            for column in range(len(block.header))
-        ]
-        wanted = [max(letters, _MIN_COLUMN_LETTERS) for letters in wanted]
+        columns = zip(block.header, *block.rows, strict=True)
+        longest = [max(measure_text_width(normalize_line(cell)) for cell in column) + 2 for column in columns]
+        wanted = [max(min(letters, _MAX_COLUMN_LETTERS), _MIN_COLUMN_LETTERS) for letters in longest]
         widths = [self._get_text_width() * letters // sum(wanted) for letters in wanted]
         rows = [[self._build_cell(text, "MonitorHead", column in numeric) for column, text in enumerate(block.header)]]
         for index, row in enumerate(block.rows):
-            is_troubled = index < len(block.tones) and block.tones[index] == "warning"
-            rows.append(
-                [
-                    self._build_cell(text, "MonitorCell", column in numeric, is_troubled=is_troubled and column == 1)
-                    for column, text in enumerate(row)
-                ]
-            )
-            rows[-1][-1][0].extend(self._build_spans(block.notes_of(index), between=""))
-        return marks.make_table(self._ids["MonitorTable"], widths, rows, has_head=True)
+            is_troubled = block.tones[index : index + 1] == ["warning"]
+            cells = [
+                self._build_cell(text, "MonitorCell", column in numeric, is_troubled=is_troubled and column == 1)
+                for column, text in enumerate(row)
+            ]
+            cells[-1][0].extend(self._build_spans(block.notes_of(index), between=""))
+            rows.append(cells)
+        return make_table(self._ids["MonitorTable"], widths, rows, has_head=True)
 
     def _build_cell(self, text: str, style: str, is_number: bool, *, is_troubled: bool = False) -> list[Any]:
         words = self._build_text_run(text, "MonitorTrouble" if is_troubled else None)
-        return [marks.make_paragraph(self._ids[style], [words], align="right" if is_number else None)]
+        return [make_paragraph(self._ids[style], [words], align="right" if is_number else None)]
 
     def _build_line(self, style: str, content: Iterable[Any]) -> Any:
-        return marks.make_paragraph(self._ids[style], content)
+        return make_paragraph(self._ids[style], content)
 
     def _build_spans(self, spans: list[Span], between: str = " · ") -> list[Any]:
         made: list[Any] = []
         for span in spans:
             if span.text:
                 if made and between:
-                    made.append(marks.make_run(between))
+                    made.append(make_run(between))
                 made.append(self._build_span(span, "Hyperlink"))
         return made
 
@@ -316,9 +293,9 @@ class _DocxWriter:
         url = sanitize_link_target(span.url)
         if url is None:
             return self._build_text_run(span.text)
-        return marks.make_external_link(
-            self._get_relation_id(url), self._build_text_run(format_link_text(span.text), link_style)
-        )
+        link = make_element("hyperlink", self._build_text_run(format_link_text(span.text), link_style), history="1")
+        link.set(f"{{{_R_NAMESPACE}}}id", self._get_relation_id(url))
+        return link
 
     def _get_relation_id(self, url: str) -> str:
         from docx.opc.constants import RELATIONSHIP_TYPE
@@ -329,7 +306,7 @@ class _DocxWriter:
         return self._relations[url]
 
     def _build_text_run(self, text: str, style: str | None = None) -> Any:
-        return marks.make_run(format_inline(text), self._ids[style] if style else None)
+        return make_run(format_inline(text), self._ids[style] if style else None)
 
     def _get_text_width(self) -> int:
         section = self._file.sections[-1]
@@ -339,3 +316,82 @@ class _DocxWriter:
 
 def _format_bookmark(number: int) -> str:
     return f"_Toc{_FIRST_BOOKMARK + number:08d}"
+
+
+def qualify_name(name: str) -> str:
+    return f"{{{_W_NAMESPACE}}}{name}"
+
+
+def make_element(tag: str, /, *children: Any, **attributes: str) -> Any:
+    made = etree.Element(
+        qualify_name(tag),
+        {qualify_name(key): value for key, value in attributes.items()},
+        nsmap={"w": _W_NAMESPACE, "r": _R_NAMESPACE},
+    )
+    made.extend(children)
+    return made
+
+
+def make_paragraph(style: str, content: Iterable[Any], align: str | None = None) -> Any:
+    properties = make_element("pPr", make_element("pStyle", val=style))
+    if align:
+        properties.append(make_element("jc", val=align))
+    return make_element("p", properties, *content)
+
+
+def make_run(text: str, style: str | None = None) -> Any:
+    """Return a run of text in one style; its tabs become Word's."""
+    made = make_element("r")
+    if style:
+        made.append(make_element("rPr", make_element("rStyle", val=style)))
+    for index, part in enumerate(text.split("\t")):
+        if index:
+            made.append(make_element("tab"))
+        if part:
+            made.append(_make_text("t", part))
+    return made
+
+
+def wrap_in_field(instruction: str, lines: Sequence[Any]) -> None:
+    """Make paragraphs the result of a field, which begins in the first and ends in the last of them."""
+    begin = [
+        make_element("r", make_element("fldChar", fldCharType="begin")),
+        make_element("r", _make_text("instrText", f" {instruction} ")),
+        make_element("r", make_element("fldChar", fldCharType="separate")),
+    ]
+    for offset, mark in enumerate(begin, start=1):  # behind the paragraph's properties
+        lines[0].insert(offset, mark)
+    lines[-1].append(make_element("r", make_element("fldChar", fldCharType="end")))
+
+
+def make_table(style: str, widths: Sequence[int], rows: Sequence[Sequence[Any]], *, has_head: bool) -> Any:
+    """Return a table with column widths in twentieths of a point; a cell is a list of paragraphs."""
+    made = make_element(
+        "tbl",
+        make_element(
+            "tblPr",
+            make_element("tblStyle", val=style),
+            make_element("tblW", w=str(sum(widths)), type="dxa"),
+            make_element("tblLayout", type="fixed"),
+            make_element("tblLook", val="0020" if has_head else "0000", firstRow=str(int(has_head))),
+        ),
+        make_element("tblGrid", *(make_element("gridCol", w=str(width)) for width in widths)),
+    )
+    for index, cells in enumerate(rows):
+        properties = make_element("trPr", make_element("cantSplit"))
+        if has_head and index == 0:
+            properties.append(make_element("tblHeader"))
+        row = make_element("tr", properties)
+        for width, content in zip(widths, cells, strict=True):
+            row.append(
+                make_element("tc", make_element("tcPr", make_element("tcW", w=str(width), type="dxa")), *content)
+            )
+        made.append(row)
+    return made
+
+
+def _make_text(tag: str, text: str) -> Any:
+    made = make_element(tag)
+    made.text = text
+    made.set(f"{{{_XML_NAMESPACE}}}space", "preserve")
+    return made

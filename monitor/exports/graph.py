@@ -50,11 +50,9 @@ class Box:
     height: float
 
     def contains(self, point: tuple[float, float], margin: float = 0) -> bool:
-        """Whether a point lies in it or so near to it."""
         return abs(point[0] - self.x) <= self.width / 2 + margin and abs(point[1] - self.y) <= self.height / 2 + margin
 
     def overlaps(self, other: "Box", margin_x: float = 0, margin_y: float = 0) -> bool:
-        """Whether two have a point in common, or come so near."""
         return (
             abs(self.x - other.x) < (self.width + other.width) / 2 + margin_x
             and abs(self.y - other.y) < (self.height + other.height) / 2 + margin_y
@@ -62,9 +60,9 @@ class Box:
 
 
 def render_graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], *, title: str) -> str:
-    """The graph of at most twelve nodes as SVG; the edges between others are left out.
+    """Return the graph of the first twelve nodes as SVG, without the edges of others.
 
-    The same graph is always drawn the same. No box lies on another, no word on a box.
+    The same graph always gives the same drawing. No two boxes overlap, and no word lies on a box.
     """
     shown = list(nodes)[:MAX_NODES]
     names = [wrap_label(node.name) for node in shown]
@@ -79,8 +77,10 @@ def render_graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], *, titl
     drawn = [_render_edge(edge, path, words) for edge, path in zip(lines, paths, strict=True)]
     drawn += [_render_node(node, label, box) for node, label, box in zip(shown, names, boxes, strict=True)]
     taken = [*boxes, *words.values()]
-    left, top = (min((_get_bounds(box)[side] for box in taken), default=0) - _MARGIN for side in (0, 1))
-    right, bottom = (max((_get_bounds(box)[side] for box in taken), default=0) + _MARGIN for side in (2, 3))
+    left = min((box.x - box.width / 2 for box in taken), default=0) - _MARGIN
+    top = min((box.y - box.height / 2 for box in taken), default=0) - _MARGIN
+    right = max((box.x + box.width / 2 for box in taken), default=0) + _MARGIN
+    bottom = max((box.y + box.height / 2 for box in taken), default=0) + _MARGIN
     width, height = _round(right - left), _round(bottom - top)
     edges_text = _escape_text("; ".join(_describe_edge(edge) for edge in lines))
     described = f"<title>{_escape_text(title)}</title>" + (f"<desc>{edges_text}</desc>" if edges_text else "")
@@ -92,7 +92,7 @@ def render_graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], *, titl
 
 
 def wrap_label(name: str) -> list[str]:
-    """A name on up to three lines of eighteen Latin letters or nine Chinese ones; a longer one ends in an ellipsis."""
+    """Return up to three lines of eighteen Latin or nine Chinese letters; a longer name ends in an ellipsis."""
     lines = [""]
     for piece in _split_unbreakable(normalize_line(name)):
         if (
@@ -109,7 +109,7 @@ def wrap_label(name: str) -> list[str]:
 
 
 def layout_boxes(names: Sequence[Sequence[str]]) -> list[Box]:
-    """The boxes of some names on an oval, as small as it can be without two of them coming near each other."""
+    """Return the boxes on the smallest oval that keeps them apart."""
     sizes = [
         (
             max(measure_text_width(line) for line in lines) * _LETTER_WIDTH + 2 * _PADDING,
@@ -119,11 +119,13 @@ def layout_boxes(names: Sequence[Sequence[str]]) -> list[Box]:
     ]
     if len(sizes) == 1:
         return [Box(0, 0, *sizes[0])]
+    start = -math.pi / 2 if len(sizes) == 2 else 0.0  # the first on top; two side by side
+    turns = [start + 2 * math.pi * place / len(sizes) for place in range(len(sizes))]
     radius = 90.0 if len(sizes) > 2 else 70.0
     while True:
         boxes = [
             Box(_round(1.35 * radius * math.sin(turn)), _round(-radius * math.cos(turn)), *size)
-            for size, turn in zip(sizes, _compute_angles(len(sizes)), strict=True)
+            for size, turn in zip(sizes, turns, strict=True)
         ]
         if not any(
             box.overlaps(other, *_MIN_BOX_GAPS) for place, box in enumerate(boxes) for other in boxes[place + 1 :]
@@ -132,14 +134,8 @@ def layout_boxes(names: Sequence[Sequence[str]]) -> list[Box]:
         radius += 6
 
 
-def _compute_angles(count: int) -> list[float]:
-    """The angles of the boxes, the first on top; two stand side by side."""
-    start = -math.pi / 2 if count == 2 else 0.0
-    return [start + 2 * math.pi * place / count for place in range(count)]
-
-
 def _split_unbreakable(text: str) -> Iterator[str]:
-    """What stays on one line: a word with the space behind it, a Chinese character; a word too long is cut."""
+    """Yield what stays on one line: a word with the space after it, or a Chinese character; long words are cut."""
     word = ""
     for letter in text:
         if measure_text_width(letter) == 2:
@@ -157,7 +153,7 @@ def _split_unbreakable(text: str) -> Iterator[str]:
 
 
 def _compute_path(start: Box, end: Box, *, bend: float) -> list[tuple[float, float]]:
-    """The points of a line from the edge of one box to that of another, bent towards the middle of the picture."""
+    """Return the points of a line between the edges of two boxes, bent towards the middle of the picture."""
     control = ((start.x + end.x) / 2 * (1 - bend), (start.y + end.y) / 2 * (1 - bend))
     if abs(control[0]) + abs(control[1]) < 1:  # straight through the middle, and both ways the same
         control = ((end.y - start.y) * (bend - _BEND), (start.x - end.x) * (bend - _BEND))
@@ -174,7 +170,7 @@ def _compute_path(start: Box, end: Box, *, bend: float) -> list[tuple[float, flo
 
 
 def _get_bend(edge: GraphEdge, lines: Sequence[GraphEdge]) -> float:
-    """How far a line bends; of two that lead to and fro, one more than the other."""
+    """Return how far a line bends; of two in opposite directions, one bends more."""
     leads_back = edge.start > edge.end and any((line.start, line.end) == (edge.end, edge.start) for line in lines)
     return _BEND_BACK if leads_back else _BEND
 
@@ -182,7 +178,7 @@ def _get_bend(edge: GraphEdge, lines: Sequence[GraphEdge]) -> float:
 def _place_labels(
     lines: Sequence[GraphEdge], paths: Sequence[Sequence[tuple[float, float]]], boxes: Sequence[Box]
 ) -> dict[GraphEdge, Box]:
-    """Where the words of the lines lie on nothing else; one that has no such place is only told, not written."""
+    """Return the places of labels that overlap nothing; a label without such a place is left to the description."""
     words: dict[GraphEdge, Box] = {}
     tips = [Box(*path[-1], 12, 12) for path in paths if path]
     for edge, path in zip(lines, paths, strict=True):
@@ -196,7 +192,7 @@ def _place_labels(
 
 
 def _render_edge(edge: GraphEdge, path: Sequence[tuple[float, float]], words: Mapping[GraphEdge, Box]) -> str:
-    """A line and its word; where a word lies, be it that of another line, the line leaves room for it."""
+    """Draw a line and its label; the line leaves room for every label, also those of other lines."""
     runs: list[list[tuple[float, float]]] = [[]]
     for point in path:
         if any(box.contains(point, 2) for box in words.values()):
@@ -220,7 +216,7 @@ def _render_edge(edge: GraphEdge, path: Sequence[tuple[float, float]], words: Ma
 
 
 def _find_point_at(path: Sequence[tuple[float, float]], share: float) -> tuple[float, float]:
-    """The point of a line at this share of its length."""
+    """Return the point at this share of the line's length."""
     left = share * sum(math.dist(start, end) for start, end in pairwise(path))
     for start, end in pairwise(path):
         left -= math.dist(start, end)
@@ -264,10 +260,6 @@ def _shorten_label(label: str) -> str:
 
 def _format_path_data(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{_round(x)} {_round(y)}" for x, y in points)
-
-
-def _get_bounds(box: Box) -> tuple[float, float, float, float]:
-    return (box.x - box.width / 2, box.y - box.height / 2, box.x + box.width / 2, box.y + box.height / 2)
 
 
 def _escape_text(text: str) -> str:

@@ -26,7 +26,7 @@ from monitor.exports.document import (
 
 
 def render_html(document: Document) -> bytes:
-    """The document as HTML. Its content policy allows its own style sheet, by its hash, and nothing else at all."""
+    """Return the document as HTML, whose content policy allows only its own style sheet, by its hash."""
     style = files("monitor.exports").joinpath("document.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -108,7 +108,7 @@ def _render_remark(entry: Entry) -> str:
 
 
 def _render_address_attribute(spans: list[Span]) -> str:
-    """The address of the first link, which the style sheet prints on paper."""
+    """Return an attribute with the address of the first link, which the style sheet prints on paper."""
     url = next(filter(None, (sanitize_link_target(span.url) for span in spans)), None)
     return f' data-address="{escape(url)}"' if url else ""
 

@@ -25,7 +25,7 @@ _BLOCK_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 
 
 def render_markdown(document: Document) -> bytes:
-    """The document as Markdown. No text in it can become markup: a title stays a title, on one line, without links."""
+    """Return the document as Markdown, in which no text can become markup."""
     parts: list[str] = []
     if document.overline:
         parts.append(escape_markdown(document.overline))
@@ -39,7 +39,7 @@ def render_markdown(document: Document) -> bytes:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown reads as text: on one line, with every mark and every address in it disarmed."""
+    """Return the text on one line, with all markup and addresses in it escaped."""
     safe = _SPECIAL_CHARS.sub(r"\\\1", normalize_line(text))
     safe = re.sub(r"(https?|ftp|mailto):", r"\1\\:", safe, flags=re.IGNORECASE)
     safe = re.sub(r"\bwww\.", r"www\\.", safe, flags=re.IGNORECASE)

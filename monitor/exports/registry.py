@@ -35,10 +35,8 @@ class Format:
     shape: Shape
     writer: str
     is_binary: bool = False
-    takes_template: bool = False
-    """Whether the writer takes a firm's Word file as a second argument."""
-    needs_browser: bool = False
-    """Whether the writer makes an HTML page that a browser has to print."""
+    takes_template: bool = False  # a firm's Word file, as a second argument of the writer
+    needs_browser: bool = False  # to print the HTML page that the writer makes
 
     @property
     def content_type(self) -> str:
@@ -58,10 +56,10 @@ _REGISTRY = (
     Format("html", "text/html", "document", "html:render_html"),
     Format("docx", f"{_OFFICE}.wordprocessingml.document", "document", "docx:render_docx", True, takes_template=True),
     Format("pdf", "application/pdf", "document", "html:render_html", True, needs_browser=True),
-    Format("csv", "text/csv", "sheet", "csv:render_csv"),
+    Format("csv", "text/csv", "sheet", "data:render_csv"),
     Format("xlsx", f"{_OFFICE}.spreadsheetml.sheet", "workbook", "xlsx:render_xlsx", True),
-    Format("json", "application/json", "data", "json:render_json"),
-    Format("jsonl", "application/x-ndjson", "records", "json:render_json_lines"),
+    Format("json", "application/json", "data", "data:render_json"),
+    Format("jsonl", "application/x-ndjson", "records", "data:render_json_lines"),
     Format("atom", "application/atom+xml", "feed", "atom:render_atom"),
 )
 
@@ -94,19 +92,19 @@ def get_format(name: str, known: Collection[str] = FORMATS) -> Format:
     return next(entry for entry in _REGISTRY if entry.name == name)
 
 
-def write_content(content: Content, name: str, template: bytes | None = None) -> bytes:
-    """Write content in a format that needs no browser; `template` is the Word file that a docx is made from.
+def write_content(content: Content, name: str) -> bytes:
+    """Write content in a format that needs no browser, without a template.
 
-    `UsageError` for a format that the content does not have, or one that a browser prints.
+    Raises `UsageError` for a format that the content does not have, or one that a browser prints.
     """
     wanted = get_format(name, list_formats(content))
     if wanted.needs_browser:
         raise UsageError("format.needs_browser", name=name)
-    return wanted.write(content, template)
+    return wanted.write(content)
 
 
-def render_document(document: "Document", name: str, template: bytes | None = None) -> bytes:
-    return write_content({"document": lambda: document}, name, template)
+def render_document(document: "Document", name: str) -> bytes:
+    return write_content({"document": lambda: document}, name)
 
 
 async def export_content(

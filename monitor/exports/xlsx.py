@@ -35,9 +35,9 @@ _LINE_HEIGHT_PT, _MAX_LINES = 15, 12
 
 
 def render_xlsx(workbook: Workbook) -> bytes:
-    """The sheets with a header that stays, filters, real dates and real links, ready to be printed.
+    """Return the sheets with a frozen header, filters, real dates and real links, ready to be printed.
 
-    Written row by row, so that a large archive needs little memory. A text is a text, whatever it begins with.
+    They are written row by row, so that a large archive needs little memory. No text becomes a formula.
     """
     from openpyxl import Workbook as File
 
@@ -56,24 +56,28 @@ def render_xlsx(workbook: Workbook) -> bytes:
 def _add_styles(file: "File") -> None:
     from openpyxl.styles import Alignment, Border, Font, NamedStyle, PatternFill, Side
 
-    ink, accent, line = "1D2329", "0F4C5C", Side(style="thin", color="E2DFD7")
-    text, left = Font(name="Microsoft YaHei", size=10, color=ink), Alignment(vertical="top", wrap_text=True)
-    count = Alignment(vertical="top", horizontal="right", indent=1)
-    file.add_named_style(NamedStyle(_COUNT_STYLE, font=text, alignment=count, border=Border(bottom=line)))
-    day, below = Alignment(vertical="top", horizontal="left"), Border(bottom=line)
-    file.add_named_style(NamedStyle(_TEXT_STYLE, font=text, alignment=left, border=below))
-    file.add_named_style(
-        NamedStyle(_DATE_STYLE, font=text, alignment=day, border=below, number_format="yyyy\\-mm\\-dd")
-    )
-    instant = "yyyy\\-mm\\-dd\\ hh:mm"
-    file.add_named_style(NamedStyle(_INSTANT_STYLE, font=text, alignment=day, border=below, number_format=instant))
+    accent = "0F4C5C"
+    text = Font(name="Microsoft YaHei", size=10, color="1D2329")
     linked = Font(name="Microsoft YaHei", size=10, color=accent, underline="single")
-    file.add_named_style(NamedStyle(_LINK_STYLE, font=linked, alignment=left, border=below))
     head = Font(name="Microsoft YaHei", size=10, bold=True, color="FFFFFF")
-    middle = Alignment(vertical="center", wrap_text=True)
-    file.add_named_style(
-        NamedStyle(_HEAD_STYLE, font=head, alignment=middle, fill=PatternFill("solid", fgColor=accent))
-    )
+    wrapped, left = Alignment(vertical="top", wrap_text=True), Alignment(vertical="top", horizontal="left")
+    right = Alignment(vertical="top", horizontal="right", indent=1)
+    below = Border(bottom=Side(style="thin", color="E2DFD7"))
+    instant = "yyyy\\-mm\\-dd\\ hh:mm"
+    for style in (
+        NamedStyle(_COUNT_STYLE, font=text, alignment=right, border=below),
+        NamedStyle(_TEXT_STYLE, font=text, alignment=wrapped, border=below),
+        NamedStyle(_DATE_STYLE, font=text, alignment=left, border=below, number_format="yyyy\\-mm\\-dd"),
+        NamedStyle(_INSTANT_STYLE, font=text, alignment=left, border=below, number_format=instant),
+        NamedStyle(_LINK_STYLE, font=linked, alignment=wrapped, border=below),
+        NamedStyle(
+            _HEAD_STYLE,
+            font=head,
+            alignment=Alignment(vertical="center", wrap_text=True),
+            fill=PatternFill("solid", fgColor=accent),
+        ),
+    ):
+        file.add_named_style(style)
 
 
 def _write_sheet(file: "File", sheet: Sheet) -> None:
@@ -98,7 +102,8 @@ def _write_sheet(file: "File", sheet: Sheet) -> None:
         page.row_dimensions[number].height = _LINE_HEIGHT_PT * _count_lines(row, sheet.columns)
         cells = []
         for value in row:
-            url = _get_link_target(value) if links < _MAX_LINKS else None
+            url = sanitize_link_target(value.url) if isinstance(value, Span) and links < _MAX_LINKS else None
+            url = url if url and len(url) <= _MAX_LINK_CHARS else None
             links += url is not None
             cells.append(_build_value_cell(page, value, url))
         page.append(cells)
@@ -111,11 +116,6 @@ def _count_lines(row: Sequence[Cell], columns: Sequence[Column]) -> int:
         if isinstance(text, str):
             lines = max(lines, ceil(measure_text_width(text) / (column.width - 2)))
     return min(lines, _MAX_LINES)
-
-
-def _get_link_target(value: Cell) -> str | None:
-    url = sanitize_link_target(value.url) if isinstance(value, Span) else None
-    return url if url and len(url) <= _MAX_LINK_CHARS else None
 
 
 def _build_value_cell(page: Any, value: Cell, url: str | None) -> Any:

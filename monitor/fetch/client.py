@@ -5,7 +5,7 @@ import logging
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -75,7 +75,8 @@ class OutgoingRequest:
         except ValueError:
             raise FetchError.of(PageErrorCode.INVALID_URL, "page.redirect_no_url", url=location[:200]) from None
         keeps_body = status in (307, 308) and stays
-        return OutgoingRequest(
+        return replace(
+            self,
             url=url,
             method=self.method if keeps_body or self.method == "HEAD" else "GET",
             headers={
@@ -84,7 +85,6 @@ class OutgoingRequest:
                 if stays and (keeps_body or not name.lower().startswith("content-"))
             },
             content=self.content if keeps_body else None,
-            cache_policy=self.cache_policy,
         )
 
 
@@ -193,12 +193,8 @@ class HttpClient:
         deadline = loop.time() + timeout_s
 
         def is_worth_retrying(error: BaseException) -> bool:
-            return (
-                may_retry
-                and isinstance(error, FetchError)
-                and error.may_retry
-                and _compute_delay_s(error, _MAX_ATTEMPTS - 1) < deadline - loop.time()
-            )
+            may_help = may_retry and isinstance(error, FetchError) and error.may_retry
+            return may_help and _compute_delay_s(error, _MAX_ATTEMPTS - 1) < deadline - loop.time()
 
         retrying = AsyncRetrying(
             stop=stop_after_attempt(_MAX_ATTEMPTS),

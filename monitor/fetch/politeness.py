@@ -137,8 +137,7 @@ class Politeness:
             note = Message("cause.robots", {"reason": failure.message})
             return _RobotsEntry(rules=None, expires_at_s=self._monotonic() + _ROBOTS_ERROR_TTL_S, note=note)
         text = response.body.decode("utf-8", "replace").lstrip("\ufeff \r\n\t")
-        is_error_page = text.startswith("<")  # with status 200
-        rules = None if is_error_page else Protego.parse(text)
+        rules = None if text.startswith("<") else Protego.parse(text)  # an error page with status 200
         return _RobotsEntry(rules=rules, expires_at_s=self._monotonic() + _ROBOTS_TTL_S)
 
 

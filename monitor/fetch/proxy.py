@@ -13,13 +13,16 @@ import secrets
 import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Coroutine
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 import h11
 from python_socks import ProxyConnectionError, ProxyError, ProxyTimeoutError
 from python_socks.async_.asyncio.v2 import Proxy
 
+from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
+from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Address, Guard
 from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
@@ -51,16 +54,12 @@ class GuardedProxy:
     `find_failure` returns the reason.
     """
 
-    def __init__(
-        self, *, guard: Guard, upstream: "UpstreamProxy | None" = None, connect_timeout_s: float = _CONNECT_TIMEOUT_S
-    ) -> None:
+    def __init__(self, *, guard: Guard, upstream: "UpstreamProxy | None" = None) -> None:
         self.username = _USER
         self.password = secrets.token_urlsafe(24)
         self._guard = guard
         self._upstream = upstream
-        self._connect_timeout_s = connect_timeout_s
-        credentials = base64.b64encode(f"{self.username}:{self.password}".encode())
-        self._credentials = b"Basic " + credentials
+        self._credentials = _encode_credentials(self.username, self.password)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures: OrderedDict[tuple[str, int], FetchError] = OrderedDict()
@@ -71,6 +70,17 @@ class GuardedProxy:
         if self._server is None:
             raise RuntimeError("the proxy is not started")
         return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
+
+    @classmethod
+    async def open(cls, guard: Guard, network: NetworkSettings) -> Self:
+        """Start a proxy whose connections go through `network.proxy`, if there is one."""
+        upstream = None
+        if network.proxy is not None:
+            context = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
+            upstream = UpstreamProxy(network.proxy, context=context)
+        proxy = cls(guard=guard, upstream=upstream)
+        await proxy.start()
+        return proxy
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._accept, _LOOPBACK, 0)
@@ -171,12 +181,16 @@ class GuardedProxy:
     async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
         if self._upstream is None:
             addresses = await self._guard.resolve(host, port)
-            return await _connect_to_first(addresses, port, timeout_s=self._connect_timeout_s)
+            return await _connect_to_first(addresses, port)
         written = f"[{host}]" if ":" in host else host
         await self._guard.check(f"http://{written}:{port}/", may_be_unresolved=True)
         if is_tunnel or not self._upstream.forwards_plain_http:
-            return await self._upstream.open_tunnel(host, port, timeout_s=self._connect_timeout_s)
-        return await self._upstream.open_connection(timeout_s=self._connect_timeout_s)
+            return await self._upstream.open_tunnel(host, port)
+        return await self._upstream.open_connection()
+
+
+def _encode_credentials(username: str, password: str) -> bytes:
+    return b"Basic " + base64.b64encode(f"{username}:{password}".encode())
 
 
 def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
@@ -190,12 +204,12 @@ def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
     return host.rstrip("."), port if port is not None else default_port
 
 
-async def _connect_to_first(addresses: list[Address], port: int, *, timeout_s: float) -> Streams:
+async def _connect_to_first(addresses: list[Address], port: int) -> Streams:
     """Return streams to the first of the checked addresses that accepts."""
     failure = FetchError.of(PageErrorCode.NETWORK, "page.no_address")
     for address in addresses:
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 return await asyncio.open_connection(str(address), port)
         except TimeoutError:
             failure = FetchError.of(PageErrorCode.TIMEOUT, "page.no_connection_in_time")
@@ -290,13 +304,13 @@ class UpstreamProxy:
         """The header with the user and password of the setting, if it has them."""
         if self._parts.username is None:
             return []
-        pair = f"{unquote(self._parts.username)}:{unquote(self._parts.password or '')}"
-        return [(b"proxy-authorization", b"Basic " + base64.b64encode(pair.encode()))]
+        credentials = _encode_credentials(unquote(self._parts.username), unquote(self._parts.password or ""))
+        return [(b"proxy-authorization", credentials)]
 
-    async def open_tunnel(self, host: str, port: int, *, timeout_s: float) -> Streams:
+    async def open_tunnel(self, host: str, port: int) -> Streams:
         """Return a connection to host and port through the proxy; raise `FetchError` if it fails."""
         try:
-            stream = await self._proxy.connect(host, port, timeout=timeout_s)
+            stream = await self._proxy.connect(host, port, timeout=_CONNECT_TIMEOUT_S)
         except ProxyTimeoutError as error:
             raise FetchError.of(PageErrorCode.TIMEOUT, "page.proxy_slow") from error
         except (ProxyError, ProxyConnectionError, OSError) as error:
@@ -304,11 +318,11 @@ class UpstreamProxy:
             raise FetchError.of(PageErrorCode.NETWORK, "page.proxy_no_connection", reason=reason) from error
         return stream.reader, stream.writer
 
-    async def open_connection(self, *, timeout_s: float) -> Streams:
+    async def open_connection(self) -> Streams:
         """Return a connection to the proxy itself, for plain HTTP; raise `FetchError` if it does not answer."""
         parts = self._parts
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 return await asyncio.open_connection(
                     parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme.lower()], ssl=self._context
                 )

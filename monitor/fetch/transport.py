@@ -2,7 +2,8 @@
 
 import datetime as dt
 import re
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 from urllib.parse import urljoin, urlsplit
@@ -49,7 +50,10 @@ class RenderedFolders:
         if len(self._days_by_folder) < _MAX_RENDERED_FOLDERS or folder in self._days_by_folder:
             self._days_by_folder[folder] = today
             if self._file:
-                _append_line(self._file, f"{today.isoformat()}\t{folder}\n")
+                with suppress(OSError):
+                    self._file.parent.mkdir(parents=True, exist_ok=True)
+                    with self._file.open("a", encoding="utf-8") as opened:
+                        opened.write(f"{today.isoformat()}\t{folder}\n")
 
 
 def _get_folder(url: str) -> str:
@@ -65,22 +69,12 @@ def _read_folders(file: Path) -> dict[str, dt.date]:
     days_by_folder = {}
     for line in lines[-_MAX_RENDERED_FOLDERS:]:
         if match := _RENDERED_FOLDER_LINE.match(line):
-            try:
+            with suppress(ValueError):
                 days_by_folder[match[2]] = dt.date.fromisoformat(match[1])
-            except ValueError:
-                continue
     return days_by_folder
 
 
-def _append_line(file: Path, line: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as opened:
-            opened.write(line)
-    except OSError:
-        return
-
-
+@dataclass(kw_only=True, eq=False)
 class SiteTransport:
     """The `Transport` that asks the sites.
 
@@ -88,25 +82,16 @@ class SiteTransport:
     blocks and its own recorder.
     """
 
-    def __init__(
-        self,
-        *,
-        pages: PagesSettings,
-        clock: Clock,
-        client: HttpClient,
-        politeness: Politeness,
-        renderer: Renderer,
-        rendered_folders: RenderedFolders,
-        recorder: Recorder | None = None,
-    ) -> None:
-        self._pages = pages
-        self._clock = clock
-        self._client = client
-        self._politeness = politeness
-        self._renderer = renderer
-        self._rendered_folders = rendered_folders
-        self._recorder = recorder
-        self._host_session = HostSession(politeness=politeness, delay_s=pages.delay_s)
+    pages: PagesSettings
+    clock: Clock
+    client: HttpClient
+    politeness: Politeness
+    renderer: Renderer
+    rendered_folders: RenderedFolders
+    recorder: Recorder | None = None
+
+    def __post_init__(self) -> None:
+        self._host_session = HostSession(politeness=self.politeness, delay_s=self.pages.delay_s)
 
     @classmethod
     def from_settings(
@@ -124,41 +109,33 @@ class SiteTransport:
         )
 
     def for_run(self, recorder: Recorder | None) -> "SiteTransport":
-        return SiteTransport(
-            pages=self._pages,
-            clock=self._clock,
-            client=self._client,
-            politeness=self._politeness,
-            renderer=self._renderer,
-            rendered_folders=self._rendered_folders,
-            recorder=recorder,
-        )
+        return replace(self, recorder=recorder)
 
     async def close(self) -> None:
         """Stop the browser and close all connections."""
-        await self._renderer.close()
-        await self._client.close()
+        await self.renderer.close()
+        await self.client.close()
 
     async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
-        at = self._clock.now()
+        at = self.clock.now()
         error: PageError | None = None
         response: Response | None = None
         try:
             async with self._host_session.acquire(url):
                 if mode is FetchMode.RENDERED:
-                    response = await self._renderer.render(url)
+                    response = await self.renderer.render(url)
                 else:
-                    response = await self._client.fetch(
+                    response = await self.client.fetch(
                         url,
-                        max_bytes=self._pages.max_bytes,
-                        timeout_s=self._pages.timeout_s,
+                        max_bytes=self.pages.max_bytes,
+                        timeout_s=self.pages.timeout_s,
                         cache_policy=CachePolicy.REUSE if mode is FetchMode.DOCUMENT else CachePolicy.REVALIDATE,
                     )
         except FetchError as failure:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
             error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
-        robots_note = self._politeness.find_robots_note(url)
+        robots_note = self.politeness.find_robots_note(url)
         result = FetchResult(
             url=url,
             mode=mode,
@@ -177,16 +154,16 @@ class SiteTransport:
                 hops=response.hops,
                 is_cut_short=response.is_cut_short,
             )
-        return result if self._recorder is None else await _record(result, self._recorder)
+        return result if self.recorder is None else await _record(result, self.recorder)
 
     def can_render(self) -> bool:
-        return self._renderer.is_available()
+        return self.renderer.is_available()
 
     def renders_first(self, url: str) -> bool:
-        return self._rendered_folders.contains(url, self._clock.now().date())
+        return self.rendered_folders.contains(url, self.clock.now().date())
 
     def mark_rendered(self, url: str) -> None:
-        self._rendered_folders.add(url, self._clock.now().date())
+        self.rendered_folders.add(url, self.clock.now().date())
 
 
 async def _record(result: FetchResult, recorder: Recorder) -> FetchResult:

@@ -19,7 +19,7 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
-from monitor.search.web_fetch import FetchToolResult
+from monitor.search.tools import FetchToolResult
 from monitor.services.evidence import ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView

@@ -39,7 +39,7 @@ from monitor.mcp_server.answers import (
     render_sources,
 )
 from monitor.research.shapes import ResearchOptions, SearchConfig
-from monitor.search.web_fetch import FetchToolResult
+from monitor.search.tools import FetchToolResult
 from monitor.services.audit import ASSISTANT
 from monitor.services.briefings import BriefingQuery
 from monitor.services.items import ItemQuery

@@ -11,9 +11,8 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from monitor.errors import NotDelivered
-from monitor.fetch.client import build_tls_context
-from monitor.fetch.proxy import GuardedProxy, UpstreamProxy
-from monitor.notify.notification import ChannelContext, Digest, Notification, check_status, flatten_text, redact_secrets
+from monitor.fetch.proxy import GuardedProxy
+from monitor.notify.notification import Channel, Digest, Notification, check_status, flatten_text, redact_secrets
 
 _TIMEOUT_S = 90.0
 _MAX_BYTES_BY_SCHEME = {"wecombot": 2_000, "workflows": 1_000, "tgram": 4_000}
@@ -32,36 +31,24 @@ class _AppriseResult(BaseModel):
     answers: list[_ServiceResponse]
 
 
-class ChatChannel:
+class ChatChannel(Channel):
     """Sends the digest through Apprise, in a process that reaches the network only through a guarded proxy.
 
     A chat cannot detect a repeated message, so the text ends with the key of the delivery.
     """
 
-    def __init__(self, context: ChannelContext) -> None:
-        self._target = context.target
-        self._network = context.network
-        self._guard = context.guard
-
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         del accepted
-        max_bytes = _MAX_BYTES_BY_SCHEME.get(self._target.scheme, _DEFAULT_MAX_BYTES)
+        max_bytes = _MAX_BYTES_BY_SCHEME.get(self.target.scheme, _DEFAULT_MAX_BYTES)
         body = render_digest(notification.digest, mark=f"#{notification.key[:8]}", max_bytes=max_bytes)
-        request = {"url": self._target.expand_url(), "body": body, "ca_bundle": str(self._network.ca_bundle or "")}
+        request = {"url": self.target.expand_url(), "body": body, "ca_bundle": str(self.network.ca_bundle or "")}
         try:
             _check_result(await self._send_through_proxy(request))
         except NotDelivered as error:
-            raise redact_secrets(error, self._target.list_secrets()) from None
+            raise redact_secrets(error, self.target.list_secrets()) from None
 
     async def _send_through_proxy(self, request: dict[str, str]) -> _AppriseResult:
-        upstream = None
-        if self._network.proxy is not None:
-            context = build_tls_context(
-                ca_bundle=self._network.ca_bundle, allow_legacy_tls=self._network.allow_legacy_tls
-            )
-            upstream = UpstreamProxy(self._network.proxy, context=context)
-        proxy = GuardedProxy(guard=self._guard, upstream=upstream)
-        await proxy.start()
+        proxy = await GuardedProxy.open(self.guard, self.network)
         try:
             address = proxy.url.replace("://", f"://{proxy.username}:{quote(proxy.password)}@")
             return await _run_apprise(request, {"HTTP_PROXY": address, "HTTPS_PROXY": address})

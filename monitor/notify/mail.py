@@ -16,46 +16,41 @@ from monitor.errors import NotDelivered, SettingsError
 from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Address
 from monitor.fetch.result import FetchError
-from monitor.notify.notification import ChannelContext, Notification, flatten_text, map_fetch_error, redact_secrets
+from monitor.notify.notification import Channel, Notification, flatten_text, map_fetch_error, redact_secrets
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
 
 
-class MailChannel:
+class MailChannel(Channel):
     """Sends a notification through a mail server.
 
     `smtps` uses TLS from the start; `smtp` changes to it where the server offers it, and must before a password is
     sent. The guard checks the server's address; the connection is direct, not through `network.proxy`.
     """
 
-    def __init__(self, context: ChannelContext) -> None:
-        self._target = context.target
-        self._network = context.network
-        self._guard = context.guard
-
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         """Send to every address that does not have it; `NotDelivered` lists those that have it now."""
-        server = urlsplit(self._target.url)
-        host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self._target.scheme]
-        left = [address for address in self._target.to if address not in accepted]
+        server = urlsplit(self.target.url)
+        host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self.target.scheme]
+        left = [address for address in self.target.to if address not in accepted]
         try:
-            addresses = await self._guard.resolve(host, port)
+            addresses = await self.guard.resolve(host, port)
             await asyncio.to_thread(
-                self._deliver, host, addresses, port, build_message(notification, self._target), left
+                self._deliver, host, addresses, port, build_message(notification, self.target), left
             )
         except FetchError as failure:
             raise map_fetch_error(failure) from None
         except NotDelivered as error:
-            raise redact_secrets(error, self._target.list_secrets()) from None
+            raise redact_secrets(error, self.target.list_secrets()) from None
 
     def _deliver(
         self, host: str, addresses: Sequence[Address], port: int, message: EmailMessage, recipients: Sequence[str]
     ) -> None:
-        context = build_tls_context(ca_bundle=self._network.ca_bundle, allow_legacy_tls=self._network.allow_legacy_tls)
-        is_secure = self._target.scheme == "smtps"
+        context = build_tls_context(ca_bundle=self.network.ca_bundle, allow_legacy_tls=self.network.allow_legacy_tls)
+        is_secure = self.target.scheme == "smtps"
         try:
-            server = _PinnedSmtpClient(host, addresses, port, self._network.timeout_s, context if is_secure else None)
+            server = _PinnedSmtpClient(host, addresses, port, self.network.timeout_s, context if is_secure else None)
             try:
                 self._log_in(server, context, is_secure=is_secure)
                 refused = server.send_message(message, to_addrs=list(recipients))
@@ -84,7 +79,7 @@ class MailChannel:
             server.starttls(context=context)
             server.ehlo()
             is_secure = True
-        user_and_password = self._target.load_credentials()
+        user_and_password = self.target.load_credentials()
         if user_and_password is None:
             return
         if not is_secure:

@@ -1,10 +1,11 @@
 """Notifications and the interface of channels; what a receiver's answer means: delivered, retry or refused."""
 
 import datetime as dt
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from typing import Any
 
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings
@@ -25,10 +26,9 @@ def check_status(status: int, reason: str, *, retry_after: str = "", now: dt.dat
     """Raise `NotDelivered` for an HTTP status that is no success, with the receiver's reason and Retry-After."""
     if 200 <= status < 300:
         return
-    may_retry = status >= 500 or status in _RETRYABLE_STATUSES
     raise NotDelivered(
         "notify.refused_with_reason" if reason else "notify.refused",
-        may_retry=may_retry,
+        may_retry=status >= 500 or status in _RETRYABLE_STATUSES,
         retry_after_s=parse_retry_after(retry_after, now),
         status=status,
         reason=flatten_text(reason),
@@ -70,9 +70,8 @@ def redact_secrets(error: NotDelivered, secrets: Sequence[str]) -> NotDelivered:
 
 def flatten_text(text: str) -> str:
     """Return a receiver's own words as one short line of printable characters."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:_MAX_REASON_CHARS].rstrip(
-        "."
-    )
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line[:_MAX_REASON_CHARS].rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -117,16 +116,12 @@ class Notification:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelContext:
-    """What a channel is built from."""
-
+class Channel(ABC):
     target: TargetSettings
     network: NetworkSettings
     guard: Guard
     clock: Clock
 
-
-class Channel(Protocol):
+    @abstractmethod
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         """Try once to deliver; raise `NotDelivered` on failure. Addresses in `accepted` have it already."""
-        ...

@@ -1,6 +1,6 @@
 """The channel for each kind of target; `SCHEMES` of the settings has the url schemes of each kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings
@@ -8,17 +8,13 @@ from monitor.config.targets import ChannelKind, TargetSettings
 from monitor.fetch.guard import Guard
 from monitor.notify.chat import ChatChannel
 from monitor.notify.mail import MailChannel
-from monitor.notify.notification import Channel, ChannelContext
+from monitor.notify.notification import Channel
 from monitor.notify.webhook import WebhookChannel
 
-CHANNELS: Mapping[ChannelKind, Callable[[ChannelContext], Channel]] = {
-    "mail": MailChannel,
-    "webhook": WebhookChannel,
-    "chat": ChatChannel,
-}
+CHANNELS: Mapping[ChannelKind, type[Channel]] = {"mail": MailChannel, "webhook": WebhookChannel, "chat": ChatChannel}
 
 
 def build_channel(target: TargetSettings, network: NetworkSettings, clock: Clock) -> Channel:
     """Return the channel of a target, its connections under the guard."""
     guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-    return CHANNELS[target.kind](ChannelContext(target=target, network=network, guard=guard, clock=clock))
+    return CHANNELS[target.kind](target=target, network=network, guard=guard, clock=clock)

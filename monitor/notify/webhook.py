@@ -9,25 +9,19 @@ from collections.abc import Collection
 from monitor.errors import NotDelivered
 from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchError
-from monitor.notify.notification import ChannelContext, Notification, check_status, map_fetch_error, redact_secrets
+from monitor.notify.notification import Channel, Notification, check_status, map_fetch_error, redact_secrets
 
 
-class WebhookChannel:
+class WebhookChannel(Channel):
     """Posts the payload of a notification.
 
     `Idempotency-Key` is the same at every try. Where the target has a secret, `X-Monitor-Signature` is the HMAC-SHA256
     of the time in `X-Monitor-Timestamp`, a full stop, and the body as it was sent.
     """
 
-    def __init__(self, context: ChannelContext) -> None:
-        self._target = context.target
-        self._network = context.network
-        self._guard = context.guard
-        self._clock = context.clock
-
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         del accepted
-        url, now = self._target.expand_url(), self._clock.now()
+        url, now = self.target.expand_url(), self.clock.now()
         body = build_body(notification)
         headers = {
             "Content-Type": "application/json",
@@ -36,18 +30,19 @@ class WebhookChannel:
             "X-Monitor-Delivery": notification.id.encode("ascii", "replace").decode(),
             "X-Monitor-Timestamp": str(int(now.timestamp())),
         }
-        if self._target.secret_env:
-            signature = sign_body(self._target.load_secret(), headers["X-Monitor-Timestamp"], body)
-            headers["X-Monitor-Signature"] = signature
+        if self.target.secret_env:
+            signed = headers["X-Monitor-Timestamp"].encode() + b"." + body
+            signature = hmac.new(self.target.load_secret(), signed, hashlib.sha256).hexdigest()
+            headers["X-Monitor-Signature"] = f"sha256={signature}"
         try:
-            async with HttpClient(network=self._network, guard=self._guard) as client:
+            async with HttpClient(network=self.network, guard=self.guard) as client:
                 answer = await client.request(url, method="POST", headers=headers, content=body, may_retry=False)
             reason = answer.body[:500].decode("utf-8", "replace")
             check_status(answer.status, reason, retry_after=answer.headers.get("retry-after", ""), now=now)
         except FetchError as failure:
-            raise redact_secrets(map_fetch_error(failure), self._target.list_secrets()) from None
+            raise redact_secrets(map_fetch_error(failure), self.target.list_secrets()) from None
         except NotDelivered as error:
-            raise redact_secrets(error, self._target.list_secrets()) from None
+            raise redact_secrets(error, self.target.list_secrets()) from None
 
 
 def build_body(notification: Notification) -> bytes:
@@ -70,7 +65,3 @@ def build_body(notification: Notification) -> bytes:
         ],
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def sign_body(secret: bytes, timestamp: str, body: bytes) -> str:
-    return "sha256=" + hmac.new(secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()

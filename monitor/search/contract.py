@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, Self
 
@@ -24,11 +24,8 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
 
-MAX_RESULTS = 10
-"""The largest number of results that the tool returns for one query."""
-
-MAX_LIMIT = 20
-"""The largest number of results that a backend is asked for."""
+MAX_RESULTS = 10  # that the tool returns for one query
+MAX_LIMIT = 20  # that a backend is asked for
 
 
 class SearchErrorCode(StrEnum):
@@ -81,6 +78,10 @@ class Recency(StrEnum):
     MONTH = "month"
     YEAR = "year"
 
+    @property
+    def days(self) -> int:
+        return {"day": 1, "week": 7, "month": 31, "year": 366}[self]
+
 
 class DateRange(BaseModel):
     """The range of days in which results were published, both included; an open end is None."""
@@ -89,6 +90,13 @@ class DateRange(BaseModel):
 
     start: dt.date | None = None
     end: dt.date | None = None
+
+
+def resolve_time_range(time_range: Recency | DateRange | None, today: dt.date) -> DateRange:
+    """Return the days that a query asks for; without a time range both ends are open."""
+    if isinstance(time_range, Recency):
+        return DateRange(start=today - dt.timedelta(days=time_range.days))
+    return time_range or DateRange()
 
 
 class SearchQuery(BaseModel):
@@ -138,6 +146,9 @@ class SearchResults:
     request_id: str | None = None
     cut_short: SearchError | None = None
 
+    def limit_to(self, count: int) -> Self:
+        return replace(self, hits=self.hits[:count])
+
 
 class SearchItem(BaseModel):
     """A checked result: plain text, a clean http(s) url, ranks from 1 without gaps."""
@@ -175,7 +186,6 @@ class ToolResult(BaseModel):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the search was not tried because its arguments were invalid."""
         return not self.items and any(error.type is SearchErrorCode.INVALID_INPUT for error in self.errors)
 
     def to_json(self, language: str = "en") -> dict[str, Any]:
@@ -217,16 +227,14 @@ class SearchInput(BaseModel):
             raise ValueError("search.query_empty")
         return plain
 
+    @field_validator("site_filter")
+    @classmethod
+    def _lower_site_filter(cls, host: str | None) -> str | None:
+        return host.lower() if host else None
+
     def to_query(self) -> SearchQuery:
-        span = self.time_range
-        return SearchQuery(
-            text=self.query,
-            lang=self.lang,
-            time_range=DateRange(start=span.start, end=span.end) if isinstance(span, DateRangeInput) else span,
-            site_filter=self.site_filter.lower() if self.site_filter else None,
-            trace_id=self.trace_id,
-            budget_ms=self.budget_ms,
-        )
+        options = self.model_dump(exclude={"query", "max_results"})
+        return SearchQuery(text=self.query, **options)
 
 
 def parse_input(arguments: Any) -> SearchInput:

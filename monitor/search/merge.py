@@ -22,22 +22,27 @@ from monitor.search.responses import build_failure, clean_hits, compute_timeout_
 from monitor.urls import url_key
 
 
+@dataclass(frozen=True)
 class BackendSearch:
-    def __init__(self, backend: SearchBackend, *, timeout_s: float) -> None:
-        self._backend = backend
-        self._timeout_s = timeout_s
+    """web.search over one backend, whose failures become errors of the result."""
+
+    backend: SearchBackend
+    timeout_s: float
 
     @property
     def name(self) -> str:
-        return self._backend.name
+        return self.backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
-        """Return what the backend found in time; its failures become errors of the result."""
         loop = asyncio.get_running_loop()
         began = loop.time()
+        time_s = compute_timeout_s(query, self.timeout_s)
         findings, error = SearchResults(), None
         try:
-            findings = await self._search_backend(query, limit)
+            async with asyncio.timeout(time_s):
+                findings = await self.backend.search(query, limit)
+        except TimeoutError:
+            error = build_failure(SearchErrorCode.TIMEOUT, "search.timeout", seconds=f"{time_s:.3g}").error
         except SearchFailed as failed:
             error = failed.error
         except MonitorError as failed:
@@ -55,41 +60,32 @@ class BackendSearch:
             errors=[problem for problem in (error, findings.cut_short) if problem is not None],
         )
 
-    async def _search_backend(self, query: SearchQuery, limit: int) -> SearchResults:
-        time_s = compute_timeout_s(query, self._timeout_s)
-        try:
-            async with asyncio.timeout(time_s):
-                return await self._backend.search(query, limit)
-        except TimeoutError:
-            raise build_failure(SearchErrorCode.TIMEOUT, "search.timeout", seconds=f"{time_s:.3g}") from None
+
+RANK_CONSTANT = 60  # k of reciprocal rank fusion (Cormack, 2009): the higher, the less the first ranks stand out
 
 
-RANK_CONSTANT = 60
-"""The constant k of reciprocal rank fusion (Cormack, 2009): the higher, the less the first ranks stand out."""
-
-
+@dataclass(frozen=True)
 class MergedSearch:
     """web.search over several backends. A late or failing one only adds an error."""
 
-    def __init__(self, providers: Sequence[BackendSearch]) -> None:
-        self._providers = list(providers)
+    searches: Sequence[BackendSearch]
 
     async def search(self, query: SearchQuery, limit: int) -> ToolResult:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        answers = await asyncio.gather(*(provider.search(query, limit) for provider in self._providers))
+        answers = await asyncio.gather(*(search.search(query, limit) for search in self.searches))
         return ToolResult(
             items=fuse_results([answer.items for answer in answers], limit=limit),
             provider_meta=ProviderMeta(
-                provider_name="+".join(provider.name for provider in self._providers),
+                provider_name="+".join(search.name for search in self.searches),
                 latency_ms=round((loop.time() - began) * 1000),
                 request_id=query.trace_id or uuid.uuid4().hex,
             ),
             errors=[
                 error.model_copy(
-                    update={"message": Message.of("search.of_backend", backend=provider.name, problem=error.message)}
+                    update={"message": Message.of("search.of_backend", backend=search.name, problem=error.message)}
                 )
-                for provider, answer in zip(self._providers, answers, strict=True)
+                for search, answer in zip(self.searches, answers, strict=True)
                 for error in answer.errors
             ],
         )
@@ -97,8 +93,6 @@ class MergedSearch:
 
 @dataclass(slots=True)
 class _FusedDocument:
-    """The results for one document and the sum of their rank scores."""
-
     score: float = 0.0
     results: list[SearchItem] = field(default_factory=list)
 

@@ -7,7 +7,7 @@ import datetime as dt
 import difflib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
 
@@ -25,7 +25,7 @@ from monitor.search.backends.archive import ArchiveBackend, ArchiveSearch
 from monitor.search.backends.stub import StubBackend
 from monitor.search.contract import SearchBackend, SearchQuery, SearchResults, WebSearch
 from monitor.search.merge import BackendSearch, MergedSearch
-from monitor.search.service import BackendClient, BackendClientDependencies, BackendSpec, DebugPageStore
+from monitor.search.service import ServiceBackend, ServiceDependencies
 
 STUB_BACKEND = "stub"
 ARCHIVE_BACKEND = "archive"
@@ -70,7 +70,6 @@ def find_missing_setting(settings: SearchSettings, name: str) -> Message | None:
 
 
 def describe_unknown_backend(name: str, code: str = "search.unknown_backend") -> Message:
-    """Return the message about an unknown name, with the nearest known one."""
     near = difflib.get_close_matches(name, BACKENDS, n=1)
     hint = (
         Message.of("search.did_you_mean", backend=near[0])
@@ -80,131 +79,113 @@ def describe_unknown_backend(name: str, code: str = "search.unknown_backend") ->
     return Message.of(code, backend=name, hint=hint)
 
 
-def load_backend_spec(name: str) -> BackendSpec:
-    """Return what the module of a service declares; it is imported when it is first asked for."""
-    spec: BackendSpec = import_module(f"monitor.search.backends.{name}").BACKEND
-    return spec
+def load_service_backend(name: str) -> type[ServiceBackend]:
+    """Return the `BACKEND` that the module of a service declares, which is imported when it is first asked for."""
+    backend: type[ServiceBackend] = import_module(f"monitor.search.backends.{name}").BACKEND
+    return backend
 
 
 _FINDINGS_ADAPTER = TypeAdapter(SearchResults)
 _UNCACHED_FIELDS = {"trace_id", "budget_ms"}  # they do not change the answer
 
 
+@dataclass(frozen=True)
 class CachingBackend:
     """A backend whose complete answers are cached; errors and partial answers are not.
 
     `base_url` is part of the cache key, so that an answer is not used for another address.
     """
 
-    def __init__(
-        self, backend: SearchBackend, *, base_url: str, cache: SearchStore, lifetime: dt.timedelta, clock: Clock
-    ) -> None:
-        self._backend = backend
-        self._base_url = base_url
-        self._cache = cache
-        self._lifetime = lifetime
-        self._clock = clock
+    backend: SearchBackend
+    base_url: str
+    cache: SearchStore
+    lifetime: dt.timedelta
+    clock: Clock
 
     @property
     def name(self) -> str:
-        return self._backend.name
+        return self.backend.name
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         key = self.build_key(query, limit)
-        kept = await self._cache.get_answer(key, not_before=self._clock.now() - self._lifetime)
+        kept = await self.cache.get_answer(key, not_before=self.clock.now() - self.lifetime)
         if kept is not None:
             return _FINDINGS_ADAPTER.validate_python(kept)
-        findings = await self._backend.search(query, limit)
+        findings = await self.backend.search(query, limit)
         if findings.cut_short is None:
-            now = self._clock.now()
+            now = self.clock.now()
             serialized = json.loads(
                 sanitize_text(json.dumps(_FINDINGS_ADAPTER.dump_python(findings, mode="json"), ensure_ascii=False))
             )
             answer = SearchAnswer(key=key, at=now, findings=serialized)
-            await self._cache.save_answer(answer, not_before=now - self._lifetime)
+            await self.cache.save_answer(answer, not_before=now - self.lifetime)
         return findings
 
     def build_key(self, query: SearchQuery, limit: int) -> str:
         """Return the cache key, made of everything that changes the answer."""
         asked = query.model_dump(mode="json", exclude=_UNCACHED_FIELDS)
-        document = [self.name, self._base_url, limit, asked]
+        document = [self.name, self.base_url, limit, asked]
         return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
+@dataclass(kw_only=True)
 class SearchBackends:
     """Builds searches from the settings of the moment. Connections are opened when a service is first asked."""
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        searches: SearchStore,
-        archive: ArchiveSearch,
-        new_client: Callable[[], HttpClient],
-        clock: Clock,
-    ) -> None:
-        self._new_client = new_client
-        self._settings = settings
-        self._searches = searches
-        self._archive = archive
-        self._clock = clock
-        self._clients: list[HttpClient] = []
-        self._client_settings: object = None
-        self._politeness: Politeness | None = None
+    settings: Settings
+    searches: SearchStore
+    archive: ArchiveSearch
+    new_client: Callable[[], HttpClient]
+    clock: Clock
+    _clients: list[HttpClient] = field(init=False, default_factory=list)
+    _client_settings: object = field(init=False, default=None)
+    _politeness: Politeness = field(init=False)
 
     def build_search(self, names: Sequence[str]) -> WebSearch:
-        providers = [BackendSearch(self.build_backend(name), timeout_s=self._timeout_s(name)) for name in names]
-        return providers[0] if len(providers) == 1 else MergedSearch(providers)
+        settings = self.settings
+        searches = [
+            BackendSearch(
+                self.build_backend(name), timeout_s=settings.search.get_timeout_s(name) or settings.network.timeout_s
+            )
+            for name in names
+        ]
+        return searches[0] if len(searches) == 1 else MergedSearch(searches)
 
     def build_backend(self, name: str) -> SearchBackend:
         """Return a backend; the answers of services are cached for `search.cache_s`."""
         if name == STUB_BACKEND:
             return StubBackend()
         if name == ARCHIVE_BACKEND:
-            return ArchiveBackend(search=self._archive, clock=self._clock)
-        spec = load_backend_spec(name)
-        backend = spec.build(
-            BackendClient(name, self._client_dependencies, default_base_url=spec.base_url, is_html=spec.is_html)
-        )
-        search = self._settings.search
+            return ArchiveBackend(archive=self.archive, clock=self.clock)
+        backend = load_service_backend(name)(self._build_service_dependencies())
+        search = self.settings.search
         if not search.cache_s:
             return backend
         return CachingBackend(
             backend,
-            base_url=search.get_backend(name).base_url or spec.base_url or "",
-            cache=self._searches,
+            base_url=search.get_backend(name).base_url or backend.base_url or "",
+            cache=self.searches,
             lifetime=dt.timedelta(seconds=search.cache_s),
-            clock=self._clock,
+            clock=self.clock,
         )
 
     async def close(self) -> None:
         for client in self._clients:
             await client.close()
 
-    def _timeout_s(self, name: str) -> float:
-        return self._settings.search.get_timeout_s(name) or self._settings.network.timeout_s
-
-    @property
-    def _client_dependencies(self) -> BackendClientDependencies:
-        """The connections by the settings of the moment; a search under way keeps those that it began with."""
-        settings = self._settings
-        politeness = self._prepare_client(settings)
-        return BackendClientDependencies(
-            settings=settings.search,
-            network=settings.network,
-            timezone=settings.timezone,
-            client=self._clients[-1],
-            politeness=politeness,
-            ledger=self._searches,
-            debug_pages=DebugPageStore(settings.data_dir / "debug" / "search"),
-            clock=self._clock,
-        )
-
-    def _prepare_client(self, settings: Settings) -> Politeness:
-        if self._politeness is None or self._client_settings != (settings.pages, settings.network):
+    def _build_service_dependencies(self) -> ServiceDependencies:
+        """Return the connections by the settings of the moment; a search under way keeps those that it began with."""
+        settings = self.settings
+        if self._client_settings != (settings.pages, settings.network):
             self._client_settings = (settings.pages, settings.network)
-            self._clients.append(self._new_client())
+            self._clients.append(self.new_client())
             # robots.txt is for crawlers; a person's query is sent at a person's pace.
             pages = settings.pages.model_copy(update={"respect_robots": False})
             self._politeness = Politeness(client=self._clients[-1], pages=pages)
-        return self._politeness
+        return ServiceDependencies(
+            settings=settings.model_copy(),
+            client=self._clients[-1],
+            politeness=self._politeness,
+            ledger=self.searches,
+            clock=self.clock,
+        )

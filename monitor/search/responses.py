@@ -5,7 +5,7 @@ import datetime as dt
 import html
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -84,13 +84,11 @@ def clean_hits(hits: Iterable[SearchHit], *, backend: str, limit: int) -> list[S
 
 
 def _normalize_url(url: str) -> str | None:
-    """Return the clean form of the url; None where it is invalid or too long."""
     address = clean_url(_CONTROL_CHARS.sub("", _INVISIBLE_CHARS.sub("", url)))
     return address if address is not None and len(address) <= MAX_URL_CHARS else None
 
 
 _MAX_MESSAGE_CHARS = 200
-_AUTH_STATUSES = (401, 403)
 _TRANSIENT_CODES = (SearchErrorCode.TIMEOUT, SearchErrorCode.NETWORK, SearchErrorCode.BAD_GATEWAY)
 
 _CODES = {
@@ -120,7 +118,6 @@ def build_captcha_failure() -> SearchFailed:
 
 
 def convert_page_error(error: PageError) -> SearchFailed:
-    """A request to which no answer came, or that was refused here."""
     code = _CODES.get(error.code, SearchErrorCode.PROVIDER)
     return build_failure(code, error.message, detail_code=error.detail_code)
 
@@ -138,12 +135,10 @@ def check_page(response: Response) -> None:
     """Raise `SearchFailed` where a page made for people is a block or an error, by status and structure."""
     if 300 <= response.status < 400:
         raise build_captcha_failure() if _is_captcha_redirect(response) else _build_redirect_failure(response)
-    error = classify_response(response.status, response.headers, response.body, response.final_url)
-    if error is None:
-        return
-    if error.code is PageErrorCode.BAD_GATEWAY and response.status < 500:
-        raise build_failure(SearchErrorCode.PROVIDER, "search.query_refused", status=response.status)
-    raise convert_page_error(error)
+    if error := classify_response(response.status, response.headers, response.body, response.final_url):
+        if error.code is PageErrorCode.BAD_GATEWAY and response.status < 500:
+            raise build_failure(SearchErrorCode.PROVIDER, "search.query_refused", status=response.status)
+        raise convert_page_error(error)
 
 
 def check_status(response: Response, service_message: str = "") -> None:
@@ -154,7 +149,7 @@ def check_status(response: Response, service_message: str = "") -> None:
     if 300 <= status < 400:
         raise _build_redirect_failure(response)
     detail_code = None
-    if status in _AUTH_STATUSES:
+    if status in (401, 403):
         error_type, code = SearchErrorCode.AUTH, "search.key_refused"
     elif status == 429:
         error_type, code, detail_code = SearchErrorCode.WEB_BLOCKED, "search.too_many_requests", TOO_MANY_REQUESTS
@@ -181,11 +176,9 @@ def _is_captcha_redirect(response: Response) -> bool:
 def _resolve_redirect(response: Response) -> str:
     """Return the target of a redirect; empty where it is invalid."""
     try:
-        target = urljoin(response.final_url, response.headers.get("location", ""))
-        urlsplit(target)
+        return urlsplit(urljoin(response.final_url, response.headers.get("location", ""))).geturl()
     except ValueError:
         return ""
-    return target
 
 
 def _build_redirect_failure(response: Response) -> SearchFailed:
@@ -259,12 +252,10 @@ def _iter_error_messages(value: Any) -> Iterator[str]:
                 )
 
 
-DEFAULT_START = dt.date(1990, 1, 1)
-"""The start of a range for services that require one."""
+DEFAULT_START = dt.date(1990, 1, 1)  # of a range for services that require one
 
 
 def add_site_operator(query: SearchQuery) -> str:
-    """Return the query text with a `site:` operator, for services that have no option for it."""
     return f"{query.text} site:{query.site_filter}" if query.site_filter else query.text
 
 
@@ -326,8 +317,6 @@ def find_first_text(node: LexborNode, *selectors: str) -> str:
 
 
 RESULTS_PER_PAGE = 10
-"""The number of results that services show on a page."""
-
 _TIME_SHARE = 0.9  # the rest is for merging and returning the results
 
 
@@ -337,7 +326,7 @@ def compute_timeout_s(query: SearchQuery, timeout_s: float) -> float:
 
 
 async def collect_pages(
-    fetch_page: Callable[[int], Awaitable[Sequence[SearchHit]]], *, limit: int, timeout_s: float
+    fetch_page: Callable[[int], Awaitable[SearchResults]], query: SearchQuery, *, limit: int, timeout_s: float
 ) -> SearchResults:
     """Return up to `limit` results, fetching as many pages (from 1) as should hold them.
 
@@ -345,11 +334,11 @@ async def collect_pages(
     """
     hits: list[SearchHit] = []
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_s * _TIME_SHARE
+    deadline = loop.time() + compute_timeout_s(query, timeout_s) * _TIME_SHARE
     for page in range(1, -(-limit // RESULTS_PER_PAGE) + 1):
         try:
             async with asyncio.timeout_at(deadline if page > 1 else None):
-                found = await fetch_page(page)
+                found = (await fetch_page(page)).hits
         except SearchFailed as failed:
             if page == 1:
                 raise

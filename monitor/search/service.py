@@ -1,21 +1,20 @@
-"""The client of search services: quota, cool-down after a captcha, pace, and a ledger row for each request.
-
-A backend is one module of `monitor.search.backends`, named as in the settings, with its `BACKEND`.
-"""
+"""What the backends of search services share: quota, cool-down after a captcha, pace, a ledger row for each request."""
 
 import asyncio
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 from monitor.clock import Clock
-from monitor.config.model import NetworkSettings, SearchSettings
+from monitor.config.model import Settings
 from monitor.db.queries.usage import SearchStore
 from monitor.db.tables.research import SearchCall
 from monitor.fetch.client import HttpClient
@@ -23,37 +22,25 @@ from monitor.fetch.politeness import Politeness
 from monitor.fetch.result import CAPTCHA_REQUIRED, FetchError, Response
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
-from monitor.search.contract import SearchBackend, SearchErrorCode, SearchFailed, SearchHit
+from monitor.search.contract import SearchErrorCode, SearchFailed, SearchQuery, SearchResults
 from monitor.search.responses import build_failure, convert_page_error, find_same_host_redirect
 
-MAX_PAGES_PER_BACKEND = 20
-"""The number of debug pages that are kept for one backend, the newest ones."""
+MAX_PAGES_PER_BACKEND = 20  # debug pages that are kept, the newest ones
 
 
-class DebugPageStore:
-    """A folder with the newest failed result pages of each backend."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    async def save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        """Save a page and return its file name."""
-        return await asyncio.to_thread(self._save, backend, body, at)
-
-    def _save(self, backend: str, body: bytes, at: dt.datetime) -> str:
-        name = f"{backend}-{at:%Y%m%dT%H%M%S}-{sha256(body).hexdigest()[:8]}.html"
-        self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / name).write_bytes(body)
-        for old in sorted(self._folder.glob(f"{backend}-*.html"))[:-MAX_PAGES_PER_BACKEND]:
-            old.unlink(missing_ok=True)
-        return name
+def save_debug_page(folder: Path, backend: str, body: bytes, at: dt.datetime) -> str:
+    """Save a failed result page and return its file name; of each backend only the newest pages stay."""
+    name = f"{backend}-{at:%Y%m%dT%H%M%S}-{sha256(body).hexdigest()[:8]}.html"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(body)
+    for old in sorted(folder.glob(f"{backend}-*.html"))[:-MAX_PAGES_PER_BACKEND]:
+        old.unlink(missing_ok=True)
+    return name
 
 
-CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)
-"""The time for which a service that asked for a captcha is not asked again."""
+CAPTCHA_COOLDOWN = dt.timedelta(minutes=10)  # in which a service that asked for a captcha is left alone
 
 _MAX_REDIRECTS = 4
-ParseHits = Callable[[Response], Sequence[SearchHit]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,48 +64,48 @@ class BackendRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackendClientDependencies:
-    """What the clients of all services share; `politeness` limits the pace at services made for people."""
+class ServiceDependencies:
+    """What all services share; `politeness` limits the pace at services made for people."""
 
-    settings: SearchSettings
-    network: NetworkSettings
-    timezone: str
+    settings: Settings
     client: HttpClient
     politeness: Politeness
     ledger: SearchStore
-    debug_pages: DebugPageStore
     clock: Clock
 
     @property
     def route(self) -> str:
         """A hash of proxy and user agent, which a captcha applies to."""
-        return sha256(f"{self.network.proxy or ''} {self.client.user_agent}".encode()).hexdigest()[:16]
+        return sha256(f"{self.settings.network.proxy or ''} {self.client.user_agent}".encode()).hexdigest()[:16]
 
 
-class BackendClient:
-    """The client of one service. Each request leaves a row in the ledger.
+class ServiceBackend(ABC):
+    """A backend that asks a service; each of its requests leaves a row in the ledger.
 
-    `default_base_url` is used where the settings name none; `is_html` marks a service made for people, which is asked
-    one request at a time.
+    `base_url` is used where the settings name none; `is_html` marks a service made for people, which is asked one
+    request at a time.
     """
 
-    def __init__(
-        self, name: str, deps: BackendClientDependencies, *, default_base_url: str | None = None, is_html: bool = False
-    ) -> None:
-        self.name = name
-        self.timeout_s = deps.settings.get_timeout_s(name) or deps.network.timeout_s
-        self.key = deps.settings.get_key(name)
-        self._settings = deps.settings.get_backend(name)
-        self._key_variable = deps.settings.get_key_variable(name)
-        self._base_url = self._settings.base_url or default_base_url
+    name: ClassVar[str]
+    base_url: ClassVar[str | None] = None
+    is_html: ClassVar[bool] = False
+
+    def __init__(self, deps: ServiceDependencies) -> None:
+        search = deps.settings.search
+        self.timeout_s = search.get_timeout_s(self.name) or deps.settings.network.timeout_s
+        self.key = search.get_key(self.name)
+        self._settings = search.get_backend(self.name)
         self._deps = deps
-        self._politeness = deps.politeness if is_html else None
-        self._zone = ZoneInfo(deps.timezone)
+        self._zone = ZoneInfo(deps.settings.timezone)
+
+    @abstractmethod
+    async def search(self, query: SearchQuery, limit: int) -> SearchResults: ...
 
     def require_key(self) -> str:
         """Return the key; raise `SearchFailed` (AuthError) where none is set."""
         if self.key is None:
-            raise build_failure(SearchErrorCode.AUTH, "search.key_missing", variable=self._key_variable)
+            variable = self._deps.settings.search.get_key_variable(self.name)
+            raise build_failure(SearchErrorCode.AUTH, "search.key_missing", variable=variable)
         return self.key
 
     def get_today(self) -> dt.date:
@@ -127,7 +114,7 @@ class BackendClient:
 
     def build_url(self, path: str) -> str:
         """Return the url of a path; a path that the configured address ends with already is not repeated."""
-        base = self._base_url
+        base = self._settings.base_url or self.base_url
         if base is None:
             raise build_failure(SearchErrorCode.PROVIDER, "search.address_missing", backend=self.name)
         given = urlsplit(base).path
@@ -135,22 +122,26 @@ class BackendClient:
             path = path.removeprefix(given)
         return f"{base}{path}"
 
-    async def fetch_hits(self, request: BackendRequest, parse_hits: ParseHits) -> Sequence[SearchHit]:
+    async def fetch_results(
+        self, request: BackendRequest, parse_results: Callable[[Response], SearchResults]
+    ) -> SearchResults:
         """Send a request and parse its answer; raise `SearchFailed` on failure or where it may not be sent."""
         url = self.build_url(request.path)
-        async with self._wait_for_turn(url):
+        async with self._deps.politeness.acquire(url) if self.is_html else nullcontext():
             # Only now: while this request waited for its turn, the service may have blocked us.
             await self._check_limits()
-            return await self._fetch_recorded(url, request, parse_hits)
+            return await self._fetch_recorded(url, request, parse_results)
 
-    async def _fetch_recorded(self, url: str, request: BackendRequest, parse_hits: ParseHits) -> Sequence[SearchHit]:
+    async def _fetch_recorded(
+        self, url: str, request: BackendRequest, parse_results: Callable[[Response], SearchResults]
+    ) -> SearchResults:
         call = SearchCall(backend=self.name, route=self._deps.route, at=self._deps.clock.now())
         loop = asyncio.get_running_loop()
         began = loop.time()
         response: Response | None = None
         try:
             response = self._redact_key(await self._send(url, request))
-            hits = parse_hits(response)
+            results = parse_results(response)
         except SearchFailed as failed:
             call.outcome, call.detail_code = str(failed.error.type), failed.error.detail_code
             raise await self._save_failed_page(failed, response) from None
@@ -161,8 +152,8 @@ class BackendClient:
             call.outcome = str(SearchErrorCode.PROVIDER)
             raise
         else:
-            call.results = len(hits)
-            return hits
+            call.results = len(results.hits)
+            return results
         finally:
             call.latency_ms = round((loop.time() - began) * 1000)
             if self._settings.price is not None:
@@ -190,9 +181,6 @@ class BackendClient:
         key = (self.key or "").encode()
         return replace(response, body=response.body.replace(key, b"***")) if key and key in response.body else response
 
-    def _wait_for_turn(self, url: str) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if self._politeness is None else self._politeness.acquire(url)
-
     async def _check_limits(self) -> None:
         """Raise `SearchFailed` during the cool-down after a captcha and when the daily quota is spent."""
         now = self._deps.clock.now()
@@ -203,31 +191,19 @@ class BackendClient:
                 SearchErrorCode.WEB_BLOCKED, "search.cooling_down", detail_code=CAPTCHA_REQUIRED, minutes=minutes
             )
         quota = self._settings.daily_quota
-        if (
-            quota is not None
-            and await self._deps.ledger.count_requests_since(self.name, self._get_midnight(now)) >= quota
-        ):
+        if quota is None:
+            return
+        midnight = dt.datetime.combine(self.get_today(), dt.time.min, tzinfo=self._zone).astimezone(dt.UTC)
+        if await self._deps.ledger.count_requests_since(self.name, midnight) >= quota:
             raise build_failure(SearchErrorCode.PROVIDER, "search.quota_spent", backend=self.name, quota=quota)
-
-    def _get_midnight(self, now: dt.datetime) -> dt.datetime:
-        day = now.astimezone(self._zone).date()
-        return dt.datetime.combine(day, dt.time.min, tzinfo=self._zone).astimezone(dt.UTC)
 
     async def _save_failed_page(self, failed: SearchFailed, response: Response | None) -> SearchFailed:
         """Return the failure; the page of a block or a parse error is saved for debugging and named in its message."""
         error, message = failed.error, failed.error.message
         is_saved = error.type in (SearchErrorCode.WEB_BLOCKED, SearchErrorCode.PARSE)
         if is_saved and response is not None and response.body:
-            name = await self._deps.debug_pages.save(self.name, response.body, self._deps.clock.now())
+            folder = self._deps.settings.data_dir / "debug" / "search"
+            name = await asyncio.to_thread(save_debug_page, folder, self.name, response.body, self._deps.clock.now())
             get_logger("search").warning("page kept", backend=self.name, error=error.type, page=name)
             message = Message.of("search.page_kept", problem=message, page=name)
         return SearchFailed(error.model_copy(update={"message": message}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class BackendSpec:
-    """How the backend of a service is built; each module of `backends/` declares its own as `BACKEND`."""
-
-    build: Callable[[BackendClient], SearchBackend]
-    base_url: str | None = None
-    is_html: bool = False

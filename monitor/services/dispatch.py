@@ -9,12 +9,13 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from monitor.briefing.compose import Briefing
-from monitor.briefing.deliver import decide_retry, is_quiet
-from monitor.briefing.notification import (
+from monitor.briefing.deliver import (
     build_alarm_notification,
     build_attachment_name,
     build_briefing_notification,
     build_test_notification,
+    decide_retry,
+    is_quiet,
 )
 from monitor.clock import Clock
 from monitor.config.model import Settings

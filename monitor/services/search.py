@@ -33,8 +33,7 @@ from monitor.search.registry import (
     select_content_backends,
 )
 from monitor.search.responses import build_failure
-from monitor.search.tool import SearchTool, build_refusal
-from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchToolResult, WebFetchTool
+from monitor.search.tools import FETCH_TOOL_NAME, FetchToolResult, SearchTool, WebFetchTool, build_refusal
 from monitor.sweep.query import QueryResult, build_query_url
 
 

@@ -66,10 +66,9 @@ def _find_playwright_browser() -> Path | None:
     revisions = {entry["name"]: entry["revision"] for entry in json.loads(listing.read_text())["browsers"]}
     for name, patterns in _PLAYWRIGHT_PATTERNS.items():
         folder = _get_playwright_folder() / f"{name.replace('-', '_')}-{revisions.get(name)}"
-        for pattern in patterns:
-            for path in sorted(folder.glob(pattern)):
-                if os.access(path, os.X_OK):
-                    return path
+        for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
+            if os.access(path, os.X_OK):
+                return path
     return None
 
 

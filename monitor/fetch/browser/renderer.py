@@ -17,9 +17,8 @@ from monitor.errors import BrowserMissing, WorkFailed
 from monitor.fetch.browser.launch import build_forbidden_error, find_browser, map_browser_error
 from monitor.fetch.browser.session import BrowserSession, start_browser
 from monitor.fetch.browser.tab import Tab, close_quietly
-from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Guard
-from monitor.fetch.proxy import GuardedProxy, UpstreamProxy
+from monitor.fetch.proxy import GuardedProxy
 from monitor.fetch.result import FetchError, Response, classify_response
 from monitor.page import PageErrorCode
 
@@ -42,7 +41,6 @@ class Renderer:
         self._proxy: GuardedProxy | None = None
 
     async def close(self) -> None:
-        """Stop the browser, or disconnect from a remote one, and close its proxy."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -148,16 +146,13 @@ class Renderer:
 
     async def _start_session(self) -> BrowserSession:
         """Start a browser; its proxy is opened before the first one and stays open for those that follow."""
-        network, is_first = self._network, self._proxy is None
+        is_first = self._proxy is None
         if self._proxy is None:
-            upstream = None
-            if network.proxy is not None:
-                context = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
-                upstream = UpstreamProxy(network.proxy, context=context)
-            self._proxy = GuardedProxy(guard=self._guard, upstream=upstream)
-            await self._proxy.start()
+            self._proxy = await GuardedProxy.open(self._guard, self._network)
         try:
-            return await BrowserSession.start(pages=self._pages, network=network, guard=self._guard, proxy=self._proxy)
+            return await BrowserSession.start(
+                pages=self._pages, network=self._network, guard=self._guard, proxy=self._proxy
+            )
         except BaseException:
             if is_first:
                 await self._proxy.close()

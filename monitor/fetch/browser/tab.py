@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,92 +32,14 @@ _MAX_TOTAL_FACTOR = 4  # all that a page loads may be as large as so many pages
 HAS_SCRIPTS = "() => document.querySelector('script') !== null"
 IS_NEARLY_EMPTY = "() => !document.body || document.body.innerText.trim().length < 200"
 
-_LIST_FUNCTIONS = f"""
-  const asked = globalThis.asked ??= {{scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1}};
-  // A page that is mostly links with texts as long as titles. Others are not extended: an article that loads the next
-  // article when it is scrolled would end up with a text that nobody wrote.
-  const isList = () => {{
-    let titles = 0, length = 0;
-    for (const link of document.links) {{
-      const text = link.textContent.trim();
-      length += text.length;
-      if (text.length >= 8) titles += 1;
-    }}
-    return titles >= 5 && document.body !== null && length >= 0.4 * document.body.innerText.trim().length;
-  }};
-  const words = /^[\\s+>»▼▾↓·.…]*(?:更多|{LOAD_MORE_WORDS})[\\s+>»▼▾↓·.…]*$/i;
-  const stays = element => {{
-    if (element.form || element.disabled || element.getClientRects().length === 0) return false;
-    const link = element.closest('a');
-    return !link || /^(#.*|javascript:.*)?$/i.test((link.getAttribute('href') || '').trim());
-  }};
-  const isButton = element => element.matches('button, a, input, [role=button]') ||
-    getComputedStyle(element).cursor === 'pointer' || /more|load/i.test(element.id + ' ' + element.className);
-  // The last one on the page. A link to another address is none: it leads to a section.
-  const buttonForMore = () => {{
-    let button = null;
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {{
-      if (node.data.length > 60 || !words.test(node.data.trim())) continue;
-      const element = node.parentElement.closest('button, a, [role=button]') || node.parentElement;
-      if (isButton(element) && stays(element)) button = element;
-    }}
-    for (const input of document.querySelectorAll('input[type=button]'))
-      if (words.test(input.value) && stays(input)) button = input;
-    return button;
-  }};
-"""
+# Answers of the action `showMore` of list.js.
+_PRESSED = "pressed"
+_HAS_MORE = "goes on"
 
-WAIT_UNTIL_QUIET = f"""({{quietMs, most}}) => new Promise(resolve => {{
-  {_LIST_FUNCTIONS}
-  let timer;
-  const scrolled = () => {{
-    const root = document.scrollingElement, links = document.links.length;
-    if (asked.scrolls >= most || links <= asked.linksThen || !root || root.scrollHeight <= innerHeight) return false;
-    if (!isList() || buttonForMore()) return false;
-    asked.scrolls += 1;
-    asked.linksThen = links;
-    scrollTo({{top: root.scrollHeight, behavior: 'instant'}});
-    return true;
-  }};
-  const wait = () => {{ clearTimeout(timer); timer = setTimeout(end, quietMs); }};
-  const end = () => {{
-    let goesOn = false;
-    try {{ goesOn = scrolled(); }} catch {{ /* the page replaced what we look at: it is taken as it is */ }}
-    if (goesOn) {{ wait(); return; }}
-    observer.disconnect();
-    resolve(true);
-  }};
-  const observer = new MutationObserver(wait);
-  observer.observe(document, {{childList: true, subtree: true, characterData: true}});
-  try {{ scrolled(); }} catch {{ /* as above */ }}
-  wait();
-}})"""
-"""Resolves once the document has not changed for `quietMs`.
 
-A list longer than the window is scrolled to its end at once, and again whenever it has more links than the last time,
-at most `most` times. This costs no time on a page that does not grow.
-"""
-
-PRESSED = "pressed"
-HAS_MORE = "goes on"
-
-SHOW_MORE = f"""({{most}}) => {{
-  {_LIST_FUNCTIONS}
-  if (!isList()) return '';
-  const links = document.links.length, button = buttonForMore();
-  if (button === null) return asked.scrolls > 0 && links > asked.linksThen ? '{HAS_MORE}' : '';
-  if (!(links > asked.linksBefore)) return '';
-  if (asked.presses >= most) return '{HAS_MORE}';
-  asked.presses += 1;
-  asked.linksBefore = links;
-  button.click();
-  return '{PRESSED}';
-}}"""
-"""Presses the button that shows more of a list, at most `most` times, as long as it brings new links.
-
-Returns `PRESSED` if it did, and `HAS_MORE` if the list could be extended further by its button or by scrolling.
-"""
+@cache
+def _read_list_script() -> str:
+    return files(__package__).joinpath("list.js").read_text(encoding="utf-8")
 
 
 class IsolatedWorld:
@@ -131,17 +55,11 @@ class IsolatedWorld:
         self._context_id: int | None = None
         self.frame_id = frame_id
 
-    @classmethod
-    async def open(cls, session: CDPSession) -> "IsolatedWorld":
-        """Open the world of the tab that `session` belongs to."""
-        tree = await session.send("Page.getFrameTree")
-        return cls(session, tree["frameTree"]["frame"]["id"])
-
     def reset(self) -> None:
         """Forget the world of the last document: the next one needs another."""
         self._context_id = None
 
-    async def evaluate(self, script: str, arguments: dict[str, float] | None = None) -> object:
+    async def evaluate(self, script: str, arguments: Mapping[str, object] | None = None) -> object:
         """Return the result of the function in `script`, or None if it threw.
 
         Raises Playwright's error if the page navigated to another one meanwhile, or is closed.
@@ -229,7 +147,9 @@ class Tab:
         page = await context.new_page()
         network = await context.new_cdp_session(page)
         await network.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
-        return cls(page, network, await IsolatedWorld.open(network), max_bytes=max_bytes)
+        tree = await network.send("Page.getFrameTree")
+        world = IsolatedWorld(network, tree["frameTree"]["frame"]["id"])
+        return cls(page, network, world, max_bytes=max_bytes)
 
     async def render(self, url: str, *, timeout_s: float) -> Response:
         """Return the page once it is idle, and a list once it shows no more by scrolling or its button."""
@@ -237,7 +157,9 @@ class Tab:
         deadline = loop.time() + timeout_s
         self._reset()
         await self._navigate(url, timeout_s=timeout_s)
-        self._check_size()
+        length = self._main_response.headers.get("content-length", "") if self._main_response else ""
+        if length.isdigit() and int(length) > self._max_bytes:
+            raise FetchError.too_large(self._max_bytes)
         if await self._has_scripts():
             await self._wait_until_quiet(_QUIET_S, min(deadline, loop.time() + _MAX_SETTLE_S))
             if await self._is_nearly_empty():
@@ -297,9 +219,10 @@ class Tab:
         while True:
             view = await self._take_snapshot()
             most = _MAX_ROUNDS if asyncio.get_running_loop().time() < deadline else 0
-            answer = await self._evaluate(SHOW_MORE, {"most": most}, if_moving="")
-            if answer != PRESSED:
-                return view, answer == HAS_MORE
+            more = {"action": "showMore", "most": most, "loadMoreWords": LOAD_MORE_WORDS}
+            answer = await self._evaluate(_read_list_script(), more, if_moving="")
+            if answer != _PRESSED:
+                return view, answer == _HAS_MORE
             await self._wait_until_quiet(_QUIET_S, deadline)
             if self._main_response is not view.response:
                 return view, False
@@ -307,12 +230,18 @@ class Tab:
     async def _wait_until_quiet(self, quiet_s: float, deadline: float) -> None:
         """Wait until the page requests and changes nothing for `quiet_s`, but not beyond `deadline`."""
         self._is_quiet = False
+        wait = {
+            "action": "waitUntilQuiet",
+            "quietMs": quiet_s * 1000,
+            "most": _MAX_ROUNDS,
+            "loadMoreWords": LOAD_MORE_WORDS,
+        }
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while True:
                     await self._idle.wait()
                     try:
-                        await self._world.evaluate(WAIT_UNTIL_QUIET, {"quietMs": quiet_s * 1000, "most": _MAX_ROUNDS})
+                        await self._world.evaluate(_read_list_script(), wait)
                     except PlaywrightError:
                         # The page navigated, as script redirects and cookie walls do: wait for the next one.
                         if self._is_gone:
@@ -331,7 +260,9 @@ class Tab:
             return await self._has_scripts()
         return await self._evaluate(IS_NEARLY_EMPTY, if_moving=True) is True
 
-    async def _evaluate(self, script: str, arguments: dict[str, float] | None = None, *, if_moving: object) -> object:
+    async def _evaluate(
+        self, script: str, arguments: Mapping[str, object] | None = None, *, if_moving: object
+    ) -> object:
         """Return the script's result, or `if_moving` if the page was navigating and could give none."""
         try:
             return await self._world.evaluate(script, arguments)
@@ -343,11 +274,6 @@ class Tab:
     @property
     def _is_gone(self) -> bool:
         return self.is_dead or self._page.is_closed()
-
-    def _check_size(self) -> None:
-        length = self._main_response.headers.get("content-length", "") if self._main_response else ""
-        if length.isdigit() and int(length) > self._max_bytes:
-            raise FetchError.too_large(self._max_bytes)
 
     def _reset(self) -> None:
         self._is_quiet = False
@@ -378,11 +304,8 @@ class Tab:
         if self._is_main(request):
             self.failed_url = request.url
             self._failure_text = request.failure or ""
-            if (
-                self._main_response is not None
-                and self._main_response.request == request
-                and self._failure_text != _NAVIGATION_ABORTED
-            ):
+            has_begun = self._main_response is not None and self._main_response.request == request
+            if has_begun and self._failure_text != _NAVIGATION_ABORTED:
                 self._interrupted.set()
         self._on_end(request)
 

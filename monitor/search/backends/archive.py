@@ -13,6 +13,7 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from monitor.clock import Clock
 from monitor.db.fulltext import FullTextHit, FullTextMatch, FullTextQueries, FullTextScope
@@ -21,18 +22,16 @@ from monitor.db.tables.collection import Item
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
 from monitor.search.contract import (
-    DateRange,
-    Recency,
     SearchError,
     SearchErrorCode,
     SearchFailed,
     SearchHit,
     SearchQuery,
     SearchResults,
+    resolve_time_range,
 )
 
-ItemScoreFunction = Callable[[float, dt.date, str], float]
-"""Gives the score, 0 to 1, for a relevance, a day and a url."""
+ItemScoreFunction = Callable[[float, dt.date, str], float]  # score, 0 to 1, for a relevance, a day and a url
 
 MAX_ARCHIVE_SNIPPET_CHARS = 200
 _SNIPPET_LEAD_CHARS = 40
@@ -42,17 +41,15 @@ _K1, _B, _AVERAGE_TEXT_CHARS = 1.2, 0.75, 2000
 
 @dataclass(frozen=True, kw_only=True)
 class FoundItem:
-    """An item with its score and the text around its first match."""
-
     item: Item
     score: float
     snippet: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class ArchiveSearch:
-    def __init__(self, *, fulltext: FullTextQueries, score_item: ItemScoreFunction) -> None:
-        self._fulltext = fulltext
-        self._score_item = score_item
+    fulltext: FullTextQueries
+    score_item: ItemScoreFunction
 
     async def search(
         self, text: str, scope: FullTextScope, *, limit: int, allow_partial_match: bool = False
@@ -70,16 +67,13 @@ class ArchiveSearch:
             found += [hit for hit in more if hit.item.id not in known]
         return found[:limit]
 
-    def _score_match(self, match: FullTextHit) -> float:
-        return self._score_item(compute_item_relevance(match), match.day, match.url)
-
     async def _rank_items(
         self, query: TextQuery, scope: FullTextScope, limit: int, *, allow_partial_match: bool
     ) -> list[FoundItem]:
-        best = await self._fulltext.find_best(
+        best = await self.fulltext.find_best(
             query,
             scope,
-            self._score_match,
+            lambda match: self.score_item(compute_item_relevance(match), match.day, match.url),
             max_scored=max(limit, _MAX_SCORED_ITEMS),
             limit=limit,
             excludes_withdrawn=allow_partial_match,
@@ -107,34 +101,26 @@ def build_snippet(body: str, query: TextQuery) -> str:
     return f"{'…' if start else ''}{cut}{'…' if start + MAX_ARCHIVE_SNIPPET_CHARS < len(body) else ''}"
 
 
-_DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 366}
-
-
+@dataclass(frozen=True, kw_only=True)
 class ArchiveBackend:
     """Returns items with all words of the query, then those with at least a third of them."""
 
-    name = "archive"
-
-    def __init__(self, *, search: ArchiveSearch, clock: Clock) -> None:
-        self._search = search
-        self._clock = clock
+    archive: ArchiveSearch
+    clock: Clock
+    name: ClassVar[str] = "archive"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        since, until = self._resolve_range(query.time_range)
-        scope = FullTextScope(items=ItemFilter(since=since, until=until), site=query.site_filter, language=query.lang)
+        days = resolve_time_range(query.time_range, self.clock.now().date())
+        items = ItemFilter(since=days.start, until=days.end)
+        scope = FullTextScope(items=items, site=query.site_filter, language=query.lang)
         try:
-            found = await self._search.search(query.text, scope, limit=limit, allow_partial_match=True)
+            found = await self.archive.search(query.text, scope, limit=limit, allow_partial_match=True)
         except UsageError as error:
             wrong = SearchError(type=SearchErrorCode.INVALID_INPUT, message=error.message, retryable=False)
             raise SearchFailed(wrong) from None
         return SearchResults(
-            hits=[
+            [
                 SearchHit(title=hit.item.title, url=hit.item.url, snippet=hit.snippet, published_at=hit.item.date)
                 for hit in found
             ]
         )
-
-    def _resolve_range(self, span: Recency | DateRange | None) -> tuple[dt.date | None, dt.date | None]:
-        if isinstance(span, DateRange):
-            return span.start, span.end
-        return (None if span is None else self._clock.now().date() - dt.timedelta(days=_DAYS[span]), None)

@@ -1,7 +1,6 @@
 """Baidu (百度), by its result pages."""
 
 import datetime as dt
-from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -16,7 +15,6 @@ from monitor.search.responses import (
     build_failure,
     check_page,
     collect_pages,
-    compute_timeout_s,
     find_first_text,
     get_classes,
     get_text,
@@ -24,7 +22,7 @@ from monitor.search.responses import (
     resolve_range,
     select_outermost,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
+from monitor.search.service import BackendRequest, ServiceBackend
 
 _PATH = "/s"
 _CAPTCHA_HOST = "wappass.baidu.com"
@@ -37,36 +35,34 @@ _NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='
 _MISSING_URL_PREFIX = "http://nourl."
 
 
-class BaiduHtmlBackend:
+class BaiduHtmlBackend(ServiceBackend):
     """The language of results cannot be chosen.
 
     The url of a result is Baidu's redirect; the real address, where the page has it, is its `source`.
     """
 
     name = "baidu_html"
-
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
+    base_url = "https://www.baidu.com"
+    is_html = True
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        async def ask(page: int) -> Sequence[SearchHit]:
+        async def ask(page: int) -> SearchResults:
             params: dict[str, str | int] = {
                 "wd": add_site_operator(query),
                 "rn": RESULTS_PER_PAGE,
                 "pn": (page - 1) * RESULTS_PER_PAGE,
             }
             if query.time_range is not None:
-                params["gpc"] = _format_period(query.time_range, self._client.get_today())
-            request = BackendRequest(path=_PATH, params=params, headers={"referer": self._client.build_url("/")})
-            return await self._client.fetch_hits(
-                request, lambda answer: parse_result_page(answer, base_url=self._client.build_url(_PATH))
+                params["gpc"] = _format_period(query.time_range, self.get_today())
+            request = BackendRequest(path=_PATH, params=params, headers={"referer": self.build_url("/")})
+            return await self.fetch_results(
+                request, lambda answer: parse_result_page(answer, base_url=self.build_url(_PATH))
             )
 
-        time_s = compute_timeout_s(query, self._client.timeout_s)
-        return await collect_pages(ask, limit=limit, timeout_s=time_s)
+        return await collect_pages(ask, query, limit=limit, timeout_s=self.timeout_s)
 
 
-def parse_result_page(response: Response, *, base_url: str) -> list[SearchHit]:
+def parse_result_page(response: Response, *, base_url: str) -> SearchResults:
     """Return the results of a page, without Baidu's own cards and advertisements.
 
     Raises `SearchFailed` for a block, and for a page with neither results nor the notice that there are none.
@@ -83,7 +79,7 @@ def parse_result_page(response: Response, *, base_url: str) -> list[SearchHit]:
     hits = [hit for hit in (_parse_hit(block, base_url) for block in results) if hit is not None]
     if results and not hits:
         raise build_failure(SearchErrorCode.PARSE, "search.results_without_links")
-    return hits
+    return SearchResults(hits)
 
 
 def _is_captcha(tree: LexborHTMLParser) -> bool:
@@ -140,4 +136,4 @@ def _format_period(time_range: Recency | DateRange, today: dt.date) -> str:
     return f"stf={int(first.timestamp())},{int(last.timestamp())}|stftype=1"
 
 
-BACKEND = BackendSpec(build=BaiduHtmlBackend, base_url="https://www.baidu.com", is_html=True)
+BACKEND = BaiduHtmlBackend

@@ -1,7 +1,6 @@
 """Bocha (博查), a Chinese search API."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import Field
 
@@ -18,7 +17,7 @@ from monitor.search.responses import (
     resolve_range,
     strip_markup,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
+from monitor.search.service import BackendRequest, ServiceBackend
 
 _FRESHNESS = {Recency.DAY: "oneDay", Recency.WEEK: "oneWeek", Recency.MONTH: "oneMonth", Recency.YEAR: "oneYear"}
 _SUCCESS_CODE = "200"
@@ -58,35 +57,24 @@ class BochaResponse(BochaData):
     data: BochaData | None = None
 
 
-class BochaBackend:
+class BochaBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "bocha"
-
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
+    base_url = "https://api.bochaai.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to fifty results."""
-        headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
+        headers = {"accept": "application/json", "authorization": f"Bearer {self.require_key()}"}
         request = BackendRequest(path="/v1/web-search", json_body=self._build_body(query, limit), headers=headers)
-        request_id = ""
-
-        def read(response: Response) -> Sequence[SearchHit]:
-            nonlocal request_id
-            answer = parse_response(response)
-            request_id = answer.log_id
-            return list_hits(answer)
-
-        hits = await self._client.fetch_hits(request, read)
-        return SearchResults(hits=hits[:limit], request_id=request_id or None)
+        return (await self.fetch_results(request, parse_results)).limit_to(limit)
 
     def _build_body(self, query: SearchQuery, limit: int) -> dict[str, object]:
         freshness = "noLimit"
         if isinstance(query.time_range, Recency):
             freshness = _FRESHNESS[query.time_range]
         elif query.time_range is not None:
-            start, end = resolve_range(query.time_range, self._client.get_today())
+            start, end = resolve_range(query.time_range, self.get_today())
             freshness = str(start) if start == end else f"{start}..{end}"
         document: dict[str, object] = {"query": query.text, "freshness": freshness, "summary": False, "count": limit}
         if query.site_filter:
@@ -94,14 +82,20 @@ class BochaBackend:
         return document
 
 
-def parse_response(response: Response) -> BochaResponse:
+def parse_results(response: Response) -> SearchResults:
     """Parse the answer; raise its error, which may come with status 200 and a code of its own."""
     check_status(response, extract_error_message(response))
     answer = parse_payload(response, BochaResponse)
-    code = str(answer.code)
-    if code == _SUCCESS_CODE:
-        return answer
-    reason = answer.msg or answer.message
+    if str(answer.code) != _SUCCESS_CODE:
+        _raise_error(str(answer.code), answer.msg or answer.message)
+    pages = (answer.data and answer.data.pages) or answer.pages
+    if pages is None and answer.data is None:
+        raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="webPages")
+    entries = parse_entries(pages.value if pages else [], BochaResult)
+    return SearchResults([entry.to_hit() for entry in entries], request_id=answer.log_id or None)
+
+
+def _raise_error(code: str, reason: str) -> NoReturn:
     if code.isdecimal() and 400 <= int(code) < 600:
         check_status(Response(url="", final_url="", status=int(code), headers={}, body=b""), reason)
     raise build_failure(
@@ -109,11 +103,4 @@ def parse_response(response: Response) -> BochaResponse:
     )
 
 
-def list_hits(answer: BochaResponse) -> list[SearchHit]:
-    pages = (answer.data and answer.data.pages) or answer.pages
-    if pages is None and answer.data is None:
-        raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="webPages")
-    return [result.to_hit() for result in parse_entries(pages.value if pages else [], BochaResult)]
-
-
-BACKEND = BackendSpec(build=BochaBackend, base_url="https://api.bochaai.com")
+BACKEND = BochaBackend

@@ -1,6 +1,5 @@
 """Brave Search, an independent index, by its API."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
@@ -20,7 +19,7 @@ from monitor.search.responses import (
     resolve_range,
     split_language_tag,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
+from monitor.search.service import BackendRequest, ServiceBackend
 
 _MAX_QUERY_CHARS = 400
 _FRESHNESS = {Recency.DAY: "pd", Recency.WEEK: "pw", Recency.MONTH: "pm", Recency.YEAR: "py"}
@@ -57,18 +56,15 @@ class BraveResponse(ProviderPayload):
     web: BraveWebResults | None = None
 
 
-class BraveBackend:
+class BraveBackend(ServiceBackend):
     name = "brave"
-
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
+    base_url = "https://api.search.brave.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""
-        headers = {"accept": "application/json", "x-subscription-token": self._client.require_key()}
+        headers = {"accept": "application/json", "x-subscription-token": self.require_key()}
         request = BackendRequest(path="/res/v1/web/search", params=self._build_params(query, limit), headers=headers)
-        hits = await self._client.fetch_hits(request, parse_hits)
-        return SearchResults(hits=hits[:limit])
+        return (await self.fetch_results(request, parse_results)).limit_to(limit)
 
     def _build_params(self, query: SearchQuery, limit: int) -> dict[str, str | int]:
         text = require_max_length(add_site_operator(query), _MAX_QUERY_CHARS)
@@ -76,7 +72,7 @@ class BraveBackend:
         if isinstance(query.time_range, Recency):
             params["freshness"] = _FRESHNESS[query.time_range]
         elif query.time_range is not None:
-            start, end = resolve_range(query.time_range, self._client.get_today())
+            start, end = resolve_range(query.time_range, self.get_today())
             params["freshness"] = f"{start}to{end}"
         if query.lang:
             language, region = split_language_tag(query.lang)
@@ -88,7 +84,7 @@ class BraveBackend:
         return params
 
 
-def parse_hits(response: Response) -> Sequence[SearchHit]:
+def parse_results(response: Response) -> SearchResults:
     reason = extract_error_message(response)
     if response.status == 422 and _INVALID_KEY_CODE in reason:
         raise build_failure(SearchErrorCode.AUTH, "search.key_refused", status=422)
@@ -96,7 +92,8 @@ def parse_hits(response: Response) -> Sequence[SearchHit]:
     answer = parse_payload(response, BraveResponse)
     if answer.web is None and answer.query is None:
         raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="web")
-    return [result.to_hit() for result in parse_entries(answer.web.results if answer.web else [], BraveResult)]
+    entries = parse_entries(answer.web.results if answer.web else [], BraveResult)
+    return SearchResults([entry.to_hit() for entry in entries])
 
 
-BACKEND = BackendSpec(build=BraveBackend, base_url="https://api.search.brave.com")
+BACKEND = BraveBackend

@@ -13,7 +13,6 @@ from monitor.search.responses import (
     build_failure,
     check_page,
     collect_pages,
-    compute_timeout_s,
     find_first_text,
     get_classes,
     get_text,
@@ -25,7 +24,7 @@ from monitor.search.responses import (
     select_outermost,
     split_language_tag,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
+from monitor.search.service import BackendRequest, ServiceBackend
 
 _PATH = "/html/"
 _HOST = "duckduckgo.com"
@@ -33,15 +32,7 @@ _MAX_QUERY_CHARS = 499
 _TIME_RANGES = {Recency.DAY: "d", Recency.WEEK: "w", Recency.MONTH: "m", Recency.YEAR: "y"}
 
 # Regions that are not written as region and language, and the region of a language that is given alone.
-_REGIONS = {
-    "cn-zh": "cn-zh",
-    "tw-zh": "tw-tzh",
-    "hk-zh": "hk-tzh",
-    "gb-en": "uk-en",
-    "jp-ja": "jp-jp",
-    "kr-ko": "kr-kr",
-}
-
+_REGIONS = {"tw-zh": "tw-tzh", "hk-zh": "hk-tzh", "gb-en": "uk-en", "jp-ja": "jp-jp", "kr-ko": "kr-kr"}
 _DEFAULT_REGIONS = {
     "en": "us",
     "ja": "jp",
@@ -61,46 +52,43 @@ _NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
 _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
 
 
-class DdgHtmlBackend:
+class DdgHtmlBackend(ServiceBackend):
     name = "ddg_html"
-
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
+    base_url = "https://html.duckduckgo.com"
+    is_html = True
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Fetch the results page by page; the form at the end of a page requests the next."""
         form: dict[str, str] | None = {"q": require_max_length(add_site_operator(query), _MAX_QUERY_CHARS), "b": ""}
         options = self._build_options(query)
 
-        async def ask(page: int) -> Sequence[SearchHit]:
-            del page
+        async def ask(_page: int) -> SearchResults:
             nonlocal form
             if form is None:
-                return []
+                return SearchResults()
             request = BackendRequest(path=_PATH, form={**form, **options}, headers=self._build_headers(options))
 
-            def read(response: Response) -> Sequence[SearchHit]:
+            def read(response: Response) -> SearchResults:
                 nonlocal form
-                hits, form = parse_result_page(response, base_url=self._client.build_url(_PATH))
-                return hits
+                hits, form = parse_result_page(response, base_url=self.build_url(_PATH))
+                return SearchResults(hits)
 
-            return await self._client.fetch_hits(request, read)
+            return await self.fetch_results(request, read)
 
-        time_s = compute_timeout_s(query, self._client.timeout_s)
-        return await collect_pages(ask, limit=limit, timeout_s=time_s)
+        return await collect_pages(ask, query, limit=limit, timeout_s=self.timeout_s)
 
     def _build_options(self, query: SearchQuery) -> dict[str, str]:
         options = {"kl": _resolve_region(query.lang)}
         if isinstance(query.time_range, Recency):
             options["df"] = _TIME_RANGES[query.time_range]
         elif query.time_range is not None:
-            start, end = resolve_range(query.time_range, self._client.get_today())
+            start, end = resolve_range(query.time_range, self.get_today())
             options["df"] = f"{start}..{end}"
         return options
 
     def _build_headers(self, options: dict[str, str]) -> dict[str, str]:
         return {
-            "referer": self._client.build_url("/"),
+            "referer": self.build_url("/"),
             "sec-fetch-dest": "document",
             "sec-fetch-mode": "navigate",
             "sec-fetch-site": "same-origin",
@@ -201,4 +189,4 @@ def _resolve_region(lang: str | None) -> str:
     return _REGIONS.get(f"{region}-{language}", f"{region}-{language}") if region else _ALL_REGIONS
 
 
-BACKEND = BackendSpec(build=DdgHtmlBackend, base_url="https://html.duckduckgo.com", is_html=True)
+BACKEND = DdgHtmlBackend

@@ -1,7 +1,6 @@
 """SearXNG, a self-hosted metasearch engine, by its JSON API."""
 
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
@@ -14,15 +13,12 @@ from monitor.search.responses import (
     build_failure,
     check_status,
     collect_pages,
-    compute_timeout_s,
     parse_entries,
     parse_payload,
     parse_published_day,
     strip_markup,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
-
-_TIME_RANGES = ((1, Recency.DAY), (7, Recency.WEEK), (31, Recency.MONTH), (366, Recency.YEAR))
+from monitor.search.service import BackendRequest, ServiceBackend
 
 
 class SearxngResult(ProviderPayload):
@@ -47,7 +43,7 @@ class SearxngResponse(ProviderPayload):
     unresponsive_engines: list[Any] = Field(default_factory=list)
 
 
-class SearxngBackend:
+class SearxngBackend(ServiceBackend):
     """The provider of a result is its engine.
 
     SearXNG has no date ranges: the backend requests the shortest span that holds the range and drops the results that
@@ -56,17 +52,12 @@ class SearxngBackend:
 
     name = "searxng"
 
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
-
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
-        async def ask(page: int) -> Sequence[SearchHit]:
-            return await self._client.fetch_hits(
-                self._build_request(query, page), lambda response: parse_hits(response, query)
-            )
+        async def ask(page: int) -> SearchResults:
+            request = self._build_request(query, page)
+            return await self.fetch_results(request, lambda response: parse_results(response, query))
 
-        time_s = compute_timeout_s(query, self._client.timeout_s)
-        return await collect_pages(ask, limit=limit, timeout_s=time_s)
+        return await collect_pages(ask, query, limit=limit, timeout_s=self.timeout_s)
 
     def _build_request(self, query: SearchQuery, page: int) -> BackendRequest:
         params: dict[str, str | int] = {"q": add_site_operator(query), "format": "json", "pageno": page}
@@ -75,8 +66,8 @@ class SearxngBackend:
         if span := self._find_time_range(query.time_range):
             params["time_range"] = span
         headers = {"accept": "application/json"}
-        if self._client.key:
-            headers["authorization"] = f"Bearer {self._client.key}"
+        if self.key:
+            headers["authorization"] = f"Bearer {self.key}"
         return BackendRequest(path="/search", params=params, headers=headers)
 
     def _find_time_range(self, time_range: Recency | DateRange | None) -> Recency | None:
@@ -84,11 +75,11 @@ class SearxngBackend:
             return time_range
         if time_range.start is None:
             return None
-        days = (self._client.get_today() - time_range.start).days + 1
-        return next((span for max_days, span in _TIME_RANGES if days <= max_days), None)
+        days = (self.get_today() - time_range.start).days + 1
+        return next((span for span in Recency if days <= span.days), None)
 
 
-def parse_hits(response: Response, query: SearchQuery) -> list[SearchHit]:
+def parse_results(response: Response, query: SearchQuery) -> SearchResults:
     """Parse an answer; no results from engines that did not answer are a failure, not an empty answer."""
     if response.status == 403:
         raise build_failure(SearchErrorCode.AUTH, "search.searxng_refuses_json")
@@ -96,13 +87,10 @@ def parse_hits(response: Response, query: SearchQuery) -> list[SearchHit]:
     answer = parse_payload(response, SearxngResponse)
     hits = [result.to_hit() for result in parse_entries(answer.results, SearxngResult)]
     if not answer.results and answer.unresponsive_engines:
-        silent = strip_markup(", ".join(_format_engine(engine) for engine in answer.unresponsive_engines), 200)
-        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=silent)
-    return [hit for hit in hits if _is_within(hit.published_at, query.time_range)]
-
-
-def _format_engine(engine: Any) -> str:
-    return " ".join(str(part) for part in engine) if isinstance(engine, list) else str(engine)
+        silent = (engine if isinstance(engine, list) else [engine] for engine in answer.unresponsive_engines)
+        names = strip_markup(", ".join(" ".join(map(str, engine)) for engine in silent), 200)
+        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=names)
+    return SearchResults([hit for hit in hits if _is_within(hit.published_at, query.time_range)])
 
 
 def _is_within(day: dt.date | None, time_range: Recency | DateRange | None) -> bool:
@@ -111,4 +99,4 @@ def _is_within(day: dt.date | None, time_range: Recency | DateRange | None) -> b
     return (time_range.start is None or time_range.start <= day) and (time_range.end is None or day <= time_range.end)
 
 
-BACKEND = BackendSpec(build=SearxngBackend)
+BACKEND = SearxngBackend

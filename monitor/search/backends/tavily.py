@@ -1,6 +1,5 @@
 """Tavily, a search API for language models and programs."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from monitor.fetch.result import Response
@@ -15,7 +14,7 @@ from monitor.search.responses import (
     parse_published_day,
     require_max_length,
 )
-from monitor.search.service import BackendClient, BackendRequest, BackendSpec
+from monitor.search.service import BackendRequest, ServiceBackend
 
 _MAX_QUERY_CHARS = 400
 _PLAN_LIMIT_STATUSES = (432, 433)
@@ -38,39 +37,26 @@ class TavilyResponse(ProviderPayload):
     request_id: str = ""
 
 
-class TavilyBackend:
+class TavilyBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "tavily"
-
-    def __init__(self, client: BackendClient) -> None:
-        self._client = client
+    base_url = "https://api.tavily.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""
-        headers = {"accept": "application/json", "authorization": f"Bearer {self._client.require_key()}"}
+        headers = {"accept": "application/json", "authorization": f"Bearer {self.require_key()}"}
         request = BackendRequest(path="/search", json_body=_build_body(query, limit), headers=headers)
-        request_id = ""
-
-        def read(response: Response) -> Sequence[SearchHit]:
-            nonlocal request_id
-            answer = parse_response(response)
-            request_id = answer.request_id
-            return list_hits(answer)
-
-        hits = await self._client.fetch_hits(request, read)
-        return SearchResults(hits=hits[:limit], request_id=request_id or None)
+        return (await self.fetch_results(request, parse_results)).limit_to(limit)
 
 
-def parse_response(response: Response) -> TavilyResponse:
+def parse_results(response: Response) -> SearchResults:
     if response.status in _PLAN_LIMIT_STATUSES:
         raise build_failure(SearchErrorCode.AUTH, "search.plan_exhausted", status=response.status)
     check_status(response, extract_error_message(response))
-    return parse_payload(response, TavilyResponse)
-
-
-def list_hits(answer: TavilyResponse) -> list[SearchHit]:
-    return [result.to_hit() for result in parse_entries(answer.results, TavilyResult)]
+    answer = parse_payload(response, TavilyResponse)
+    hits = [entry.to_hit() for entry in parse_entries(answer.results, TavilyResult)]
+    return SearchResults(hits, request_id=answer.request_id or None)
 
 
 def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
@@ -94,4 +80,4 @@ def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
     return document
 
 
-BACKEND = BackendSpec(build=TavilyBackend, base_url="https://api.tavily.com")
+BACKEND = TavilyBackend

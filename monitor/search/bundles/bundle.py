@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -166,19 +167,18 @@ BUNDLE_SCHEMA = "urn:monitor:search-result-bundle:1"
 _FILE_SUFFIX = ".json"
 _MAX_NAME_BYTES = 200
 _OBJECT_ADAPTER: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-FileSignature = tuple[int, int, int]
-"""Inode, size and modification time, which change when a file is replaced."""
+FileSignature = tuple[int, int, int]  # inode, size and modification time, which change when a file is replaced
 
 
 class BundleDamaged(WorkFailed):
     """A bundle is missing, damaged or that of another query."""
 
 
+@dataclass(frozen=True)
 class BundleFolder:
     """The bundles of all tasks below one folder. Every call blocks on the disk."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    root: Path
 
     def write(self, bundle: SearchResultBundle) -> Path:
         """Write a bundle, replacing an earlier one of its query; raise `WorkFailed` where that fails."""
@@ -206,7 +206,7 @@ class BundleFolder:
         """Return the queries of a task that have a bundle, in natural order, each with its file's signature."""
         found: dict[str, FileSignature] = {}
         try:
-            with os.scandir(self._root / _encode_name(task_id)) as entries:
+            with os.scandir(self.root / _encode_name(task_id)) as entries:
                 for entry in entries:
                     query_id = unquote(entry.name.removesuffix(_FILE_SUFFIX))
                     if _is_bundle_file(query_id, entry.name) and entry.is_file():
@@ -225,7 +225,7 @@ class BundleFolder:
         """
         removed = 0
         try:
-            for folder in list(self._root.iterdir()) if self._root.is_dir() else []:
+            for folder in list(self.root.iterdir()) if self.root.is_dir() else []:
                 files = [path for path in folder.rglob("*") if path.is_file()]
                 if all(path.stat().st_mtime < instant.timestamp() for path in files):
                     shutil.rmtree(folder)
@@ -235,11 +235,10 @@ class BundleFolder:
         return removed
 
     def get_cursor_folder(self, task_id: str) -> Path:
-        """Return the folder of the cursors of a task's readers."""
-        return self._root / _encode_name(task_id) / "cursors"
+        return self.root / _encode_name(task_id) / "cursors"
 
     def _path(self, task_id: str, query_id: str) -> Path:
-        return self._root / _encode_name(task_id) / build_file_name(query_id)
+        return self.root / _encode_name(task_id) / build_file_name(query_id)
 
 
 def build_natural_key(text: str) -> tuple[object, ...]:
@@ -260,7 +259,6 @@ def build_file_name(name: str) -> str:
 
 
 def serialize_document(document: BaseModel, schema: str) -> bytes:
-    """Return the JSON of a document with the name of its schema first."""
     body = document.model_dump_json(indent=1)
     return f'{{\n "{SCHEMA_KEY}": "{schema}",{body.removeprefix("{")}\n'.encode()
 

@@ -12,10 +12,9 @@ from monitor.search.bundles.bundle import (
     compute_stats,
 )
 from monitor.search.bundles.scoring import ResultScorer
-from monitor.search.contract import DateRange, Recency, SearchItem, SearchQuery, ToolResult
+from monitor.search.contract import DateRange, Recency, SearchItem, SearchQuery, ToolResult, resolve_time_range
 from monitor.urls import clean_url, is_on_site
 
-_DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 366}
 _STATUS_ORDER = (ItemStatus.OK, ItemStatus.FILTERED, ItemStatus.FAILED)
 
 
@@ -93,16 +92,12 @@ def _build_item(
         score_freshness=scores.freshness,
         score_authority=scores.authority,
         score_final=scores.final,
-        status=_classify_status(url, published_on, query, at, is_failed=error is not None),
+        status=ItemStatus.FAILED if error else _classify_status(url, published_on, query, at),
         error_code=error.code if error else None,
     )
 
 
-def _classify_status(
-    url: str, published_on: dt.date | None, query: SearchQuery, at: dt.datetime, *, is_failed: bool
-) -> ItemStatus:
-    if is_failed:
-        return ItemStatus.FAILED
+def _classify_status(url: str, published_on: dt.date | None, query: SearchQuery, at: dt.datetime) -> ItemStatus:
     on_site = query.site_filter is None or is_on_site(url, query.site_filter)
     is_asked_for = on_site and _is_in_range(published_on, query.time_range, at)
     return ItemStatus.OK if is_asked_for else ItemStatus.FILTERED
@@ -110,12 +105,11 @@ def _classify_status(
 
 def _is_in_range(published_on: dt.date | None, time_range: Recency | DateRange | None, at: dt.datetime) -> bool:
     """Return whether a date is in range, with a tolerance of one day, because dates have no time zone."""
-    if published_on is None or time_range is None:
+    if published_on is None:
         return True
-    if isinstance(time_range, Recency):
-        time_range = DateRange(start=at.date() - dt.timedelta(days=_DAYS[time_range]))
-    is_too_old = time_range.start is not None and (time_range.start - published_on).days > 1
-    is_too_new = time_range.end is not None and (published_on - time_range.end).days > 1
+    asked = resolve_time_range(time_range, at.date())
+    is_too_old = asked.start is not None and (asked.start - published_on).days > 1
+    is_too_new = asked.end is not None and (published_on - asked.end).days > 1
     return not is_too_old and not is_too_new
 
 

@@ -1,8 +1,8 @@
 """Reads the bundles of a task result by result, so that a crash at any moment loses none.
 
 Queries are read in natural order (`q2` before `q10`), the results of each by score, each source once. A bundle that
-arrives after the reader passed its place is read last. A damaged one is reported and
-skipped, and read once it was replaced.
+arrives after the reader passed its place is read last. A damaged one is reported and skipped, and read once it was
+replaced.
 """
 
 import datetime as dt
@@ -12,6 +12,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -67,10 +68,6 @@ def read_cursor(path: Path) -> SearchReadCursor | None:
         raise WorkFailed("search.cursor_damaged", path=str(path), reason=str(error)) from None
 
 
-def write_cursor(path: Path, cursor: SearchReadCursor) -> None:
-    write_atomically(path, serialize_document(cursor, CURSOR_SCHEMA))
-
-
 class ConsumptionJournal:
     """The sources that a reader consumed, each with its query: one JSON array a line, in the order of reading.
 
@@ -105,7 +102,6 @@ class ConsumptionJournal:
 
     @property
     def last_consumed(self) -> tuple[str, str] | None:
-        """Query and source of the last result that was consumed, if any."""
         return next(((query_id, source_id) for source_id, query_id in reversed(self._queries.items())), None)
 
     @property
@@ -142,11 +138,9 @@ class ConsumptionJournal:
         content = self._path.read_bytes()
         length = content.rfind(b"\n") + 1
         for line in content[:length].splitlines():
-            try:
+            with suppress(ValueError, TypeError):  # a damaged line: its source is read once more
                 query_id, source_id = json.loads(line)
-            except (ValueError, TypeError):
-                continue  # a damaged line: its source is read once more
-            self._queries.setdefault(str(source_id), str(query_id))
+                self._queries.setdefault(str(source_id), str(query_id))
         return length
 
 
@@ -155,15 +149,11 @@ _log = get_logger("retrieval")
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    """A result and the query that found it."""
-
     query_id: str
     item: SearchResultItem
 
 
 class ReaderWarningKind(StrEnum):
-    """A bundle that arrived late, one that cannot be read, or a damaged cursor."""
-
     LATE = "late"
     DAMAGED = "damaged"
     CURSOR = "cursor"
@@ -180,10 +170,6 @@ class ReaderWarning:
 
 class BundleReader:
     """Returns the results of a task's bundles under a cursor of its own.
-
-        while (result := reader.peek()) is not None:
-            ...                                   # use result.item
-            reader.mark_consumed(result, at=now)
 
     `peek` returns the first result that is not marked as consumed, so that a reader killed in between repeats that one
     and no other. When it returns None, nothing is left *now*: `missing_query_ids` names the queries without a bundle,
@@ -231,13 +217,12 @@ class BundleReader:
             self._journal.add((result.query_id, source_id))
 
     def list_remaining(self) -> list[BundleResult]:
-        """Return all results that are left now, in order, to be marked together."""
         while self._load_next_bundle():
             pass
         left: dict[str, BundleResult] = {}
-        for reading in self._pending:
-            if reading.item.source_id not in self._journal:
-                left.setdefault(reading.item.source_id, reading)
+        for result in self._pending:
+            if result.item.source_id not in self._journal:
+                left.setdefault(result.item.source_id, result)
         return list(left.values())
 
     def mark_all_consumed(self, results: Sequence[BundleResult], *, at: dt.datetime) -> None:
@@ -245,25 +230,19 @@ class BundleReader:
 
         The journal is written first: a cursor that is behind it is corrected when a reader starts.
         """
-        new = [
-            (reading.query_id, reading.item.source_id)
-            for reading in results
-            if reading.item.source_id not in self._journal
-        ]
-        if new:
+        left = [result for result in results if result.item.source_id not in self._journal]
+        if new := [(result.query_id, result.item.source_id) for result in left]:
             self._journal.add(*new)
             self._write_cursor(*new[-1], count=len(self._journal), at=at)
 
     @property
     def missing_query_ids(self) -> list[str]:
-        """The queries without a readable bundle so far, in natural order."""
         return sorted((self._query_ids or frozenset()) - self._read_query_ids, key=build_natural_key)
 
     def close(self) -> None:
         self._journal.close()
 
     def _load_next_bundle(self) -> bool:
-        """Load the next bundle with unread results; return False where there is none."""
         present = self._list_own_bundles()
         unread = [query_id for query_id in present if self._signatures.get(query_id) != present[query_id]]
         place = max(map(build_natural_key, self._journal.query_ids), default=())
@@ -289,7 +268,11 @@ class BundleReader:
         for item in bundle.results:
             if item.status is ItemStatus.FAILED:
                 _log.warning("result failed", task=self._task_id, query=query_id, url=item.url, error=item.error_code)
-        return [reading for reading in _list_results(bundle) if reading.item.source_id not in self._journal]
+        return [
+            BundleResult(query_id, item)
+            for item in bundle.list_by_score()
+            if item.status is ItemStatus.OK and item.source_id not in self._journal
+        ]
 
     def _reconcile(self) -> None:
         """Bring cursor and journal to the same position, whichever is behind, lost or damaged."""
@@ -312,31 +295,30 @@ class BundleReader:
         self._add_warning(ReaderWarningKind.CURSOR, "", Message.of("search.journal_lost"))
         place = build_natural_key(cursor.last_query_id)
         for query_id in [query_id for query_id in self._list_own_bundles() if build_natural_key(query_id) <= place]:
-            readings = self._load_unread(query_id)
+            sources = [result.item.source_id for result in self._load_unread(query_id)]
             if query_id == cursor.last_query_id:
-                sources = [reading.item.source_id for reading in readings]
-                end = sources.index(cursor.last_source_id) + 1 if cursor.last_source_id in sources else 0
-                readings = readings[:end]
-            self._journal.add(*((query_id, reading.item.source_id) for reading in readings))
+                sources = (
+                    sources[: sources.index(cursor.last_source_id) + 1] if cursor.last_source_id in sources else []
+                )
+            self._journal.add(*((query_id, source_id) for source_id in sources))
 
     def _list_own_bundles(self) -> dict[str, FileSignature]:
         present = self._folder.list_bundles(self._task_id)
-        mine = present.keys() if self._query_ids is None else self._query_ids
-        return {query_id: signature for query_id, signature in present.items() if query_id in mine}
+        return {
+            query_id: signature
+            for query_id, signature in present.items()
+            if self._query_ids is None or query_id in self._query_ids
+        }
 
     def _write_cursor(self, query_id: str, source_id: str, *, count: int, at: dt.datetime) -> None:
         cursor = SearchReadCursor(
             task_id=self._task_id, last_query_id=query_id, last_source_id=source_id, consumed_count=count, updated_at=at
         )
-        write_cursor(self._cursor_path, cursor)
+        write_atomically(self._cursor_path, serialize_document(cursor, CURSOR_SCHEMA))
 
     def _add_warning(self, kind: ReaderWarningKind, query_id: str, reason: Message) -> None:
         self.warnings.append(ReaderWarning(kind, query_id, reason))
         _log.warning("bundle problem", task=self._task_id, kind=kind, query=query_id, reason=str(reason))
-
-
-def _list_results(bundle: SearchResultBundle) -> list[BundleResult]:
-    return [BundleResult(bundle.query_id, item) for item in bundle.list_by_score() if item.status is ItemStatus.OK]
 
 
 SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
@@ -347,7 +329,6 @@ SCHEMAS: dict[str, tuple[type[BaseModel], str]] = {
 
 
 def render_schema(name: str) -> str:
-    """Return the JSON Schema of a document, as docs/schemas keeps it."""
     document, urn = SCHEMAS[name]
     schema = document.model_json_schema(mode="serialization")
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": urn}

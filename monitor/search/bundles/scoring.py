@@ -17,17 +17,15 @@ from urllib.parse import urlsplit
 from monitor.config.model import RetrievalSettings, Settings, WeightSettings
 from monitor.db.terms import fold_text, is_unspaced, split_runs
 
-_WORD_WEIGHT = 2
-"""A word between spaces counts as two characters without, the length of most Chinese words."""
+_WORD_WEIGHT = 2  # a word between spaces counts as two characters, the length of most Chinese words
 
 
 def compute_overlap(query: str, text: str) -> float | None:
     """Return the share of the query in the text, 0 to 1; None where the query has neither word nor character.
 
     Words are compared without case, width and English plurals. In a run of characters without spaces, a character
-    counts where the text has it beside one of its neighbours: of
-    光伏补贴政策, all six in “光伏发电的补贴新政策”, two in “光明与补贴”, none in “伏天补光”. A single character counts
-    on its own.
+    counts where the text has it beside one of its neighbours: of 光伏补贴政策, all six in “光伏发电的补贴新政策”,
+    two in “光明与补贴”, none in “伏天补光”. A single character counts on its own.
     """
     runs, folded = split_runs(fold_text(query)), fold_text(text)
     paired = [run for run in runs if is_unspaced(run)]
@@ -57,11 +55,8 @@ def _singularize(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
-UNKNOWN_AUTHORITY = 0.4
-"""The score of a host that is not in the table."""
-
-OFFICIAL_AUTHORITY = 1.0
-"""The score of governments, parliaments, regulators and intergovernmental organisations."""
+UNKNOWN_AUTHORITY = 0.4  # of a host that is not in the table
+OFFICIAL_AUTHORITY = 1.0  # of governments, parliaments, regulators and intergovernmental organisations
 
 _TABLE_FILE = "authority.txt"
 
@@ -111,8 +106,6 @@ class ResultScores:
 
 
 class ResultScorer:
-    """The formulas with the weights, half-life and domains of the settings."""
-
     def __init__(self, weights: WeightSettings, settings: RetrievalSettings) -> None:
         self._weights = weights
         self._half_life_days = settings.half_life_days
@@ -130,14 +123,11 @@ class ResultScorer:
         relevance = round(relevance, _DECIMALS)
         freshness = round(compute_freshness(published_on, today=today, half_life_days=self._half_life_days), _DECIMALS)
         authority = round(self._authorities.score(url), _DECIMALS)
-        return ResultScores(relevance, freshness, authority, self._combine(relevance, freshness, authority))
-
-    def _combine(self, relevance: float, freshness: float, authority: float) -> float:
         weights = self._weights
         total = weights.relevance + weights.freshness + weights.authority
         pairs = ((weights.relevance, relevance), (weights.freshness, freshness), (weights.authority, authority))
         final = sum(weight / total * score for weight, score in pairs)
-        return min(round(final, _DECIMALS), 1.0)
+        return ResultScores(relevance, freshness, authority, min(round(final, _DECIMALS), 1.0))
 
 
 class ResultScorerFactory:

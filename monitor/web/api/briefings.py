@@ -12,8 +12,8 @@ from pydantic.config import JsonDict
 from starlette.datastructures import FormData, QueryParams
 
 from monitor.briefing.compose import Briefing, GroupBy
+from monitor.briefing.deliver import build_attachment_name
 from monitor.briefing.editing import BriefingEditPatch
-from monitor.briefing.notification import build_attachment_name
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from monitor.i18n.model import reader_language
 from monitor.page import PageErrorCode
 from monitor.search.contract import ToolResult
-from monitor.search.web_fetch import FetchToolResult
+from monitor.search.tools import FetchToolResult
 from monitor.web.auth import AppDep, Reader
 from monitor.web.problems import build_problem_responses
 

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup, escape
 
-from monitor.briefing.item import list_item_details
-from monitor.briefing.words import get_briefing_messages
+from monitor.briefing.item import get_briefing_messages, list_item_details
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError

@@ -16,14 +16,14 @@ from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.guard import Guard
 from monitor.notify.chat import ChatChannel
-from monitor.notify.notification import ChannelContext, Notification
+from monitor.notify.notification import Notification
 
 KEY = "0a1b2c3d-4e5f-6789-abcd-ef0123456789"
 HOST = "qyapi.weixin.qq.com"
 
 
 def open_chat(target: TargetSettings, network: NetworkSettings) -> ChatChannel:
-    return ChatChannel(ChannelContext(target=target, network=network, guard=Guard(), clock=SystemClock()))
+    return ChatChannel(target=target, network=network, guard=Guard(), clock=SystemClock())
 
 
 @dataclass

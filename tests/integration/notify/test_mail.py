@@ -13,7 +13,7 @@ from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.guard import Guard
 from monitor.notify.mail import MailChannel
-from monitor.notify.notification import ChannelContext, Notification
+from monitor.notify.notification import Notification
 
 OpenMailbox = Callable[..., Awaitable[Any]]
 TO = ["partner@example.org", "clerk@example.org"]
@@ -25,7 +25,7 @@ def channel(mailbox: Any, *, scheme: str = "smtp", user: str = "", ca_bundle: Pa
     hosts = [f"127.0.0.1:{mailbox.port}"]
     network = NetworkSettings(allowed_private_hosts=hosts, ca_bundle=ca_bundle, timeout_s=5)
     guard = Guard(allowed_private_hosts=hosts)
-    return MailChannel(ChannelContext(target=target, network=network, guard=guard, clock=SystemClock()))
+    return MailChannel(target=target, network=network, guard=guard, clock=SystemClock())
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -138,7 +138,7 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
     assert raised.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
-    context = ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
+    mail = MailChannel(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
-        await MailChannel(context).send(letter)
+        await mail.send(letter)
     assert (raised.value.may_retry, mailbox.envelopes) == (False, [])

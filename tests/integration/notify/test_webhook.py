@@ -13,7 +13,7 @@ from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
 from monitor.fetch.guard import Guard
-from monitor.notify.notification import ChannelContext, Notification
+from monitor.notify.notification import Notification
 from monitor.notify.webhook import WebhookChannel
 
 
@@ -25,7 +25,7 @@ def channel(site: Any, network: NetworkSettings, clock: Any, monkeypatch: pytest
     target = TargetSettings(name="intranet", url=url, secret_env="HOOK_SECRET")  # noqa: S106 -- the variable's name
     fast = network.model_copy(update={"timeout_s": 1.0})
     guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-    return WebhookChannel(ChannelContext(target=target, network=fast, guard=guard, clock=clock))
+    return WebhookChannel(target=target, network=fast, guard=guard, clock=clock)
 
 
 PATH = "/hook/t0ken-in-the-path"
@@ -109,7 +109,5 @@ async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, s
 async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, letter: Notification, clock: Any) -> None:
     target = TargetSettings(name="intranet", url=site.url("/hook"))
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
-        await WebhookChannel(ChannelContext(target=target, network=NetworkSettings(), guard=Guard(), clock=clock)).send(
-            letter
-        )
+        await WebhookChannel(target=target, network=NetworkSettings(), guard=Guard(), clock=clock).send(letter)
     assert (raised.value.may_retry, site.asked) == (False, [])

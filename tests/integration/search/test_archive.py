@@ -38,7 +38,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 @pytest.fixture
 def backend(store: Store, clock: Clock) -> ArchiveBackend:
-    return ArchiveBackend(search=ArchiveSearch(fulltext=store.fulltext, score_item=score_item), clock=clock)
+    return ArchiveBackend(archive=ArchiveSearch(fulltext=store.fulltext, score_item=score_item), clock=clock)
 
 
 async def keep(store: Store, title: str, text: str, *, path: str, date: dt.date | None, host: str = "a.gov") -> int:
@@ -69,7 +69,7 @@ async def test_both_databases_give_the_same_results_in_the_same_order(
     async with Store.open(f"sqlite:///{tmp_path / 'twin.db'}") as twin:
         await twin.check()
         await twin.sources.add(Source(name="s", url="https://s.gov/", created_at=FIRST_SEEN))
-        other = ArchiveBackend(search=ArchiveSearch(fulltext=twin.fulltext, score_item=score_item), clock=clock)
+        other = ArchiveBackend(archive=ArchiveSearch(fulltext=twin.fulltext, score_item=score_item), clock=clock)
         for number in range(60):
             title, text = TITLES[number * 7 % 6] + str(number), TEXTS[number * 5 % 6] * (number % 3)
             date = TODAY - dt.timedelta(days=number * 13 % 90) if number % 4 else None

@@ -8,7 +8,7 @@ import pytest
 from monitor.config.model import BACKENDS
 from monitor.i18n.catalogue import render
 from monitor.search.contract import ToolResult
-from monitor.search.tool import SearchTool
+from monitor.search.tools import SearchTool
 
 
 def results(result: Any, count: int) -> list[Any]:

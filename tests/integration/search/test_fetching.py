@@ -12,7 +12,7 @@ from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.i18n.catalogue import render
 from monitor.page import PageErrorCode
 from monitor.pages.loader import Loader
-from monitor.search.web_fetch import FETCH_TOOL_NAME, FetchToolResult, WebFetchTool, render_fetch_schema
+from monitor.search.tools import FETCH_TOOL_NAME, FetchToolResult, WebFetchTool, render_tool_schema
 
 ARTICLE = (
     "<html lang=zh><head><title>关于光伏补贴的通知</title><meta name=PubDate content='2026-11-03'></head><body>"
@@ -138,8 +138,8 @@ async def test_another_tools_name_gets_an_answer_of_the_same_shape(tool, site) -
     assert site.asked == []
 
 
-@pytest.mark.parametrize("part", ["input", "output"])
-def test_the_published_schema_is_that_of_the_program(part: str) -> None:
-    assert (SCHEMAS / f"web-fetch-{part}.json").read_text(encoding="utf-8") == render_fetch_schema(part), (
-        f"write it anew: .venv/bin/python -m monitor.search.web_fetch {part} > docs/schemas/web-fetch-{part}.json"
+@pytest.mark.parametrize("name", ["web-fetch-input", "web-fetch-output"])
+def test_the_published_schema_is_that_of_the_program(name: str) -> None:
+    assert (SCHEMAS / f"{name}.json").read_text(encoding="utf-8") == render_tool_schema(name), (
+        f"write it anew: .venv/bin/python -m monitor.search.tools {name} > docs/schemas/{name}.json"
     )

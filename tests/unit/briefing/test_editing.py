@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.briefing.compose import Briefing
+from monitor.briefing.deliver import build_briefing_notification
 from monitor.briefing.editing import (
     BriefingEdit,
     BriefingEditPatch,
@@ -18,7 +19,6 @@ from monitor.briefing.editing import (
     update_edit,
 )
 from monitor.briefing.layout import build_document, group_items_by_heading
-from monitor.briefing.notification import build_briefing_notification
 from monitor.briefing.render import render_briefing
 from monitor.db.tables.delivery import Delivery, DeliveryKind
 from monitor.errors import UsageError

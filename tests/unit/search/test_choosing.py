@@ -10,7 +10,7 @@ from monitor.search import backends
 from monitor.search.registry import (
     ARCHIVE_ONLY_WARNING,
     find_missing_setting,
-    load_backend_spec,
+    load_service_backend,
     select_backends,
     select_content_backends,
 )
@@ -63,5 +63,6 @@ def test_each_backend_is_one_module_and_one_line_of_the_table() -> None:
     assert {path.stem for path in Path(folder).glob("*.py")} - {"__init__"} == set(BACKENDS)
     for name, info in BACKENDS.items():
         if info.is_service:
-            spec = load_backend_spec(name)
-            assert (spec.base_url is None) == info.needs_base_url
+            backend = load_service_backend(name)
+            assert backend.name == name
+            assert (backend.base_url is None) == info.needs_base_url

@@ -17,21 +17,21 @@ from monitor.search.contract import (
     ToolResult,
     parse_input,
 )
-from monitor.search.tool import render_search_schema
+from monitor.search.tools import render_tool_schema
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "docs" / "schemas"
 
 
-@pytest.mark.parametrize("part", ["input", "output"])
-def test_the_published_schema_is_the_one_of_this_version(part: str) -> None:
-    published = (SCHEMAS / f"web-search-{part}.json").read_text(encoding="utf-8")
-    assert published == render_search_schema(part), (
-        f"write it anew: .venv/bin/python -m monitor.search.tool {part} > docs/schemas/web-search-{part}.json"
+@pytest.mark.parametrize("name", ["web-search-input", "web-search-output"])
+def test_the_published_schema_is_the_one_of_this_version(name: str) -> None:
+    published = (SCHEMAS / f"{name}.json").read_text(encoding="utf-8")
+    assert published == render_tool_schema(name), (
+        f"write it anew: .venv/bin/python -m monitor.search.tools {name} > docs/schemas/{name}.json"
     )
 
 
 def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
-    given = json.loads(render_search_schema("input"))
+    given = json.loads(render_tool_schema("web-search-input"))
     assert set(given["properties"]) == {
         "query",
         "max_results",
@@ -42,7 +42,7 @@ def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
         "budget_ms",
     }
     assert given["required"] == ["query"]
-    report = json.loads(render_search_schema("output"))
+    report = json.loads(render_tool_schema("web-search-output"))
     assert list(report["properties"]) == report["required"] == ["items", "provider_meta", "errors"]
     parts = report["$defs"]
     assert parts["SearchItem"]["required"] == ["title", "url", "snippet", "provider", "rank"]

@@ -19,11 +19,11 @@ from monitor.search.responses import clean_hits
 Read = Callable[[Response], Sequence[SearchHit]]
 READERS: dict[str, Read] = {
     "ddg_html": lambda response: ddg_html.parse_result_page(response, base_url="https://html.duckduckgo.com/html/")[0],
-    "baidu_html": lambda response: baidu_html.parse_result_page(response, base_url="https://www.baidu.com/s"),
-    "searxng": lambda response: searxng.parse_hits(response, SearchQuery(text="x")),
-    "bocha": lambda response: bocha.list_hits(bocha.parse_response(response)),
-    "brave": brave.parse_hits,
-    "tavily": lambda response: tavily.list_hits(tavily.parse_response(response)),
+    "baidu_html": lambda response: baidu_html.parse_result_page(response, base_url="https://www.baidu.com/s").hits,
+    "searxng": lambda response: searxng.parse_results(response, SearchQuery(text="x")).hits,
+    "bocha": lambda response: bocha.parse_results(response).hits,
+    "brave": lambda response: brave.parse_results(response).hits,
+    "tavily": lambda response: tavily.parse_results(response).hits,
 }
 NAMES = [
     "results",

@@ -1,8 +1,11 @@
-"""Rows written as CSV, safe to open in a spreadsheet."""
+"""Formats for programs: CSV, JSON, and JSON Lines with one record per line."""
 
 import csv
 import datetime as dt
 import io
+import json
+from collections.abc import Iterable
+from typing import Any
 
 from monitor.exports.document import Cell, Sheet, Span, normalize_line
 
@@ -11,9 +14,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "＝", "＋", "－", "＠")
 
 
 def render_csv(sheet: Sheet) -> bytes:
-    """One line a row, under the columns' names; UTF-8 with the mark by which a spreadsheet knows that it is.
+    """Return a line per row below the names of the columns, in UTF-8 with a byte order mark for spreadsheets.
 
-    No cell can become a formula: one that looks like it begins with an apostrophe. A link is its text.
+    No cell can become a formula: one that looks like it gets a leading apostrophe. A link is written as its text.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
@@ -31,3 +34,12 @@ def _format_cell(cell: Cell) -> str | int:
         return cell.isoformat()
     text = normalize_line(cell.text if isinstance(cell, Span) else cell)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def render_json(document: Any, indent: int | None = 2) -> bytes:
+    # Half a surrogate pair, which a broken page may bring, has no place in UTF-8: it becomes a question mark.
+    return (json.dumps(document, ensure_ascii=False, indent=indent) + "\n").encode(errors="replace")
+
+
+def render_json_lines(records: Iterable[Any]) -> bytes:
+    return b"".join(render_json(record, indent=None) for record in records)

@@ -1,10 +1,13 @@
-"""The tool web.fetch: one page by its url, read by the page loader, called like web.search.
+"""The tools web.search and web.fetch, called by name with JSON arguments; each always answers with one shape.
 
-`python -m monitor.search.web_fetch input|output` prints the JSON Schema of its input or output.
+`python -m monitor.search.tools web-search-input` prints the JSON Schema of an input or output.
 """
 
 import datetime as dt
+import json
 import sys
+import uuid
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,9 +16,45 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
-from monitor.search.contract import MessageText, SearchErrorCode
-from monitor.search.tool import render_tool_schema
+from monitor.search.contract import (
+    MAX_RESULTS,
+    SEARCH_TOOL_NAME,
+    MessageText,
+    ProviderMeta,
+    SearchErrorCode,
+    SearchFailed,
+    SearchInput,
+    ToolResult,
+    WebSearch,
+    parse_input,
+)
+from monitor.search.responses import build_failure
 from monitor.vocabulary import DateSource
+
+
+@dataclass(frozen=True)
+class SearchTool:
+    search: WebSearch
+    default_results: int = MAX_RESULTS
+
+    async def call(self, tool: str, arguments: Any) -> ToolResult:
+        """Answer a call; a wrong name or wrong arguments are errors of the answer."""
+        try:
+            if tool != SEARCH_TOOL_NAME:
+                raise build_failure(
+                    SearchErrorCode.TOOL_NOT_FOUND, "search.no_such_tool", tool=tool[:100], known=SEARCH_TOOL_NAME
+                )
+            given = parse_input(arguments)
+        except SearchFailed as failed:
+            return build_refusal(failed)
+        return await self.search.search(given.to_query(), given.max_results or self.default_results)
+
+
+def build_refusal(failed: SearchFailed) -> ToolResult:
+    """Return the answer to a call that asked no backend."""
+    meta = ProviderMeta(provider_name=SEARCH_TOOL_NAME, latency_ms=0, request_id=uuid.uuid4().hex)
+    return ToolResult(items=[], provider_meta=meta, errors=[failed.error])
+
 
 FETCH_TOOL_NAME = "web.fetch"
 _TRANSIENT_CODES = (PageErrorCode.TIMEOUT, PageErrorCode.NETWORK, PageErrorCode.BAD_GATEWAY)
@@ -73,18 +112,17 @@ class FetchToolResult(BaseModel):
         )
 
     def to_json(self, language: str = "en") -> dict[str, Any]:
-        """Return the answer as JSON, without what is not known."""
         return self.model_dump(mode="json", exclude_none=True, context={LANGUAGE: language})
 
 
+@dataclass(frozen=True)
 class WebFetchTool:
     """Fetches each page once, by its url or the one after redirects: the loader remembers both.
 
     So the loader must be that of one piece of work (`LoaderPool.for_run`).
     """
 
-    def __init__(self, loader: PageLoader) -> None:
-        self._loader = loader
+    loader: PageLoader
 
     async def call(self, tool: str, arguments: Any) -> FetchToolResult:
         """Answer a call; a wrong name, wrong arguments and failures to load the page are errors of the answer."""
@@ -98,11 +136,7 @@ class WebFetchTool:
             name = ".".join(str(part) for part in first["loc"]) or "input"
             message = Message.of("search.invalid_argument", name=name[:40], reason=first["msg"].rstrip("."))
             return _build_refusal(PageErrorCode.INVALID_URL, message)
-        return FetchToolResult.from_page(await self._loader.load(url))
-
-
-def render_fetch_schema(part: str) -> str:
-    return render_tool_schema(FetchInput if part == "input" else FetchToolResult, is_output=part != "input")
+        return FetchToolResult.from_page(await self.loader.load(url))
 
 
 def _build_refusal(
@@ -119,5 +153,20 @@ def _list_errors(page: Page) -> list[FetchToolError]:
     return [FetchToolError(type=code, detail_code=detail, message=page.error.message, retryable=retryable)]
 
 
+_SCHEMAS: dict[str, type[BaseModel]] = {
+    "web-search-input": SearchInput,
+    "web-search-output": ToolResult,
+    "web-fetch-input": FetchInput,
+    "web-fetch-output": FetchToolResult,
+}
+
+
+def render_tool_schema(name: str) -> str:
+    """Return the JSON Schema of a tool's input or output, as docs/schemas keeps it."""
+    schema = _SCHEMAS[name].model_json_schema(mode="serialization" if name.endswith("output") else "validation")
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
 if __name__ == "__main__":
-    sys.stdout.write(render_fetch_schema(sys.argv[1]))
+    sys.stdout.write(render_tool_schema(sys.argv[1]))

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from monitor.exports.csv import render_csv
+from monitor.exports.data import render_csv
 from monitor.exports.document import Cell, Column, Sheet, Span
 
 URL = "https://a.example/1"
