@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from monitor.dates.forms import ABOVE_YEAR, COMPACT, DAY_NUMBER, FORMS, YEAR_LAST, Context, Form
+from monitor.dates.forms import ABOVE_YEAR, COMPACT, DAY_NUMBER, YEAR_LAST, Context, Form, select_forms
 from monitor.dates.names import fold_digits
 from monitor.dates.numerals import parse_date_numeral
 from monitor.dates.partial import DateOrder, SpanSet, WrittenDate
@@ -83,12 +83,7 @@ def scan(text: str, context: Context) -> list[WrittenDate]:
         return []
     found: list[WrittenDate] = []
     spans = SpanSet(len(text))
-    characters = set(text)
-    for form in FORMS:
-        if form.signs and form.signs.isdisjoint(characters):
-            continue
-        if form.is_listed_only and not context.is_list:
-            continue
+    for form in select_forms(text, is_list=context.is_list):
         start = 0
         while match := form.pattern.search(text, start):
             date = _read(form, match, context) if spans.is_free(*match.span()) else None

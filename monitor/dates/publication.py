@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from monitor.dates.forms import COMPACT, Context
 from monitor.dates.grammar import scan
-from monitor.dates.names import fold_digits, parse_month
+from monitor.dates.names import complete_year, fold_digits, parse_month
 from monitor.dates.partial import DateMatch, DateOrder, SpanSet, WrittenDate
 
 _FIRST_DAY = dt.date(1990, 1, 1)
@@ -26,6 +26,7 @@ _DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1
 _DAYS_IN_UNIT = {"天": 1, "日": 1, "일": 1, "day": 1, "周": 7, "週": 7, "星期": 7, "week": 7}
 _HOURS = frozenset({"小时", "小時", "hour", "hr", "시간", "時間"})
 _MAX_NUMBER, _MAX_WEEKS = 999, 5
+_AS_LISTED = Context(order="dmy", is_list=True)
 
 # What content management systems write into the urls of articles.
 _URL_FORMS = (
@@ -64,8 +65,7 @@ def parse_day(
 
 def has_day(text: str) -> bool:
     """Whether a text shows a day, with or without its year, and be it 03/02/2026; a number of eight digits is none."""
-    context = Context(order="dmy", is_list=True)
-    return any(date.form != COMPACT.name for date in scan(fold_digits(text), context))
+    return any(date.form != COMPACT.name for date in scan(fold_digits(text), _AS_LISTED))
 
 
 def find_days(
@@ -139,7 +139,7 @@ def date_in_url(url: str, today: dt.date) -> dt.date | None:
         dates = {
             date
             for found in form.finditer(path)
-            if (date := publication_day(_full_year(found["y"]), int(found["m"]), int(found["d"]), today))
+            if (date := publication_day(complete_year(int(found["y"]), 2099), int(found["m"]), int(found["d"]), today))
         }
         if dates:
             return dates.pop() if len(dates) == 1 else None
@@ -148,7 +148,3 @@ def date_in_url(url: str, today: dt.date) -> dt.date | None:
         if month:
             return publication_day(int(found["y"]), month, int(found["d"]), today)
     return None
-
-
-def _full_year(digits: str) -> int:
-    return int(digits) + (2000 if len(digits) == 2 else 0)
