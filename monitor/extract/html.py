@@ -1,13 +1,10 @@
-"""The outline of a parsed page: its elements, texts and links as flat arrays in page order.
-
-The list and article rules ask thousands of times what an element contains and what contains it; on flat arrays each
-such question is one look-up.
-"""
+"""The outline of a parsed page: its elements, texts and links in page order, on flat arrays for fast look-ups."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -106,10 +103,9 @@ class Element:
     class_and_id: str = " "
 
     def __post_init__(self) -> None:
-        if not self.attributes:
-            return
-        self.css_class = (self.attributes.get("class") or "").lower()
-        self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+        if self.attributes:
+            self.css_class = (self.attributes.get("class") or "").lower()
+            self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
 
     def contains(self, other: "Element") -> bool:
         """Whether `other` is this element or lies in it."""
@@ -121,6 +117,10 @@ class Element:
         while node is not None:
             yield node
             node = node.parent
+
+    def get_title(self) -> str:
+        """Return the `title` attribute, its white space collapsed."""
+        return collapse_whitespace(self.attributes.get("title") or "")
 
     def closest(self, tags: Collection[str]) -> "Element | None":
         """Return the nearest of the element and its ancestors that has one of the tags."""
@@ -179,12 +179,10 @@ class Outline:
                 urls[href] = links.resolve(href)
             url = urls[href]
             if url and url != here and len(url) <= _MAX_URL_CHARS:
-                found.append(Anchor(element, url, self.get_text(element) or self._get_title_attribute(element)))
+                # The title of an empty link counts: a script writes its text, or it lies over a card.
+                title = "" if element.end > element.index + 1 else element.get_title()
+                found.append(Anchor(element, url, self.get_text(element) or title))
         return _drop_outer_links(found)
-
-    def _get_title_attribute(self, link: Element) -> str:
-        """Return the title of an empty link: a script writes its text, or it lies over a card."""
-        return "" if self.get_descendants(link) else collapse_whitespace(link.attributes.get("title") or "")
 
 
 class _LinkResolver:
@@ -207,25 +205,24 @@ class _LinkResolver:
 
 def _drop_outer_links(anchors: list[Anchor]) -> list[Anchor]:
     """Return the links without the clickable rows and boxes that contain a link of their own."""
-    kept = []
-    for position, anchor in enumerate(anchors):
-        after = anchors[position + 1].element if position + 1 < len(anchors) else None
-        if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after):
-            kept.append(anchor)
-    return kept
+    return [
+        anchor
+        for anchor, after in zip_longest(anchors, anchors[1:])
+        if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after.element)
+    ]
 
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
     """Return the outline of a page that was loaded from `url`; its links are relative to its `base` element, if any."""
-    root = tree.root
-    base = url
-    declared = tree.css_first("base[href]")
-    if declared is not None:
-        base = clean_url(declared.attributes.get("href") or "", url) or url
-    page = Outline(url=url, base=base)
-    if root is not None:
-        _fill_outline(page, root)
+    page = Outline(url=url, base=get_base_url(tree, url))
+    if tree.root is not None:
+        _fill_outline(page, tree.root)
     return page
+
+
+def get_base_url(tree: LexborHTMLParser, url: str) -> str:
+    declared = tree.css_first("base[href]")
+    return clean_url(declared.attributes.get("href") or "", url) or url if declared is not None else url
 
 
 def _fill_outline(page: Outline, root: LexborNode) -> None:
@@ -317,19 +314,13 @@ def is_inline(page: Outline, link: Element) -> bool:
 def is_within_sentence(page: Outline, link: Element) -> bool:
     """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
     after = link.text_end
-    if (
-        link.parent is None
-        or not _follows_text(page, link, link.parent)
-        or after >= len(page.texts)
-        or page.text_owner[after] != link.parent.index
-    ):
+    if link.parent is None or not _follows_text(page, link, link.parent):
+        return False
+    if after >= len(page.texts) or page.text_owner[after] != link.parent.index:
         return False
     word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
-    return (
-        word.isalpha()
-        and (rest[:1].islower() or rest[:1] in "，、")
-        and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
-    )
+    goes_on = rest[:1].islower() or rest[:1] in "，、"
+    return word.isalpha() and goes_on and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
 
 
 def _follows_text(page: Outline, link: Element, parent: Element) -> bool:

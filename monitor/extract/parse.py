@@ -58,10 +58,10 @@ def has_load_more(tree: LexborHTMLParser) -> bool:
 
     A plain "more" is not enough: without scripts, a link to a section looks the same.
     """
-    asks = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
-        _is_button(node) for node in tree.css(_BUTTON_SELECTORS)
+    has_button = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
+        map(_is_button, tree.css(_BUTTON_SELECTORS))
     )
-    return asks and _is_list(tree)
+    return has_button and _is_list(tree)
 
 
 def _is_button(node: LexborNode) -> bool:
@@ -73,14 +73,11 @@ def _is_button(node: LexborNode) -> bool:
 
 def _is_list(tree: LexborHTMLParser) -> bool:
     """Whether the page is mostly links with texts as long as titles."""
-    labels = [_count_chars(link) for link in tree.css("a[href]")]
-    visible = _count_chars(tree.body) - sum(
-        map(_count_chars, tree.css("body script, body style, body noscript, body template"))
-    )
-    return (
-        sum(length >= _MIN_TITLE_CHARS for length in labels) >= _MIN_TITLES
-        and sum(labels) >= _MIN_LINKED_SHARE * visible
-    )
+    links = [_count_chars(link) for link in tree.css("a[href]")]
+    hidden = sum(map(_count_chars, tree.css("body script, body style, body noscript, body template")))
+    visible = _count_chars(tree.body) - hidden
+    titles = sum(length >= _MIN_TITLE_CHARS for length in links)
+    return titles >= _MIN_TITLES and sum(links) >= _MIN_LINKED_SHARE * visible
 
 
 def _count_chars(node: LexborNode | None) -> int:
@@ -144,8 +141,10 @@ def parse_page(
     today = fetched_at.date()
     try:
         if is_feed(text):
-            _fill_from_feed(page, text, today)
-        elif _is_plain_text(text, content_type):
+            page.title, page.candidates, page.next_page = parse_feed(text, page.final_url, today)
+            page.site = page.title
+            page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
+        elif "html" not in (content_type or "").lower() and not _LOOKS_LIKE_HTML.search(text[:20_000]):
             page.text = text.strip()
         else:
             _fill_from_html(page, text, today)
@@ -163,26 +162,11 @@ def _is_binary(body: bytes, content_type: str | None) -> bool:
     return b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-def _is_plain_text(text: str, content_type: str | None) -> bool:
-    if content_type and "html" in content_type.lower():
-        return False
-    return not _LOOKS_LIKE_HTML.search(text[:20_000])
-
-
-def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
-    page.title, page.candidates, page.next_page = parse_feed(text, page.final_url, today)
-    page.site = page.title
-    page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
-
-
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     tree = LexborHTMLParser(expand_data_stores(text))
     outline = build_outline(tree, page.final_url)
     page.candidates = find_candidates(outline, today)
-    article = read_article(outline, tree, text, today, candidates=page.candidates)
-    page.title, page.text = article.title, article.text
-    page.published_on, page.date_source = article.published_on, article.date_source
-    page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
+    read_article(page, outline, tree, text, today)
     page.lines, page.site = list_lines(outline), find_site_name(tree)
     page.links = _list_links(outline)
     page.attachments = find_attachments(outline)

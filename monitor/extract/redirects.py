@@ -6,7 +6,7 @@ from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.extract.html import collapse_whitespace
+from monitor.extract.html import collapse_whitespace, get_base_url
 from monitor.page import Page
 from monitor.urls import clean_url, is_same_site
 
@@ -49,7 +49,7 @@ def find_redirect(html: str, url: str) -> str | None:
     target = _find_refresh_target(tree)
     if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
         target = _find_script_target(tree)
-    address = clean_url(target, _get_base_url(tree, url)) if target else None
+    address = clean_url(target, get_base_url(tree, url)) if target else None
     return address if address and address != clean_url(url) else None
 
 
@@ -59,7 +59,7 @@ def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
     In a frameset it is the frame with a name for content, else the largest. An inline frame counts if the page around
     it has no prose and the frame is of the same site, visible, and named as content or large.
     """
-    base = _get_base_url(tree, url)
+    base = get_base_url(tree, url)
     frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
     if not frames and _count_prose_chars(tree) < _MIN_PROSE_CHARS:
         frames = _list_inline_frames(tree, base)
@@ -75,11 +75,6 @@ def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
 class _Frame:
     source: str
     score: float
-
-
-def _get_base_url(tree: LexborHTMLParser, url: str) -> str:
-    declared = tree.css_first("base[href]")
-    return clean_url(declared.attributes.get("href") or "", url) or url if declared is not None else url
 
 
 def _find_refresh_target(tree: LexborHTMLParser) -> str | None:

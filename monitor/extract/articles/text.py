@@ -2,7 +2,9 @@
 
 import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from lxml import etree
 
@@ -60,7 +62,7 @@ class TextLine:
         return self.linked_weight >= _MIN_LINKED_SHARE * self.weight
 
 
-def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
+def _find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
     """Return the main text if one element clearly contains nearly all sentences of the page, else None."""
     min_weight = _MIN_MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
     if min_weight < _MIN_MAIN_SHARE * _MIN_PROSE_WEIGHT:
@@ -76,7 +78,7 @@ def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
     in_sentences = sum(line.weight for line in inside if line.is_prose)
     if in_links > _MAX_LINK_SHARE * weight or in_sentences < _MIN_LINE_PROSE_SHARE * weight:
         return None
-    return "\n".join(dict.fromkeys(line.text for line in inside))
+    return _join_lines(inside)
 
 
 def _trim_to_prose(lines: list[TextLine]) -> list[TextLine]:
@@ -99,12 +101,8 @@ def _are_alike(line: TextLine, other: TextLine) -> bool:
     )
 
 
-def join_prose(lines: list[TextLine]) -> str:
-    return "\n".join(dict.fromkeys(line.text for line in lines if line.is_prose))
-
-
-def join_unlinked_lines(lines: list[TextLine]) -> str:
-    return "\n".join(dict.fromkeys(line.text for line in lines if not line.is_link))
+def _join_lines(lines: Iterable[TextLine]) -> str:
+    return "\n".join(dict.fromkeys(line.text for line in lines))
 
 
 def list_prose_weights(page: Outline) -> list[int]:
@@ -139,7 +137,7 @@ def _find_linked_texts(page: Outline) -> set[int]:
     return {index for link in page.elements if link.tag == "a" for index in range(link.text_start, link.text_end)}
 
 
-def list_content_lines(page: Outline) -> list[TextLine]:
+def _list_content_lines(page: Outline) -> list[TextLine]:
     """Return the page's lines without navigation, sidebars and other blocks beside the content."""
     block_of: list[Element] = []
     beside: list[bool] = []
@@ -171,12 +169,10 @@ def list_content_lines(page: Outline) -> list[TextLine]:
 
 
 def _is_beside_content(element: Element) -> bool:
-    if element.tag in _BESIDE_TAGS:
-        return True
-    return element.tag in BLOCK_TAGS and (
-        (len(element.class_and_id) > 1 and _BESIDE_NAMES.search(element.class_and_id) is not None)
-        or bool(_HIDDEN_STYLE.search(element.attributes.get("style") or ""))
-    )
+    if element.tag not in BLOCK_TAGS or element.tag in _BESIDE_TAGS:
+        return element.tag in _BESIDE_TAGS
+    is_named_so = len(element.class_and_id) > 1 and _BESIDE_NAMES.search(element.class_and_id) is not None
+    return is_named_so or _HIDDEN_STYLE.search(element.attributes.get("style") or "") is not None
 
 
 # It warns of every page that is no article.
@@ -222,16 +218,17 @@ def _extract_text(page: Outline, html_text: str, *, is_list: bool) -> str:
     body = _find_named_body(page)
     if body is not None:
         return extract_block_text(page, body)
-    lines = list_content_lines(page)
+    lines = _list_content_lines(page)
+    prose = _join_lines(line for line in lines if line.is_prose)
     if is_list:
-        return join_prose(lines)
-    if (sure := find_certain_text(page, lines)) is not None:
+        return prose
+    if (sure := _find_certain_text(page, lines)) is not None:
         return sure
     if len(page.elements) > _MAX_ELEMENTS:
-        return join_unlinked_lines(lines)
+        return _join_lines(line for line in lines if not line.is_link)
     text = _run_trafilatura(html_text, is_fast=True)
     could_be_more = sum(line.weight - line.linked_weight for line in lines) >= _MIN_TEXT_CHARS
-    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(join_prose(lines)):
+    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(prose):
         # The slow mode compares several extractors; it is worth its time where the fast one dropped much.
         text = _run_trafilatura(html_text, is_fast=False) or text
     return text
@@ -248,27 +245,19 @@ def _run_trafilatura(html_text: str, *, is_fast: bool) -> str:
 
 
 def _find_named_body(page: Outline) -> Element | None:
-    named = [
-        element
-        for element in page.elements
-        if len(element.class_and_id) > 1
-        and _BODY_NAMES.search(element.class_and_id)
-        and element.tag not in ("body", "html", "a", "img")
-    ]
-    best = max(named, key=lambda element: len(page.get_text(element)), default=None)
+    named = [element for element in page.elements if _BODY_NAMES.search(element.class_and_id)]
+    bodies = (element for element in named if element.tag not in ("body", "html", "a", "img"))
+    best = max(bodies, key=lambda element: len(page.get_text(element)), default=None)
     return best if best is not None and len(page.get_text(best)) >= 80 else None
 
 
 def extract_block_text(page: Outline, element: Element) -> str:
     """Return the text of an element, a line for each block in it."""
-    lines: list[str] = []
-    last_block: Element | None = None
-    for index in range(element.text_start, element.text_end):
-        owner = page.elements[page.text_owner[index]]
-        block = owner.closest(BLOCK_TAGS) or page.elements[0]
-        if block is last_block and lines:
-            lines[-1] += page.texts[index]
-        else:
-            lines.append(page.texts[index])
-        last_block = block
-    return "\n".join(line for line in map(collapse_whitespace, lines) if line)
+
+    def get_block(index: int) -> int:
+        block = page.elements[page.text_owner[index]].closest(BLOCK_TAGS)
+        return block.index if block else 0
+
+    blocks = groupby(range(element.text_start, element.text_end), key=get_block)
+    lines = ("".join(page.texts[index] for index in indexes) for _, indexes in blocks)
+    return "\n".join(filter(None, map(collapse_whitespace, lines)))

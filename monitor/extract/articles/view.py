@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -71,15 +71,12 @@ class ArticleView:
         """Indexes of the texts behind the headline: of its h1 first, then of each place where the page repeats it."""
         found: dict[int, int] = {}
         for element in self._headlines:
-            if not self._aside_flags[element.index]:
+            if not self.aside_flags[element.index]:
                 found[element.text_end] = min(found.get(element.text_end, 1), 0 if element.tag == "h1" else 1)
         return sorted(found, key=lambda index: (found[index], index))
 
     def is_aside(self, index: int) -> bool:
-        return self._aside_flags[self.page.text_owner[index]]
-
-    def is_aside_element(self, element: Element) -> bool:
-        return self._aside_flags[element.index]
+        return self.aside_flags[self.page.text_owner[index]]
 
     def may_be_posting_date(self, index: int, start: int) -> bool:
         """Whether a text has a number and its place allows it to be the date of posting.
@@ -88,13 +85,9 @@ class ArticleView:
         begin at `start`.
         """
         text = self.page.texts[index]
-        if not _NUMBER.search(text, 0, 300):
+        if not _NUMBER.search(text, 0, 300) or self.is_aside(index):
             return False
-        if (
-            self.is_aside(index)
-            or find_label_before(self.page, index) is Label.MADE
-            or self._follows_change_label(index)
-        ):
+        if find_label_before(self.page, index) is Label.MADE or self._follows_change_label(index):
             return False
         if self.is_in_teaser_row(index, _ROW_TAGS) or self._is_clock(index):
             return False
@@ -145,16 +138,11 @@ class ArticleView:
             before, end = text[end : match.start], clock.end() if clock else match.end
             after, was_range = text[end:following], is_range
             is_range = following < len(text) and _RANGE_SEPARATOR.fullmatch(after) is not None
-            if (
-                not match.has_year
-                or is_range
-                or was_range
-                or _TODAY_LABEL.search(before)
-                or _is_other_date_label(before)
-                or _DATE_BOUND.match(after)
-            ):
+            if not match.has_year or is_range or was_range or _DATE_BOUND.match(after):
                 continue
-            if not _NOT_POSTED_WORDS.search(before) and not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
+            if _TODAY_LABEL.search(before) or _is_other_date_label(before) or _NOT_POSTED_WORDS.search(before):
+                continue
+            if not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
                 yield match.date, end - match.start
 
     def is_in_own_article(self, element: Element) -> bool:
@@ -182,15 +170,16 @@ class ArticleView:
         return [element for element in self.page.elements if _is_headline(self.page, element, folded)]
 
     @cached_property
-    def _aside_flags(self) -> list[bool]:
+    def aside_flags(self) -> list[bool]:
         """For each element whether it is beside the article.
 
         An element with the headline is not, if the headline is nowhere else; without a headline on the page, neither
         is an element with a third of the page's texts, whatever its name.
         """
-        flags = _flag_asides(self.page, frozenset(), keeps_large=not self._headlines)
+        flags = _flag_asides(self.page, (), keeps_large=not self._headlines)
         if self._headlines and all(flags[element.index] for element in self._headlines):
-            flags = _flag_asides(self.page, _find_ancestors(self._headlines), keeps_large=True)
+            around = {node.index for headline in self._headlines for node in headline.iter_ancestors()}
+            flags = _flag_asides(self.page, around, keeps_large=True)
         return flags
 
 
@@ -205,9 +194,8 @@ def _is_signature(text: str) -> bool:
     if len(text) > _MAX_SIGNATURE_CHARS:
         return False
     dates = find_dates(text)
-    return (
-        len(dates) == 1 and dates[0].form == "chinese" and not text.replace(dates[0].written, "", 1).strip(" （()）\n")
-    )
+    is_chinese_day = len(dates) == 1 and dates[0].form == "chinese"
+    return is_chinese_day and not text.replace(dates[0].written, "", 1).strip(" （()）\n")
 
 
 def is_not_posting_date(text: str) -> bool:
@@ -228,14 +216,7 @@ def _is_headline(page: Outline, element: Element, folded: str) -> bool:
     return element.tag in ("h1", "h2") and is_of_a_length and (text in folded or folded in text)
 
 
-def _find_ancestors(elements: Sequence[Element]) -> frozenset[int]:
-    found: set[int] = set()
-    for element in elements:
-        found.update(node.index for node in element.iter_ancestors())
-    return frozenset(found)
-
-
-def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> list[bool]:
+def _flag_asides(page: Outline, own: Collection[int], *, keeps_large: bool) -> list[bool]:
     """Return for each element whether it is beside the article; the elements `own` are not."""
     flags: list[bool] = []
     for element in page.elements:

@@ -317,10 +317,10 @@ def _build_candidates(page: Outline, group: RowGroup, today: dt.date) -> list[Ca
         Candidate(
             title=find_row_title(page, row),
             url=row.url,
-            date=dated.date,
-            date_source=dated.source,
+            date=day,
+            date_source=source,
             is_repost=not is_same_site(row.url, page.url),
             attachments=list_row_attachments(page, row),
         )
-        for row, dated in zip(rows, find_row_dates(page, rows, today), strict=True)
+        for row, (day, source) in zip(rows, find_row_dates(page, rows, today), strict=True)
     ]
