@@ -6,7 +6,7 @@ import zipfile
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from monitor.extract.html import Outline, collapse_whitespace
+from monitor.extract.html import Outline
 from monitor.page import Attachment
 
 DOCUMENT_TYPES = frozenset(
@@ -54,9 +54,7 @@ def find_attachments(page: Outline) -> list[Attachment]:
             continue
         title = anchor.text
         if _GENERIC_TEXT.match(title):
-            title = (
-                collapse_whitespace(anchor.element.attributes.get("title") or "") or title or _get_file_name(anchor.url)
-            )
+            title = anchor.element.get_title() or title or unquote(urlsplit(anchor.url).path).rsplit("/", 1)[-1]
         known = found.get(anchor.url)
         if known is None:
             found[anchor.url] = Attachment(title=title, url=anchor.url, type=kind)
@@ -72,10 +70,6 @@ def _detect_type_in_text(text: str, url: str) -> str | None:
         return None
     word = (found[1] or found[2]).lower()
     return _TYPE_BY_WORD.get(word, word)
-
-
-def _get_file_name(url: str) -> str:
-    return unquote(urlsplit(url).path).rsplit("/", 1)[-1]
 
 
 _EXTENSION_BY_ENTRY = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx", "OFD.xml": "ofd"}
@@ -127,7 +121,5 @@ def _detect_zip_extension(body: bytes) -> str:
             names = archive.namelist()
     except (zipfile.BadZipFile, ValueError):
         return "zip"
-    for start, extension in _EXTENSION_BY_ENTRY.items():
-        if any(name.startswith(start) for name in names):
-            return extension
-    return "zip"
+    found = (extension for start, extension in _EXTENSION_BY_ENTRY.items() if any(n.startswith(start) for n in names))
+    return next(found, "zip")

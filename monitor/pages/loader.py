@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -21,9 +22,10 @@ from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
 from monitor.urls import clean_url
-from monitor.vocabulary import Render
+from monitor.vocabulary import FetchMode, Render
 
 _MAX_PAGES = 200
+_MAX_PAGE_REDIRECTS = 5
 
 
 class PageCache:
@@ -55,11 +57,9 @@ class PageLoader(Protocol):
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """Return the page at `url`, fetched over HTTP or rendered in the browser."""
-        ...
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder` under a name of ours; `WorkFailed` where that fails."""
-        ...
 
     def can_render(self) -> bool: ...
 
@@ -68,22 +68,21 @@ class PageLoader(Protocol):
         ...
 
 
-_MAX_PAGE_REDIRECTS = 5
-
-
+@dataclass(kw_only=True, eq=False)
 class Loader:
     """A `PageLoader` for one run: each has its own cache of pages. `for_run` gives the next, with the same transport.
 
     Closing the first loader closes the transport.
     """
 
-    def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, transport: Transport) -> None:
-        self._pages = pages
-        self._clock = clock
-        self._guard = guard
-        self._transport = transport
+    pages: PagesSettings
+    clock: Clock
+    guard: Guard
+    transport: Transport
+
+    def __post_init__(self) -> None:
         self._page_cache = PageCache()
-        self._strategy = FetchStrategy(transport)
+        self._strategy = FetchStrategy(self.transport)
 
     @classmethod
     def from_settings(
@@ -107,12 +106,10 @@ class Loader:
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
         """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
-        return Loader(
-            pages=self._pages, clock=self._clock, guard=self._guard, transport=self._transport.for_run(recorder)
-        )
+        return replace(self, transport=self.transport.for_run(recorder))
 
     def can_render(self) -> bool:
-        return self._transport.can_render()
+        return self.transport.can_render()
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,7 +120,7 @@ class Loader:
         await self.close()
 
     async def close(self) -> None:
-        await self._transport.close()
+        await self.transport.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """Return the page at `url`. `BrowserMissing` if it must be rendered and there is no browser.
@@ -134,8 +131,8 @@ class Loader:
         """
         address = clean_url(url)
         if address is None:
-            return Page(url=url, final_url=url, fetched_at=self._clock.now(), error=await self._find_refusal(url))
-        mode = Render(self._pages.render) if render is Render.AUTO else render
+            return Page(url=url, final_url=url, fetched_at=self.clock.now(), error=await self._find_refusal(url))
+        mode = Render(self.pages.render) if render is Render.AUTO else render
         page = self._page_cache.get(address, mode)
         if page is None:
             loaded = await self._follow_redirects(address, mode)
@@ -151,7 +148,7 @@ class Loader:
         folder or be a program. A document that the site says is unchanged is not transferred again.
         """
         address = clean_url(url)
-        result = None if address is None else await self._strategy.fetch_document(address)
+        result = None if address is None else await self._strategy.fetch(address, FetchMode.DOCUMENT)
         error = await self._find_refusal(url) if result is None else result.error
         if error is not None or result is None:
             raise WorkFailed("cause.download", url=url[:300], reason=error and error.message)
@@ -161,7 +158,7 @@ class Loader:
         return await asyncio.to_thread(_write_file, folder, name, body)
 
     def notes(self) -> Mapping[str, Message]:
-        return self._strategy.notes()
+        return dict(self._strategy.notes)
 
     async def _follow_redirects(self, address: str, render: Render) -> ParsedResponse:
         """Return the page where redirects and frames end."""
@@ -190,25 +187,23 @@ class Loader:
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
-                note = Message.of("cause.sitemap_unread", reason=sitemap.error.message)
-                self._strategy.add_note(sitemap.url, note)
+                self._strategy.notes[sitemap.url] = Message.of("cause.sitemap_unread", reason=sitemap.error.message)
         if others:
-            self._strategy.add_note(index.url, Message.of("cause.sitemaps_left", count=others))
+            self._strategy.notes[index.url] = Message.of("cause.sitemaps_left", count=others)
         return merge_sitemaps(index, sitemaps)
 
     async def _find_refusal(self, url: str) -> PageError:
         """Return why a url that cannot be normalized is not loaded."""
         try:
-            await self._guard.check(url, may_be_unresolved=True)
+            await self.guard.check(url, may_be_unresolved=True)
         except FetchError as failure:
             return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
 
 
 def _has_more_content(framed: Page, around: Page) -> bool:
-    if framed.error is not None:
-        return False
-    return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
+    has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
+    return framed.error is None and has_more
 
 
 def _write_file(folder: Path, name: str, body: bytes) -> Path:
@@ -220,6 +215,7 @@ def _write_file(folder: Path, name: str, body: bytes) -> Path:
     return part.replace(path)
 
 
+@dataclass(kw_only=True)
 class LoaderPool:
     """Gives each run a loader by the current settings.
 
@@ -227,23 +223,24 @@ class LoaderPool:
     earlier ones are closed once no run uses them.
     """
 
-    def __init__(self, *, settings: Settings, clock: Clock, cache_folder: Path | None) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._cache_folder = cache_folder
+    settings: Settings
+    clock: Clock
+    cache_folder: Path | None
+
+    def __post_init__(self) -> None:
         self._own_hosts: set[str] = set()
         self._current_settings: object = None
         self._shared: list[tuple[Loader, WeakSet[Loader]]] = []
 
     def for_run(self, recorder: Recorder | None = None) -> Loader:
         """Return a loader for one run, its results recorded by `recorder`; it needs no closing."""
-        pages, network = self._settings.pages, self._settings.network
+        pages, network = self.settings.pages, self.settings.network
         if self._current_settings != (pages, network):
             first = Loader.from_settings(
                 pages=pages,
                 network=network,
-                clock=self._clock,
-                cache_folder=self._cache_folder,
+                clock=self.clock,
+                cache_folder=self.cache_folder,
                 own_hosts=self._own_hosts,
             )
             self._shared.append((first, WeakSet()))

@@ -33,10 +33,13 @@ def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int 
     no page can write a list of candidates of its own.
     """
     if page.error is not None:
-        return _render_failure(page, max_chars)
+        reason = f"{FAILURE_MARK}：{page.error.kind}，{_escape_line(render(page.error.message, 'en'))}"
+        return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
     title = _truncate(_escape_line(page.title), _MAX_TITLE_CHARS)
     head = f"标题：{title}\n网址：{_truncate(_escape_line(page.final_url), max_chars // 4)}"
-    tail = _render_next_page(page.next_page, max_chars // 4)
+    tail = f"{NEXT_PAGE_MARK}：{page.next_page}" if page.next_page else ""
+    if len(tail) > max_chars // 4:
+        tail = ""  # half a url is a wrong one
     room = max_chars - len(head) - len(_GAP) - (len(tail) + 1 if tail else 0)
     items = _render_candidates(page.candidates, known, max(offset, 0), room)
     links = text = ""
@@ -47,20 +50,6 @@ def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int 
         text = _render_text(page.text, room)
     body = _GAP.join(part for part in (head, text, links, items) if part)
     return f"{body}\n{tail}" if tail else body
-
-
-def _render_failure(page: Page, max_chars: int) -> str:
-    if page.error is None:
-        return ""
-    said = _escape_line(render(page.error.message, "en"))
-    reason = f"{FAILURE_MARK}：{page.error.kind}，{said}"
-    return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
-
-
-def _render_next_page(url: str | None, max_chars: int) -> str:
-    """Return the last line; a url that does not fit is dropped, because half a url is a wrong one."""
-    line = f"{NEXT_PAGE_MARK}：{url}" if url else ""
-    return line if len(line) <= max_chars else ""
 
 
 def _render_candidates(candidates: Sequence[Candidate], known: Collection[str], offset: int, max_chars: int) -> str:

@@ -101,12 +101,8 @@ def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[
     shown = {normalize_title(heading.text) for heading in headings if not heading.is_aside and not heading.is_home_link}
     if headline := _find_shown_headline(metadata.title_element, headings):
         return headline
-    parts = [
-        part
-        for part in map(collapse_whitespace, _split_title(metadata.title_element))
-        if normalize_title(part) in shown
-    ]
-    repeated = [part for part in parts if not _is_site_name(part, metadata, url)]
+    parts = map(collapse_whitespace, _split_title(metadata.title_element))
+    repeated = [part for part in parts if normalize_title(part) in shown and not _is_site_name(part, metadata, url)]
     return repeated[0] if len(repeated) == 1 else strip_site_name(metadata.title_element, metadata, url)
 
 
