@@ -1,23 +1,4 @@
-"""The forms in which dates are written, one entry of `FORMS` each: a name, examples and a pattern.
-
-The named groups of the pattern say what its parts are, and one reader turns them into a date:
-
-    y          the year in four digits, in two that are completed (also `short`), or in Chinese numerals
-    era        the era that `y` counts in; `republic` is a year of the Republic of China without its name
-    thai_year  a year that may be counted in Buddhist years
-    m, d       month and day in digits or in Chinese numerals
-    name       the month's name in any language; `thai` and `roman` are the names that patterns spell out
-    a, b       day and month in an order that the page or a number above 12 tells (a form with its own reader)
-
-A new form takes one entry here and one row in tests/unit/dates/test_matrix.py. It is then read everywhere: in the rows
-of lists, in articles, in the checks of statements and in timelines.
-
-Earlier entries are surer: where two overlap, the earlier one holds. `is_listed_only` marks a form, and `doubt` a match
-of it, that is a date in the cell of a list (02-03, R8.2.3) but may be anything in a sentence; neither is read there.
-A doubtful date is no date: a wrong one does more harm than none.
-
-Each pattern is searched once over the text and all its quantifiers are bounded: time grows with length alone.
-"""
+"""The forms in which dates are written, one entry of `FORMS` each: a name, examples and a pattern."""
 
 import re
 from collections.abc import Callable, Collection
@@ -161,7 +142,22 @@ def _has_unsure_short_year(found: re.Match[str]) -> bool:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a date. A text is searched that has all `clues` and, where there are any, one of the `signs`."""
+    """One way to write a date. A new one takes an entry of `FORMS` and a row in tests/unit/dates/test_matrix.py.
+
+    The named groups of its pattern say what its parts are, and one reader turns them into a date:
+
+        y          the year in four digits, in two that are completed (also `short`), or in Chinese numerals
+        era        the era that `y` counts in; `republic` is a year of the Republic of China without its name
+        thai_year  a year that may be counted in Buddhist years
+        m, d       month and day in digits or in Chinese numerals
+        name       the month's name in any language; `thai` and `roman` are the names that patterns spell out
+        a, b       day and month in an order that the page or a number above 12 tells (a form with its own reader)
+
+    `is_listed_only` marks a form, and `doubt` a match of it, that is a date in the cell of a list (02-03, R8.2.3) but
+    may be anything in a sentence, and is not read there: a wrong date does more harm than none. A text is searched
+    that has all `clues` and, where there are any, one of the `signs`. All quantifiers of a pattern are bounded, so that
+    time grows with length alone.
+    """
 
     name: str
     examples: tuple[str, ...]
@@ -206,6 +202,7 @@ ABOVE_YEAR = Form(
     read=_read_month_before_day,
 )
 
+# Earlier entries are surer: where two overlap, the earlier one holds.
 FORMS: tuple[Form, ...] = (
     # Year, month and day.
     Form(

@@ -1,8 +1,4 @@
-"""Finds dates in texts, by the forms of `monitor.dates.forms`.
-
-`find_dates` gives what a running text says, whole or in part; `mask_dates` serves patterns about what stands around a
-date; `detect_order` and `infer_order` tell whether 03/02/2026 is in February or in March.
-"""
+"""Finds dates in texts, whole or in part, by the forms of `monitor.dates.forms`."""
 
 import re
 from collections.abc import Container, Iterator, Sequence

@@ -55,14 +55,6 @@ def publication_day(year: int, month: int, day: int, today: dt.date) -> dt.date 
     return date if _FIRST_DAY <= date <= today + dt.timedelta(days=1) else None
 
 
-def parse_day(
-    text: str, today: dt.date, *, order: DateOrder | None = None, year: int | None = None, relative: bool = True
-) -> dt.date | None:
-    """Return the one day that a short text gives; None where it gives none, or two different ones."""
-    found = {match.date for match in find_days(text, today, order=order, year=year, relative=relative)}
-    return found.pop() if len(found) == 1 else None
-
-
 def has_day(text: str) -> bool:
     """Whether a text shows a day, with or without its year, and be it 03/02/2026; a number of eight digits is none."""
     return any(date.form != COMPACT.name for date in scan(fold_digits(text), _AS_LISTED))
@@ -81,36 +73,25 @@ def find_days(
     written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
     days = [*_resolve(folded, written, today, year)]
     if relative:
-        days += _find_relative_beside(folded, written, today)
+        spans = SpanSet(len(text))
+        for date in written:
+            spans.take(date.start, date.end)
+        for day in _find_relative_days(folded, today):
+            if spans.is_free(day.start, day.end):
+                spans.take(day.start, day.end)
+                days.append(day)
     return sorted(days, key=lambda match: match.start)
-
-
-def _find_relative_beside(text: str, written: list[WrittenDate], today: dt.date) -> Iterator[DateMatch]:
-    spans = SpanSet(len(text))
-    for date in written:
-        spans.take(date.start, date.end)
-    for day in _find_relative_days(text, today):
-        if spans.is_free(day.start, day.end):
-            spans.take(day.start, day.end)
-            yield day
 
 
 def _resolve(text: str, dates: list[WrittenDate], today: dt.date, year: int | None) -> Iterator[DateMatch]:
     for date in dates:
         if date.year is None and text[date.start - 1 : date.start] == "年":
             continue  # 去年2月3日, 每年2月3日: of a year that is not written
-        day = _resolve_day(date, today, year)
-        if day:
+        stated = year if date.year is None else date.year
+        years = [today.year, today.year - 1] if stated is None else [stated]
+        days = (publication_day(likely, date.month or 0, date.day or 0, today) for likely in years)
+        if day := next(filter(None, days), None):
             yield DateMatch(day, date.start, date.end, date.year is not None, date.form)
-
-
-def _resolve_day(date: WrittenDate, today: dt.date, year: int | None) -> dt.date | None:
-    month, day = date.month or 0, date.day or 0
-    if date.year is not None:
-        return publication_day(date.year, month, day, today)
-    if year is not None:
-        return publication_day(year, month, day, today)
-    return publication_day(today.year, month, day, today) or publication_day(today.year - 1, month, day, today)
 
 
 def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:

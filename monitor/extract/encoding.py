@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import webencodings
 
@@ -31,11 +31,8 @@ _ENCODING_BY_LANGUAGE = {
     "el": "windows-1253",
     "tr": "windows-1254",
     "he": "windows-1255",
-    "ar": "windows-1256",
-    "fa": "windows-1256",
-    "et": "windows-1257",
-    "lv": "windows-1257",
-    "lt": "windows-1257",
+    **dict.fromkeys(("ar", "fa"), "windows-1256"),
+    **dict.fromkeys(("et", "lv", "lt"), "windows-1257"),
     "vi": "windows-1258",
     "th": "windows-874",
 }
@@ -63,13 +60,12 @@ def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
-    declared = list(_list_declared_encodings(body, content_type))
     if _JAPANESE_ESCAPE.search(body):
         return body.decode("iso2022_jp", "replace"), "iso-2022-jp"
     # A text with non-ASCII bytes that is valid UTF-8 is UTF-8: no other encoding gives that by chance.
     if _is_valid(body, "utf-8"):
         return body.decode("utf-8", "replace"), "utf-8"
-    name = _choose_encoding(body, declared)
+    name = _choose_encoding(body, _list_declared_encodings(body, content_type))
     return body.decode(_get_codec(name), "replace"), name
 
 
@@ -91,25 +87,16 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
     named = _LANGUAGE.search(sample)
     if named and (by_language := _ENCODING_BY_LANGUAGE.get(named[1].decode().lower())):
         return by_language
-    for name in declared:
-        if name != "utf-8":
-            return name
-    return "windows-1251" if _looks_cyrillic(sample) else "windows-1252"
+    likeliest = "windows-1251" if _looks_cyrillic(sample) else "windows-1252"
+    return next((name for name in declared if name != "utf-8"), likeliest)
 
 
-def _list_declared_encodings(body: bytes, content_type: str | None) -> Iterator[str]:
-    head = body[:4096]
-    labels: list[str] = []
-    if content_type and (in_header := _HTTP_CHARSET.search(content_type)):
-        labels.append(in_header[1])
-    found = (pattern.search(head) for pattern in (_XML_ENCODING, _META_CHARSET))
-    labels.extend(match[1].decode("ascii", "replace") for match in found if match)
-    seen = set()
-    for label in labels:
-        name = _normalize_label(label)
-        if name and name not in seen:
-            seen.add(name)
-            yield name
+def _list_declared_encodings(body: bytes, content_type: str | None) -> list[str]:
+    in_header = _HTTP_CHARSET.search(content_type or "")
+    in_page = (pattern.search(body[:4096]) for pattern in (_XML_ENCODING, _META_CHARSET))
+    labels = [in_header[1]] if in_header else []
+    labels += [found[1].decode("ascii", "replace") for found in in_page if found]
+    return list(dict.fromkeys(filter(None, map(_normalize_label, labels))))
 
 
 def _normalize_label(label: str) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -166,8 +166,7 @@ class Outline:
     def anchors(self) -> list[Anchor]:
         """The links to other documents in page order; what a script opens is a link where its text has the address."""
         here = clean_url(self.url)
-        urls: dict[str, str | None] = {}
-        links = _LinkResolver(self.base)
+        resolve = cache(_LinkResolver(self.base).resolve)
         found: list[Anchor] = []
         for element in self.elements:
             if not element.attributes:
@@ -175,9 +174,7 @@ class Outline:
             href = find_link_address(element.tag, element.attributes)
             if not href or _NON_DOCUMENT_HREF.match(href):
                 continue
-            if href not in urls:
-                urls[href] = links.resolve(href)
-            url = urls[href]
+            url = resolve(href)
             if url and url != here and len(url) <= _MAX_URL_CHARS:
                 # The title of an empty link counts: a script writes its text, or it lies over a card.
                 title = "" if element.end > element.index + 1 else element.get_title()
@@ -195,7 +192,7 @@ class _LinkResolver:
 
     def resolve(self, href: str) -> str | None:
         """Return what `clean_url` makes of a link of this page."""
-        if self._site and href and (plain := _PLAIN_ADDRESS.fullmatch(href)):
+        if self._site and (plain := _PLAIN_ADDRESS.fullmatch(href)):
             if plain["site"]:
                 return href
             return f"{self._site}{href}" if plain["root"] else f"{self._folder}{plain['path']}"

@@ -28,30 +28,6 @@ _MAX_PAGES = 200
 _MAX_PAGE_REDIRECTS = 5
 
 
-class PageCache:
-    """The latest pages by their url and by the url where their redirects ended; failures are not cached."""
-
-    def __init__(self) -> None:
-        self._pages: OrderedDict[str, Page] = OrderedDict()
-
-    def get(self, address: str, render: Render) -> Page | None:
-        """Return the page at `address`, rendered if that is required; its `url` is `address`."""
-        page = self._pages.get(address)
-        if page is None or (render is Render.ALWAYS and not page.rendered):
-            return None
-        self._pages.move_to_end(address)
-        return page if page.url == address else page.model_copy(update={"url": address})
-
-    def add(self, page: Page) -> None:
-        if page.error is not None:
-            return
-        for address in (page.final_url, page.url):
-            self._pages[address] = page
-            self._pages.move_to_end(address)
-        while len(self._pages) > _MAX_PAGES:
-            self._pages.popitem(last=False)
-
-
 class PageLoader(Protocol):
     """Loads pages. A page that cannot be loaded has an `error`; nothing is raised for what a site does."""
 
@@ -81,7 +57,7 @@ class Loader:
     transport: Transport
 
     def __post_init__(self) -> None:
-        self._page_cache = PageCache()
+        self._latest: OrderedDict[str, Page] = OrderedDict()  # by url, and by the url where redirects ended
         self._strategy = FetchStrategy(self.transport)
 
     @classmethod
@@ -133,13 +109,23 @@ class Loader:
         if address is None:
             return Page(url=url, final_url=url, fetched_at=self.clock.now(), error=await self._find_refusal(url))
         mode = Render(self.pages.render) if render is Render.AUTO else render
-        page = self._page_cache.get(address, mode)
-        if page is None:
-            loaded = await self._follow_redirects(address, mode)
-            page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
-            page = page.model_copy(update={"url": address})
-            self._page_cache.add(page)
+        page = self._latest.get(address)
+        if page is not None and (page.rendered or mode is not Render.ALWAYS):
+            self._latest.move_to_end(address)
+            return page if page.url == address else page.model_copy(update={"url": address})
+        loaded = await self._follow_redirects(address, mode)
+        page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
+        page = page.model_copy(update={"url": address})
+        if page.error is None:
+            self._remember(page)
         return page
+
+    def _remember(self, page: Page) -> None:
+        for address in (page.final_url, page.url):
+            self._latest[address] = page
+            self._latest.move_to_end(address)
+        while len(self._latest) > _MAX_PAGES:
+            self._latest.popitem(last=False)
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder`; `WorkFailed` says why it could not.
@@ -253,9 +239,6 @@ class LoaderPool:
     def allow_host(self, host: str) -> None:
         """Allow runs to fetch from a loopback `host:port` that this process serves, whatever the settings say."""
         self._own_hosts.add(host)
-
-    def disallow_host(self, host: str) -> None:
-        self._own_hosts.discard(host)
 
     @property
     def open_count(self) -> int:

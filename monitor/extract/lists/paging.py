@@ -131,9 +131,7 @@ def find_next_page(page: Outline, tree: LexborHTMLParser, html_text: str) -> str
     for found in (
         _find_by_rel(page, tree),
         _find_by_number(page),
-        _choose_likeliest(
-            page, [link for link in page.anchors if _is_next_link(page, link) and not _is_carousel(link)]
-        ),
+        _choose_likeliest(page, worded),
         _find_by_sign(page),
         _find_script_next_page(html_text, page.base),
     ):
