@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
-    from monitor.extract.documents import DocumentTextReader
+    from monitor.extract.documents import DocumentReader
     from monitor.fetch.client import HttpClient
     from monitor.fetch.result import Transport
     from monitor.jobs.presence import HeartbeatRegistry
@@ -128,10 +128,10 @@ class App:
         return EvidenceArchive(store=self.store, storage=self.files)
 
     @cached_property
-    def documents(self) -> "DocumentTextReader":
-        from monitor.extract.documents import DocumentTextReader
+    def documents(self) -> "DocumentReader":
+        from monitor.extract.documents import DocumentReader
 
-        return DocumentTextReader(max_bytes=self.settings.pages.max_bytes)
+        return DocumentReader(max_bytes=self.settings.pages.max_bytes)
 
     @cached_property
     def bundles(self) -> "BundleFolder":
@@ -267,7 +267,7 @@ class App:
 
     @cached_property
     def replays(self) -> "ReplayService":
-        from monitor.extract.documents import DocumentTextReader
+        from monitor.extract.documents import DocumentReader
         from monitor.services.replay import ReplayService
 
         return ReplayService(
@@ -275,7 +275,7 @@ class App:
             storage=self.files,
             settings=self.settings,
             new_loader=_build_replay_loader,
-            new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+            new_reader=lambda manifest: DocumentReader(max_bytes=manifest.max_bytes),
             saved_search=self.saved_search,
         )
 

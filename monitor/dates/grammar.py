@@ -147,10 +147,7 @@ def _complete_ranges(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDat
 
 
 def detect_order(text: str) -> DateOrder | None:
-    """Return the order of a page's numeric dates, where a number above 12 settles it.
-
-    None where no date settles it, or where two contradict each other.
-    """
+    """Return the order of a page's numeric dates; None unless a number above 12 settles it and none contradicts."""
     days_first = months_first = 0
     pairs = [(match["a"], match["b"]) for match in YEAR_LAST.pattern.finditer(text)]
     pairs += [(match["m"], match["d"]) for match in ABOVE_YEAR.pattern.finditer(text)]

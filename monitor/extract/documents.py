@@ -5,7 +5,6 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -20,7 +19,7 @@ _LEGACY_SUFFIXES = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": "
 
 
 @dataclass(kw_only=True)
-class DocumentTextReader:
+class DocumentReader:
     """Reads PDF, DOCX, XLSX, text, CSV and HTML files."""
 
     max_bytes: int = 10_485_760
@@ -96,11 +95,3 @@ def _read_text(path: Path, is_markup: bool) -> str:
     tree.strip_tags(["script", "style", "noscript", "template"])
     lines = tree.body.text(separator="\n").splitlines() if tree.body else []
     return "\n".join(line.strip() for line in lines if line.strip())
-
-
-class DocumentReader(Protocol):
-    """Reads documents that are no web pages."""
-
-    async def read(self, path: Path) -> str:
-        """Return the text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
-        ...

@@ -131,10 +131,7 @@ def _measure_utf8_damage(sample: bytes) -> float:
 
 
 def _measure_commonness(sample: bytes, name: str) -> float:
-    """Share of a text's non-ASCII characters that people commonly write in that encoding, 0 to 1.
-
-    Every double-byte encoding decodes nearly anything; only the right one gives everyday characters.
-    """
+    """Share of everyday characters among those that are not ASCII, 0 to 1: only the right encoding gives many."""
     text = sample.decode(_get_codec(name), "replace")
     odd = [char for char in text if char > "\x7f"]
     if len(odd) < 2:

@@ -1,7 +1,7 @@
 """The outline of a parsed page: its elements, texts and links in page order, on flat arrays for fast look-ups."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import zip_longest
@@ -107,6 +107,10 @@ class Element:
             self.css_class = (self.attributes.get("class") or "").lower()
             self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
 
+    @property
+    def kind(self) -> tuple[str, int]:
+        return self.tag, self.depth
+
     def contains(self, other: "Element") -> bool:
         """Whether `other` is this element or lies in it."""
         return self.index <= other.index < self.end
@@ -166,7 +170,7 @@ class Outline:
     def anchors(self) -> list[Anchor]:
         """The links to other documents in page order; what a script opens is a link where its text has the address."""
         here = clean_url(self.url)
-        resolve = cache(_LinkResolver(self.base).resolve)
+        resolve = _build_resolver(self.base)
         found: list[Anchor] = []
         for element in self.elements:
             if not element.attributes:
@@ -179,34 +183,28 @@ class Outline:
                 # The title of an empty link counts: a script writes its text, or it lies over a card.
                 title = "" if element.end > element.index + 1 else element.get_title()
                 found.append(Anchor(element, url, self.get_text(element) or title))
-        return _drop_outer_links(found)
+        # Without the clickable rows and boxes that contain a link of their own.
+        return [
+            anchor
+            for anchor, after in zip_longest(found, found[1:])
+            if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after.element)
+        ]
 
 
-class _LinkResolver:
-    """Makes a page's links absolute; simple ones, which most are, without parsing them."""
+def _build_resolver(base: str) -> Callable[[str], str | None]:
+    """Return what makes a page's links absolute as `clean_url` does; simple ones, which most are, without parsing."""
+    site, folder = (clean_url("/", base) or "").removesuffix("/"), clean_url("./", base) or ""
 
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._site = (clean_url("/", base) or "").removesuffix("/")
-        self._folder = clean_url("./", base) or ""
-
-    def resolve(self, href: str) -> str | None:
-        """Return what `clean_url` makes of a link of this page."""
-        if self._site and (plain := _PLAIN_ADDRESS.fullmatch(href)):
+    @cache
+    def resolve(href: str) -> str | None:
+        if site and (plain := _PLAIN_ADDRESS.fullmatch(href)):
             if plain["site"]:
                 return href
-            return f"{self._site}{href}" if plain["root"] else f"{self._folder}{plain['path']}"
+            return f"{site}{href}" if plain["root"] else f"{folder}{plain['path']}"
         # Some systems escape an url twice; no field of a query is called "amp;page".
-        return clean_url(href.replace("&amp;", "&"), self._base)
+        return clean_url(href.replace("&amp;", "&"), base)
 
-
-def _drop_outer_links(anchors: list[Anchor]) -> list[Anchor]:
-    """Return the links without the clickable rows and boxes that contain a link of their own."""
-    return [
-        anchor
-        for anchor, after in zip_longest(anchors, anchors[1:])
-        if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after.element)
-    ]
+    return resolve
 
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
@@ -223,10 +221,7 @@ def get_base_url(tree: LexborHTMLParser, url: str) -> str:
 
 
 def _fill_outline(page: Outline, root: LexborNode) -> None:
-    """Walk the tree in page order with an explicit stack, for pages may nest deeper than Python's calls may.
-
-    The stack holds nodes still to visit, each with its parent; a node's next sibling waits below its child.
-    """
+    """Walk the tree in page order, with a stack of nodes and their parents: pages nest deeper than calls may."""
     open_elements: list[Element] = []
     waiting: list[tuple[LexborNode, Element | None]] = [(root, None)]
     while waiting:
@@ -266,16 +261,11 @@ def _fill_outline(page: Outline, root: LexborNode) -> None:
             waiting.append((child, element))
         page.elements.append(element)
         open_elements.append(element)
-        if tag == "input" and (label := _get_button_label(element.attributes)):
+        is_button = tag == "input" and (element.attributes.get("type") or "").lower() in ("button", "submit")
+        if is_button and (label := (element.attributes.get("value") or "").strip()):
             page.texts.append(label)
             page.text_owner.append(element.index)
     _close_elements(page, open_elements, None)
-
-
-def _get_button_label(attributes: dict[str, str | None]) -> str:
-    """Return the label of a form's button, a visible text that is written in an attribute."""
-    is_button = (attributes.get("type") or "").lower() in ("button", "submit")
-    return (attributes.get("value") or "").strip() if is_button else ""
 
 
 def _close_elements(page: Outline, open_elements: list[Element], until: Element | None) -> None:

@@ -28,10 +28,7 @@ _RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", 
 
 
 def expand_data_stores(html_text: str) -> str:
-    """Return the page with the records of its data stores as markup, as its script would render them.
-
-    A content management system of many Chinese provinces writes the rows of a list so.
-    """
+    """Return the page with the records of its data stores as markup: many Chinese provinces write list rows so."""
     if "<datastore>" not in html_text:
         return html_text
     return _DATA_STORE.sub(
@@ -54,10 +51,7 @@ _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
 def has_load_more(tree: LexborHTMLParser) -> bool:
-    """Whether an unrendered page has a button that loads more of its list, or scrolls infinitely.
-
-    A plain "more" is not enough: without scripts, a link to a section looks the same.
-    """
+    """Whether an unrendered page has a button that loads more of its list (no plain "more"), or scrolls infinitely."""
     has_button = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
         map(_is_button, tree.css(_BUTTON_SELECTORS))
     )

@@ -41,9 +41,8 @@ _MIN_FRAME_PX = (400, 250)
 def find_redirect(html: str, url: str) -> str | None:
     """Return the url that a page redirects to; None for a page with content.
 
-    A meta refresh counts if its delay is at most 15 seconds; a script if the page has hardly any content and every
-    assignment to the location has the same literal address. Redirects that depend on the browser or a cookie, and
-    those inside `noscript`, do not count.
+    A meta refresh within 15 seconds counts; a script if the page has hardly any content and all assignments to the
+    location have one literal address that depends neither on browser nor cookie. What is in `noscript` does not count.
     """
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None

@@ -46,10 +46,7 @@ class PageLoader(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class Loader:
-    """A `PageLoader` for one run: each has its own cache of pages. `for_run` gives the next, with the same transport.
-
-    Closing the first loader closes the transport.
-    """
+    """A `PageLoader` for one run, with its own cache of pages; closing it closes the transport that the runs share."""
 
     pages: PagesSettings
     clock: Clock
@@ -161,7 +158,9 @@ class Loader:
                 break
             visited.add(target)
             found = await self._strategy.fetch_page(target, render)
-            if loaded.redirect_url is None and not _has_more_content(found.page, loaded.page):
+            framed, around = found.page, loaded.page
+            has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
+            if loaded.redirect_url is None and (framed.error is not None or not has_more):
                 break
             loaded = found
             visited.add(loaded.page.final_url)
@@ -185,11 +184,6 @@ class Loader:
         except FetchError as failure:
             return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
-
-
-def _has_more_content(framed: Page, around: Page) -> bool:
-    has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
-    return framed.error is None and has_more
 
 
 def _write_file(folder: Path, name: str, body: bytes) -> Path:

@@ -133,7 +133,10 @@ class FetchStrategy:
 
     async def _fetch_then_render(self, address: str) -> ParsedResponse:
         static = await self._fetch_static(address)
-        if static.redirect_url or not _should_render(static):
+        failure = static.page.error
+        # Scripts render (more of) the page, or admit only browsers.
+        needs = static.page.is_cut_short or needs_browser(static.page, static.html)
+        if static.redirect_url or not (failure.detail_code == SCRIPT_CHALLENGE if failure else needs):
             return static
         rendered = await self.render_if_possible(address)
         if rendered is None:
@@ -169,13 +172,6 @@ def reject_shell(loaded: ParsedResponse) -> Page:
         return loaded.page
     error = PageError(code=PageErrorCode.WEB_BLOCKED, detail_code="empty_shell", message=Message("page.empty_shell"))
     return loaded.page.model_copy(update={"error": error})
-
-
-def _should_render(static: ParsedResponse) -> bool:
-    """Whether to retry in the browser: scripts render (more of) the page, or admit only browsers."""
-    if static.page.error is not None:
-        return static.page.error.detail_code == SCRIPT_CHALLENGE
-    return static.page.is_cut_short or needs_browser(static.page, static.html)
 
 
 def _is_shell(loaded: ParsedResponse) -> bool:

@@ -101,7 +101,8 @@ def _render_cut_note(shown: int, offset: int, end: int, total: int) -> str:
 
 def _render_links(links: Sequence[Link], candidates: Sequence[Candidate], max_chars: int) -> str:
     """Return all links if they fit, else the first of those that the candidates do not repeat."""
-    lines = [_render_link(link) for link in links]
+    texts = (_escape_line(link.text).replace("[", "［").replace("]", "］") for link in links)
+    lines = [f"[{_truncate(text, _MAX_LINK_TEXT_CHARS)}]({link.url})" for text, link in zip(texts, links, strict=True)]
     if not lines or len(whole := "\n".join(["链接：", *lines])) <= max_chars:
         return whole if lines else ""
     repeated = {candidate.url for candidate in candidates}
@@ -119,11 +120,6 @@ def _render_links(links: Sequence[Link], candidates: Sequence[Candidate], max_ch
 
 def _render_links_note(shown: int, total: int) -> str:
     return f"链接（未全部显示：{shown} 个，共 {total} 个，含条目的链接）："
-
-
-def _render_link(link: Link) -> str:
-    text = _truncate(_escape_line(link.text).replace("[", "［").replace("]", "］"), _MAX_LINK_TEXT_CHARS)
-    return f"[{text}]({link.url})"
 
 
 def _render_text(text: str, max_chars: int) -> str:

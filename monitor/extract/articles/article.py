@@ -14,7 +14,7 @@ from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, 
 from monitor.extract.articles.text import extract_main_text, list_prose_weights
 from monitor.extract.articles.title import find_article_title
 from monitor.extract.articles.view import is_not_posting_date
-from monitor.extract.html import Element, Outline, collapse_whitespace, measure_width
+from monitor.extract.html import Outline, collapse_whitespace, measure_width
 from monitor.page import Candidate, Page
 
 _MAX_SUMMARY_CHARS = 800
@@ -30,9 +30,8 @@ _OPENING_CHARS = 12
 def _is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
     """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
-    Sentences between two rows are a row's summary unless they are as long as an article; the longest such stretch may
-    be an article between two lists. A page that declares itself an article is one, and so is one with a headline, a
-    date and sentences before the next row, however long the list beside it.
+    Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
+    itself an article is one, and so is one with a headline, a date and sentences before the next row.
     """
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.is_article:
@@ -56,30 +55,23 @@ def _starts_like_article(
     listed: Collection[dt.date | None],
     today: dt.date,
 ) -> bool:
-    """Whether a headline has a date that no row shows, and sentences follow, before a row begins (at `places`).
-
-    The headline is an h1, or a text that the page's `title` element repeats.
-    """
+    """Whether an h1, or a text that `title` repeats, has a date that no row shows and sentences before the next row."""
     for element in page.elements:
-        start = element.text_end
-        if element.tag != "h1" and not _may_be_headline(page, element, title):
+        first, start = element.text_start, element.text_end
+        # A quick check before the exact one: an element of one or two texts that begins with words of the title.
+        may_be_headline = 0 < start - first <= _MAX_HEADLINE_TEXTS
+        if element.tag != "h1" and not (may_be_headline and page.texts[first].strip()[:_OPENING_CHARS] in title):
             continue
         text = page.get_text(element)
         if measure_width(text) < _MIN_HEADLINE_WIDTH or start in places or (element.tag != "h1" and text not in title):
             continue
         following = bisect_left(places, start)
         end = places[following] if following < len(places) else len(page.texts)
-        above = max(element.text_start - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
+        above = max(first - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
         lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
         if sum(prose[start:end]) >= _MIN_PROSE_CHARS and any(_is_own_date_line(line, listed, today) for line in lines):
             return True
     return False
-
-
-def _may_be_headline(page: Outline, element: Element, title: str) -> bool:
-    """Whether an element of one or two texts begins with words of the title, a quick check before the exact one."""
-    first = element.text_start
-    return 0 < element.text_end - first <= _MAX_HEADLINE_TEXTS and page.texts[first].strip()[:_OPENING_CHARS] in title
 
 
 def _is_own_date_line(line: str, listed: Collection[dt.date | None], today: dt.date) -> bool:
@@ -152,14 +144,12 @@ def _detect_script_language(text: str) -> str | None:
 
 def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> str | None:
     """Return the office in the document's table, else the source in the metadata or under the headline."""
+    stated = re.sub(r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.get_first("contentsource", "source") or "")
     for label in (Label.ISSUER, Label.SOURCE):
         named = (_TRAILING_LABEL.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
         issuer = next((value for value in named if 2 <= len(value) <= _MAX_ISSUER_CHARS), None)
-        if label is Label.SOURCE:
-            stated = re.sub(
-                r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.get_first("contentsource", "source") or ""
-            )
-            issuer = stated or issuer
+        if label is Label.SOURCE and stated:
+            issuer = stated
         if issuer and not _GENERIC_SOURCE.fullmatch(issuer):
             return issuer
     return None

@@ -53,11 +53,7 @@ def _parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.
 
 
 def _find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
-    """Return the date of the strongest statement on the page.
-
-    `by_title`, the date in the title element, is stronger than a date near the headline; `by_url` decides between
-    several of those.
-    """
+    """Return the date of the strongest statement on the page; `by_url` decides between several near the headline."""
     return (
         _find_by_label(view)
         or _find_by_time_element(view)
@@ -88,8 +84,8 @@ def _find_by_label(view: ArticleView) -> dt.date | None:
 
 def _find_only_aside_label(view: ArticleView) -> dt.date | None:
     """Return the date after the page's only "posted", in a box beside the article."""
-    found = [entry for entry in _list_dates_after_words(view) if not view.is_in_teaser_row(entry[0], _BLOCKS)]
-    return found[0][1] if len(found) == 1 else None
+    found = [day for index, day in _list_dates_after_words(view) if not view.is_in_teaser_row(index, _BLOCKS)]
+    return found[0] if len(found) == 1 else None
 
 
 def _find_nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
@@ -220,7 +216,10 @@ def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.dat
         if not view.may_be_posting_date(index, indexes.start):
             continue
         owner = page.elements[page.text_owner[index]]
-        for text in (collapse_whitespace(page.texts[index]), _join_with_next(view, index)):
+        pair = [collapse_whitespace(text) for text in page.texts[index : index + 2]]
+        # The number of a day may stand beside its year and month.
+        are_parts = len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair)
+        for text in (pair[0], " ".join(pair) if are_parts else ""):
             if len(text) > _MAX_LINE_CHARS:
                 continue
             day, length = next(view.find_posted_dates(text), (None, 0))
@@ -229,12 +228,6 @@ def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.dat
                 if is_named or length > 0.3 * len(text):
                     yield day, is_named
                 break
-
-
-def _join_with_next(view: ArticleView, index: int) -> str:
-    """Return a short text with the next one: the number of a day beside its year and month."""
-    pair = [collapse_whitespace(text) for text in view.page.texts[index : index + 2]]
-    return " ".join(pair) if len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair) else ""
 
 
 _META_NAMES = (
@@ -313,17 +306,14 @@ def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date 
     """Return the one publication date that the page's scripts write near its title."""
     if measure_width(title) < _MIN_TITLE_WIDTH:
         return None
-    near = (
-        match[1] for match in _SCRIPT_DATE.finditer(html_text) if title in _extract_script_context(html_text, match)
-    )
-    days = {_parse_first_date(value, today, None) for value in near}
+    days: set[dt.date | None] = set()
+    for match in _SCRIPT_DATE.finditer(html_text):
+        # What is around in the same script, as far as one object may reach.
+        before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
+        after = html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
+        if title in before + after:
+            days.add(_parse_first_date(match[1], today, None))
     return days.pop() if len(days) == 1 else None
-
-
-def _extract_script_context(html_text: str, match: re.Match[str]) -> str:
-    """Return what is around the match in the same script, as far as one object may reach."""
-    before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
-    return before + html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
 
 
 def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> dt.date | None:

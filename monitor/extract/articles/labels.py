@@ -79,8 +79,7 @@ class LabelledValue:
 def list_labelled_values(page: Outline) -> list[LabelledValue]:
     """Return the value of each known label, in page order; the empty string where it has none.
 
-    The value follows in the same text up to the next label, else it is the next text, unless that is a label too. In a
-    table with a row of labels it is the cell below.
+    It goes up to the next label, else it is the next text that is no label, or the cell below a row of labels.
     """
     found: list[LabelledValue] = []
     for index, text in enumerate(page.texts):

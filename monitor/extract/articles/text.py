@@ -82,10 +82,7 @@ def _find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
 
 
 def _trim_to_prose(lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines from the first paragraph to the last, with the short lines of the same block kind around them.
-
-    These are the salutation of a circular, the last article of a law, the signature.
-    """
+    """Return the lines from the first paragraph to the last, and those of the same kind around (signature)."""
     places = [place for place, line in enumerate(lines) if line.is_prose]
     first, last = places[0], places[-1]
     while first > 0 and _are_alike(lines[first - 1], lines[first]):

@@ -79,15 +79,16 @@ class ArticleView:
         return self.aside_flags[self.page.text_owner[index]]
 
     def may_be_posting_date(self, index: int, start: int) -> bool:
-        """Whether a text has a number and its place allows it to be the date of posting.
+        """Whether a text has a number and may be the date of posting by its place and by the label before it.
 
-        Not beside the article, not labelled as the date of making, and not the signature under the sentences that
-        begin at `start`.
+        The signature under the sentences that begin at `start` is not.
         """
         text = self.page.texts[index]
         if not _NUMBER.search(text, 0, 300) or self.is_aside(index):
             return False
-        if find_label_before(self.page, index) is Label.MADE or self._follows_change_label(index):
+        before = self.page.texts[index - 1].strip() if index else ""
+        follows_change_label = len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before)
+        if follows_change_label or find_label_before(self.page, index) is Label.MADE:
             return False
         if self.is_in_teaser_row(index, _ROW_TAGS) or self._is_clock(index):
             return False
@@ -120,16 +121,8 @@ class ArticleView:
         matches = find_days(self.page.texts[index], self.today, order=self.order)
         return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
 
-    def _follows_change_label(self, index: int) -> bool:
-        """Whether the text before is only a word for a change, such as `Updated:`."""
-        before = self.page.texts[index - 1].strip() if index else ""
-        return len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before) is not None
-
     def find_posted_dates(self, text: str) -> Iterator[tuple[dt.date, int]]:
-        """Yield the dates of a text that have a year and are not said to be those of a change or of making.
-
-        With each comes the number of characters that it takes, its time of day included.
-        """
+        """Yield the dates of a text with a year that no words give to a change or to making, and the length of each."""
         matches = find_days(text, self.today, order=self.order)
         starts = [*(match.start for match in matches), len(text)][1:]
         end, is_range = 0, False
@@ -140,7 +133,9 @@ class ArticleView:
             is_range = following < len(text) and _RANGE_SEPARATOR.fullmatch(after) is not None
             if not match.has_year or is_range or was_range or _DATE_BOUND.match(after):
                 continue
-            if _TODAY_LABEL.search(before) or _is_other_date_label(before) or _NOT_POSTED_WORDS.search(before):
+            label = _OTHER_DATE_LABEL.search(before)
+            is_other_date = label is not None and not _POSTING_WORDS.search(label[1])
+            if _TODAY_LABEL.search(before) or is_other_date or _NOT_POSTED_WORDS.search(before):
                 continue
             if not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
                 yield match.date, end - match.start
@@ -181,12 +176,6 @@ class ArticleView:
             around = {node.index for headline in self._headlines for node in headline.iter_ancestors()}
             flags = _flag_asides(self.page, around, keeps_large=True)
         return flags
-
-
-def _is_other_date_label(before: str) -> bool:
-    """Whether the words just before a date say that it is the day of a meeting, a deadline or the like."""
-    label = _OTHER_DATE_LABEL.search(before)
-    return label is not None and _POSTING_WORDS.search(label[1]) is None
 
 
 def _is_signature(text: str) -> bool:
@@ -231,8 +220,6 @@ def _flag_asides(page: Outline, own: Collection[int], *, keeps_large: bool) -> l
 def _is_aside_element(element: Element) -> bool:
     if element.tag == "footer":
         return not (_OWN_FOOTER.search(element.class_and_id) or element.closest(("article",)))
-    if element.tag in ("nav", "aside", "blockquote"):
-        return True
-    if element.tag == "body" or len(element.class_and_id) < 2:
-        return False
+    if element.tag in ("nav", "aside", "blockquote", "body"):
+        return element.tag != "body"
     return _ASIDE_NAMES.search(_OWN_FOOTER.sub(" ", element.class_and_id)) is not None

@@ -40,10 +40,9 @@ def _is_side_list(page: Outline, rows: list[ListRow]) -> bool:
 
 
 def _find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
-    """Return the only row of a list page with one row, as the last page of a list may be.
+    """Return the only row of a list page with one row, as the last page may be; of two possible ones it is neither.
 
-    A single row repeats nothing, so all else must indicate a list: a row's element, a date beside the link, a pager
-    on the page and hardly a sentence outside the row. Where two links could be that row, neither is.
+    All else must indicate a list: a row's element with a date, a pager, hardly a sentence outside the row.
     """
     links = (anchor.text for anchor in page.anchors if not anchor.text.isdigit())
     if not (_COUNTER.search(page.full_text) or any(map(is_pager_text, links))):
@@ -90,11 +89,9 @@ _DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]"
 
 
 def _find_row_title(page: Outline, row: ListRow) -> str:
-    """Return the title of a row.
+    """Return the title of a row, that of its link.
 
-    The link's text, or the heading in it where the whole card is the link; the `title` attribute where the visible
-    text is cut off. Where the link says nothing ("more", "PDF", a picture), the row's heading, the longest text beside
-    the link, or the picture's name.
+    Where it says nothing ("more", "PDF"), the row's heading, the longest text beside the link, or a picture's name.
     """
     titles = [title for anchor in row.anchors if (title := _find_link_title(page, anchor))]
     best = max(titles, key=len, default="")
@@ -104,7 +101,7 @@ def _find_row_title(page: Outline, row: ListRow) -> str:
 
 
 def _find_link_title(page: Outline, anchor: Anchor) -> str:
-    """Return the title of a link without its date, in full where its `title` attribute has more than it shows."""
+    """Return a link's heading or text without its date, or its `title` attribute where the visible text is cut off."""
     visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
     visible = collapse_whitespace(_BULLET.sub("", _strip_date(visible, _DATE_TAIL, _DATE_HEAD) or visible))
     written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
@@ -197,16 +194,15 @@ def _is_address_list(group: RowGroup) -> bool:
 def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> RowGroup:
     """Return the group that adds the rows between those of the best one, if any, else the best one.
 
-    Rows whose links lead to other hosts or whose class is "first" or "last" belong to the list too; so do those that
-    the best group's rows include where it has only one link of each day.
+    The best may lack rows that lead to other hosts, have the class "first" or "last", or stand below the first of a day.
     """
     urls = {row.url for row in best.rows}
-    kind = _get_kind(best.rows[0])
+    kind = best.rows[0].element.kind
     first, last = best.rows[0].element.index, best.rows[-1].element.index
     for group in sorted(groups, key=lambda group: len(group.rows), reverse=True):
         further = [row for row in group.rows if row.url not in urls]
         between = sum(first < row.element.index < last for row in further)
-        kinds = {_get_kind(row) for row in group.rows}
+        kinds = {row.element.kind for row in group.rows}
         if (
             2 * between > len(further)
             and len(group.rows) - len(further) == len(urls)
@@ -217,10 +213,6 @@ def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> R
         ):
             return group
     return best
-
-
-def _get_kind(row: ListRow) -> tuple[str, int]:
-    return row.element.tag, row.element.depth
 
 
 def _drop_strays(group: RowGroup, scorer: ListScorer) -> RowGroup:

@@ -34,10 +34,7 @@ _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 
 
 def _find_script_next_page(html_text: str, base: str) -> str | None:
-    """Return the next page that a script's pager would link to; None without such a script or on the last page.
-
-    The counters begin at 0 and the first page has none in its name: index.html, index_1.html, index_2.html.
-    """
+    """Return the next page of a script's pager (index.html, index_1.html); None without one or on the last page."""
     if not any(stem in html_text for stem in _SCRIPT_MARKERS):
         return None
     name = next(filter(None, (_parse_pager_call(call["arguments"]) for call in _CALL.finditer(html_text))), None)

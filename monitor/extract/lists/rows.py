@@ -15,10 +15,7 @@ _MIN_SHARED_SHARE = 0.8
 
 @dataclass(slots=True, eq=False)
 class ListRow:
-    """One row of a list: its link, and the largest element that contains no other link of the list.
-
-    `anchors` are all links of the group to the row's url: a picture and a headline often both lead there.
-    """
+    """One row: its link, all `anchors` of the group to its url, the largest element without other links of the list."""
 
     anchor: Anchor
     anchors: list[Anchor]
@@ -67,19 +64,16 @@ def build_rows(anchors: list[Anchor]) -> list[ListRow]:
 
 
 def _align_rows(rows: list[ListRow]) -> None:
-    """Give all rows elements of one kind, where most share one.
-
-    The first row below a heading would otherwise include the heading, which has no link of its own.
-    """
-    if len({(row.element.tag, row.element.depth) for row in rows}) == 1:
+    """Give all rows elements of one kind, where most share one: the first would include the heading above it."""
+    if len({row.element.kind for row in rows}) == 1:
         return
     paths = [[node for node in row.anchor.element.iter_ancestors() if row.element.contains(node)] for row in rows]
-    counts = Counter((element.tag, element.depth) for path in paths for element in path)
+    counts = Counter(element.kind for path in paths for element in path)
     shared = [kind for kind, count in counts.items() if count >= _MIN_SHARED_SHARE * len(rows) and kind[0] != "a"]
     if shared:
         outermost = min(shared, key=lambda kind: kind[1])
         for row, path in zip(rows, paths, strict=True):
-            row.element = next((node for node in path if (node.tag, node.depth) == outermost), row.element)
+            row.element = next((node for node in path if node.kind == outermost), row.element)
 
 
 def list_row_links(page: Outline, row: ListRow) -> list[Anchor]:

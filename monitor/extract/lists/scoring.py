@@ -51,10 +51,7 @@ def _add_distinct(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterabl
 
 
 def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
-    """Return the links whose texts differ, without those with the same text in each row ("Summary", "Download").
-
-    Where hardly any differ (a "Decision" and a "Summary" in each row), return the links of each text.
-    """
+    """Return the links without those of one text in each row ("Download"), or those of each text if few differ."""
     counts = Counter([anchor.text for anchor in members])
     if len(counts) in (1, len(members)):
         return []
@@ -240,9 +237,9 @@ class ListScorer:
         sentences = (w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True))
         self._lengths = [0, *accumulate(weights)]
         self._prose = [0, *accumulate(sentences)]
+        self._links = [0, *accumulate(anchored)]
         self._boilerplate: dict[int, bool] = {}
         self._named_columns: dict[int, bool] = {}
-        self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
 
     def measure_other_prose(self, rows: Sequence[ListRow]) -> int:
@@ -335,7 +332,11 @@ class ListScorer:
         before = max(0, rows[0].text_start - _MAX_NEARBY_TEXTS)
         for position, record in enumerate(rows):
             end = record.text_end
-            headings += any(self._is_date_line(index) for index in range(before, record.text_start))
+            # The heading above the rows of one day is hardly more than a date.
+            headings += any(
+                dates[index + 1] > dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
+                for index in range(before, record.text_start)
+            )
             headed += headings > 0
             before = end
             if dates[end] > dates[record.text_start]:
@@ -345,10 +346,6 @@ class ListScorer:
             behind += dates[max(end, min(following, end + _MAX_NEARBY_TEXTS, last))] > dates[end]
         is_headed = inside <= 0.1 * len(rows) and 2 <= headings <= 0.5 * len(rows)
         return inside, max(behind, headed - inside) if is_headed else behind
-
-    def _is_date_line(self, index: int) -> bool:
-        """Whether a text is hardly more than a date, as the heading above the rows of one day is."""
-        return self._dates[index + 1] > self._dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
 
     def _get_traits(self, anchor: Anchor) -> _LinkTraits:
         element = anchor.element

@@ -17,7 +17,7 @@ from monitor.db.tables.collection import CandidateRecord, Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.llm.chat import ChatModel
@@ -251,7 +251,7 @@ async def bureau(
             store=store,
             settings=settings,
             clock=movable_clock,
-            documents=DocumentTextReader(),
+            documents=DocumentReader(),
             steps=InProcessSteps(),
             presence=presence,
             alarm_service=health,
@@ -335,7 +335,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             shared = {
                 "store": bureau.store,
                 "loader": loader,
-                "documents": DocumentTextReader(),
+                "documents": DocumentReader(),
                 "limits": bureau.settings.sweep,
             }
             fallbacks = FallbackRecorder(run_id="r", store=bureau.store, clock=bureau.clock)

@@ -12,7 +12,7 @@ from monitor.config.model import PagesSettings
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RecordLost
 from monitor.evidence.records import FileStorage
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.i18n.catalogue import render
 from monitor.pages.loader import Loader
@@ -200,7 +200,7 @@ def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[ReplayRes
         storage=FileStorage(str(tmp_path)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+        new_reader=lambda manifest: DocumentReader(max_bytes=manifest.max_bytes),
         saved_search=bureau.saved_search,
     )
     return replays.replay

@@ -13,7 +13,7 @@ from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.evidence import ClaimKind
 from monitor.errors import UsageError
 from monitor.evidence.records import FileStorage
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.i18n.catalogue import render
 from monitor.pages.loader import Loader
@@ -35,7 +35,7 @@ async def replayed(bureau: Any, folder: Path, run_id: str) -> ReplayResult:
         storage=FileStorage(str(folder)),
         settings=bureau.settings,
         new_loader=new_loader,
-        new_reader=lambda manifest: DocumentTextReader(max_bytes=manifest.max_bytes),
+        new_reader=lambda manifest: DocumentReader(max_bytes=manifest.max_bytes),
         saved_search=bureau.saved_search,
     )
     return await replays.replay(run_id)
