@@ -56,11 +56,7 @@ def parse_date_numeral(written: str) -> int | None:
 
 
 def parse_arabic_number(written: str) -> Fraction | None:
-    """The value of a number in digits; None where the dots and commas make no number, as in a version 1.2.3.
-
-    `1,234,567` and `1.234.567` have thousands separators; any other single comma is a decimal one, as on the
-    continent: `3,2` is 3.2.
-    """
+    """The value of a number in digits, 3.2 for `3,2`; None where dots and commas make none, as in a version 1.2.3."""
     if len(written) > _MAX_CHARS:
         return None
     if _THOUSANDS.fullmatch(written):

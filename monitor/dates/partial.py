@@ -85,11 +85,6 @@ class DateMatch:
     has_year: bool = True
     form: str = ""
 
-    @property
-    def is_compact(self) -> bool:
-        """Whether it is written as a number of eight digits, which may be no date at all."""
-        return self.form == "compact"
-
 
 class SpanSet:
     """The spans of a text that are taken, so that no two dates overlap."""

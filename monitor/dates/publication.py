@@ -65,9 +65,8 @@ def find_days(
 ) -> list[DateMatch]:
     """Return all days of a text in order.
 
-    `today` bounds them and is what "yesterday" and 3天前 count from; `order` settles 03/02/2026, which is no date
-    without it; `year` is that of a heading, for dates without a year. Without a heading month and day mean the latest
-    such day that is not in the future.
+    `today` bounds them and is what 3天前 counts from; `order` settles 03/02/2026, which is no date without it; `year`
+    is that of a heading. Without a year month and day mean the latest such day that is not in the future.
     """
     folded = fold_digits(text)
     written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
@@ -109,11 +108,9 @@ def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:
 
 
 def date_in_url(url: str, today: dt.date) -> dt.date | None:
-    """Return the publication date that a content management system writes into an article's url, if any.
+    """Return the publication date that a content management system writes into the path of an article's url, if any.
 
-    Understands the forms /20260203/, /2026-01/15/, /art/2026/2/3/ and /202601/t20260115_, those of other common
-    systems (2026/02-03/, 2026-02-03-slug, /26/0203/22/, 20260203101500 in a file's name), never the host. A number
-    that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
+    A number that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
     """
     path = re.sub(r"^\w+://[^/]*", "", url)
     for form in _URL_FORMS:

@@ -52,10 +52,8 @@ _MAX_SAMPLE_BYTES = 60_000
 def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
     """Return the text of a page and the name of its real encoding; never raises.
 
-    Declarations (byte order mark, HTTP header, meta element, XML declaration) are tried in the order in which
-    browsers trust them, but each must decode the bytes without an error: a page that calls itself gb2312 and is
-    UTF-8, or the reverse, is read as what it is. Without a usable declaration the East Asian encodings are compared
-    by how common the characters are that they would give. What remains undecodable becomes U+FFFD.
+    Declarations are tried in the order in which browsers trust them, but each must decode the bytes without an error.
+    Without a usable one the East Asian encodings are compared by how common the characters are that they would give.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
@@ -78,7 +76,8 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
     for name in multibyte:
         if name != "utf-8" and _is_valid(body, name) and _measure_commonness(sample, name) > 0.5:
             return name
-    if _measure_utf8_damage(sample) < 0.02:
+    text = sample.decode("utf-8", "replace")
+    if text.isascii() or text.count("\ufffd") < 0.02 * sum(char > "\x7f" for char in text):
         return "utf-8"
     guesses = (*_CANDIDATE_ENCODINGS, *(name for name in multibyte if name != "utf-8"))
     best = max(guesses, key=lambda name: round(_measure_commonness(sample, name), 2))
@@ -87,8 +86,10 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
     named = _LANGUAGE.search(sample)
     if named and (by_language := _ENCODING_BY_LANGUAGE.get(named[1].decode().lower())):
         return by_language
-    likeliest = "windows-1251" if _looks_cyrillic(sample) else "windows-1252"
-    return next((name for name in declared if name != "utf-8"), likeliest)
+    # Non-ASCII bytes come in whole words in Cyrillic, one by one in Western languages.
+    high = len(_NON_ASCII_BYTE.findall(sample))
+    is_cyrillic = high > 20 and len(b"".join(re.findall(rb"[\xc0-\xff]{3,}", sample))) > 0.6 * high
+    return next((name for name in declared if name != "utf-8"), "windows-1251" if is_cyrillic else "windows-1252")
 
 
 def _list_declared_encodings(body: bytes, content_type: str | None) -> list[str]:
@@ -123,13 +124,6 @@ def _is_valid(body: bytes, name: str) -> bool:
     return True
 
 
-def _measure_utf8_damage(sample: bytes) -> float:
-    """Share of undecodable places among all that is not ASCII, read as UTF-8."""
-    text = sample.decode("utf-8", "replace")
-    odd = sum(1 for char in text if char > "\x7f")
-    return text.count("\ufffd") / odd if odd else 0.0
-
-
 def _measure_commonness(sample: bytes, name: str) -> float:
     """Share of everyday characters among those that are not ASCII, 0 to 1: only the right encoding gives many."""
     text = sample.decode(_get_codec(name), "replace")
@@ -158,9 +152,3 @@ def _has_lead_byte_in(char: str, codec: str, lead: Iterable[int]) -> bool:
         return char.encode(codec)[0] in lead
     except UnicodeEncodeError:
         return False
-
-
-def _looks_cyrillic(sample: bytes) -> bool:
-    """Whether non-ASCII bytes come in whole words, as in Cyrillic, not one by one, as in Western languages."""
-    high = len(_NON_ASCII_BYTE.findall(sample))
-    return high > 20 and len(b"".join(re.findall(rb"[\xc0-\xff]{3,}", sample))) > 0.6 * high

@@ -109,11 +109,9 @@ def parse_page(
     fetched_at: dt.datetime,
     rendered: bool = False,
 ) -> Page:
-    """Return the Page of these bytes; never raises.
+    """Return the Page of these bytes; never raises: what is no text or cannot be parsed gives a page with an error.
 
-    `url` was requested, `final_url` is where redirects ended; links are relative to it. "Yesterday" counts from
-    `fetched_at`. Bytes that are no text give a page with the error `UnsupportedType`, a text that cannot be parsed one
-    with `ParseError`.
+    `url` was requested, `final_url` is where redirects ended; links are relative to it.
     """
     page = Page(
         url=url,

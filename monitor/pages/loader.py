@@ -67,10 +67,7 @@ class Loader:
         cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
     ) -> Self:
-        """Return a loader that fetches from the sites and keeps its HTTP cache in `cache_folder`, if given.
-
-        `own_hosts` are private addresses that this process itself serves and that may be fetched.
-        """
+        """Return a loader that fetches from the sites; `own_hosts` are private addresses that this process serves."""
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
@@ -96,11 +93,9 @@ class Loader:
         await self.transport.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """Return the page at `url`. `BrowserMissing` if it must be rendered and there is no browser.
+        """Return the page at `url`, or where it redirects to. `BrowserMissing` if it needs a browser and there is none.
 
-        `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before, under this url or as
-        the end of a redirect, comes from its cache. A page that only redirects gives its target; `final_url` says
-        where it ended.
+        `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before comes from its cache.
         """
         address = clean_url(url)
         if address is None:
@@ -127,8 +122,7 @@ class Loader:
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder`; `WorkFailed` says why it could not.
 
-        Its name is a hash of its content with an extension from a closed list, so a page cannot make it leave the
-        folder or be a program. A document that the site says is unchanged is not transferred again.
+        Its name is a hash with an extension from a closed list: a page cannot make it leave the folder or be a program.
         """
         address = clean_url(url)
         result = None if address is None else await self._strategy.fetch(address, FetchMode.DOCUMENT)
@@ -197,11 +191,7 @@ def _write_file(folder: Path, name: str, body: bytes) -> Path:
 
 @dataclass(kw_only=True)
 class LoaderPool:
-    """Gives each run a loader by the current settings.
-
-    Runs share browser and connections. When the settings `pages` or `network` change, the next run gets new ones; the
-    earlier ones are closed once no run uses them.
-    """
+    """Gives each run a loader by the current settings; with changed ones the next run gets a new browser and client."""
 
     settings: Settings
     clock: Clock

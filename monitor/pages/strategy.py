@@ -36,8 +36,7 @@ _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 class ParsedResponse:
     """A page and what its markup says beyond it.
 
-    `html` serves to decide whether a browser would see more, and is empty where a list was found; `frame_url` is the
-    frame with the content. A sitemap index has its sitemaps as candidates.
+    `html` is empty where a list was found: a browser would see no more. A sitemap index has sitemaps as candidates.
     """
 
     page: Page
@@ -106,9 +105,8 @@ def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
 class FetchStrategy:
     """Fetches one address once; what a site does wrong is the page's error.
 
-    `Render.AUTO` tries HTTP first, except where pages of the same folder needed the browser, and takes the browser
-    where scripts render the page or admit only browsers. A site that refuses a page (403), asks for a captcha or says
-    that we are too fast is not asked again with a browser.
+    `Render.AUTO` tries HTTP first, except where pages of the same folder needed the browser. A site that refuses a page
+    (403), asks for a captcha or says that we are too fast is not asked again with a browser.
     """
 
     transport: Transport

@@ -25,12 +25,9 @@ _MIN_TEXT_CHARS = 40
 def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int = 15_000, offset: int = 0) -> str:
     """Return what a model reads of a page, in at most `max_chars` characters (1,000 or more).
 
-    Title and final url, main text, links, the candidates as a JSON array, the next page. If it does not all fit, text
-    is cut before links and links before candidates, with a note for each cut. An `offset` shows the candidates from
-    that index on, without text and links. `known` are urls, or their `url_key`, of candidates to be marked as known.
-
-    The page's own words are data: control characters are removed, and the marks of this form are broken up, so that
-    no page can write a list of candidates of its own.
+    If it does not all fit, text is cut before links and links before candidates, with a note for each cut. An `offset`
+    shows the candidates from that index on, alone. `known` are urls, or their `url_key`, to be marked as known.
+    The marks of this form are broken up in the page's own words: no page can write a list of candidates of its own.
     """
     if page.error is not None:
         reason = f"{FAILURE_MARK}：{page.error.kind}，{_escape_line(render(page.error.message, 'en'))}"

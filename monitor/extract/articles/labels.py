@@ -130,9 +130,8 @@ def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open
     if cell.text_end > index + 1:
         return _read_next_text(page, index, label)
     beside = next((e for e in page.elements[cell.end :] if e.parent is cell.parent), None)
-    if beside is None or beside.text_end == beside.text_start:
-        return LabelledValue(label, "", index)
-    return _read_next_text(page, index, label)
+    is_empty = beside is None or beside.text_end == beside.text_start
+    return LabelledValue(label, "", index) if is_empty else _read_next_text(page, index, label)
 
 
 def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:

@@ -195,9 +195,8 @@ def extract_main_text(page: Outline, html_text: str, *, is_list: bool = False) -
     """Return the page's main text, a line for each paragraph, without the editor's line and links to other articles.
 
     An element that a known system names as the document's body is taken whole, else the one that clearly contains the
-    page's sentences; trafilatura decides the rest, for it misses tables and short notices in government markup. A list
-    page (`is_list`) gives its sentences only, since its rows are candidates. A page so large that the library would
-    take seconds gives all its lines that are no links.
+    page's sentences; trafilatura decides the rest. A list page (`is_list`) gives its sentences only, a page so large
+    that the library would take seconds all its lines that are no links.
     """
     lines = _extract_text(page, html_text, is_list=is_list).splitlines()
     lines = [line for line in lines if not _ADJACENT_ARTICLE_LINE.match(line)]

@@ -53,9 +53,8 @@ def find_article_title(
 ) -> str:
     """Return the page's headline; the empty string where nothing names it.
 
-    Headings, metadata and the `title` element are compared: a heading that the metadata repeats is the headline, one
-    that is only the site's part of the `title` element is its logo. `stated` is the title in the table of a document.
-    On a list page the titles of its rows (`listed`) are not its own: only its h1 and its metadata count.
+    A heading that the metadata repeats is the headline, one that is only the site's part of the `title` element its
+    logo. `stated` is the title in a document's table. With the titles of rows (`listed`) only h1 and metadata count.
     """
     headings = _list_headlines(page)[:60]
     written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]

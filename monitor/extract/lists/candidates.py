@@ -153,10 +153,9 @@ _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 
 def find_candidates(page: Outline, today: dt.date) -> list[Candidate]:
-    """Return the items of the page's list (or lists of one kind) in page order; empty where the page has none.
+    """Return the items of the page's list (or lists of one kind) in page order; a doubtful date is None.
 
-    `today` bounds their dates and is what "yesterday" counts from. A title never contains the date, and a date is
-    None where it is doubtful.
+    `today` bounds the dates and is what "yesterday" counts from.
     """
     scorer = ListScorer(page)
     lists = _find_lists(page, scorer)
@@ -173,7 +172,7 @@ def find_candidates(page: Outline, today: dt.date) -> list[Candidate]:
 def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
     """Return the page's best group, if it is a list, and the other lists that are separate from it."""
     groups = [scorer.score(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
-    groups = [group for group in groups if not scorer.are_day_headings(group.rows) and not _is_address_list(group)]
+    groups = [group for group in groups if not (scorer.are_day_headings(group.rows) or _is_address_list(group))]
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scorer):
         return []
@@ -194,7 +193,7 @@ def _is_address_list(group: RowGroup) -> bool:
 def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> RowGroup:
     """Return the group that adds the rows between those of the best one, if any, else the best one.
 
-    The best may lack rows that lead to other hosts, have the class "first" or "last", or stand below the first of a day.
+    The best may lack rows that lead to other hosts, have the class "first" or "last", or follow the first of a day.
     """
     urls = {row.url for row in best.rows}
     kind = best.rows[0].element.kind

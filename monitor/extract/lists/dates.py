@@ -116,7 +116,7 @@ class DateReader:
                 continue
             owner = self.page.elements[self.page.text_owner[index]]
             path, column = self._get_path(owner, top)
-            key = (zone, *path, "compact" if match.is_compact else "")
+            key = (zone, *path, match.form if match.form == "compact" else "")
             counts[key] += 1
             is_in_title = any(anchor.element.contains(owner) for anchor in row.anchors) and (
                 match.end - match.start < 0.6 * len(collapse_whitespace(self.page.texts[index]))
@@ -152,20 +152,11 @@ class DateReader:
         table = owner.closest(("table",)) or self.page.elements[0]
         key = table.index, column
         if key not in self._headers:
-            self._headers[key] = self._find_header(table, column, owner)
+            above = (cell for cell in self.page.get_descendants(table)[:60] if cell.index < owner.index)
+            cells = ((cell.tag, self.page.get_text(cell)) for cell in above if cell.position == column)
+            headers = (text for tag, text in cells if tag == "th" or (tag == "td" and not _HAS_DIGIT.search(text)))
+            self._headers[key] = next(headers, "")[:40]
         return self._headers[key]
-
-    def _find_header(self, table: Element, column: int, owner: Element) -> str:
-        for element in self.page.get_descendants(table)[:60]:
-            if element.index >= owner.index:
-                break
-            if (
-                element.tag in ("td", "th")
-                and element.position == column
-                and (element.tag == "th" or not _HAS_DIGIT.search(self.page.get_text(element)))
-            ):
-                return self.page.get_text(element)[:40]
-        return ""
 
 
 def _get_machine_date(element: Element) -> str | None:
@@ -308,7 +299,7 @@ def _rank_slot(found: list[PlacedDate], row_count: int) -> float:
     rank += 0.8 * bool(_POSTED_WORDS.search(labels)) - 0.8 * bool(_NOT_POSTED_WORDS.search(labels))
     rank += 0.4 * bool(_FILED_WORDS.search(labels))
     rank -= 1.0 * (sum(placed.is_in_title for placed in found) / len(found))
-    rank -= 0.5 * (sum(placed.match.is_compact for placed in found) / len(found))
+    rank -= 0.5 * (sum(placed.match.form == "compact" for placed in found) / len(found))
     return rank - 0.3 * (not found[0].match.has_year)
 
 
