@@ -77,7 +77,7 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
         if name != "utf-8" and _is_valid(body, name) and _measure_commonness(sample, name) > 0.5:
             return name
     text = sample.decode("utf-8", "replace")
-    if text.isascii() or text.count("\ufffd") < 0.02 * sum(char > "\x7f" for char in text):
+    if text.isascii() or text.count("\ufffd") / sum(char > "\x7f" for char in text) < 0.02:
         return "utf-8"
     guesses = (*_CANDIDATE_ENCODINGS, *(name for name in multibyte if name != "utf-8"))
     best = max(guesses, key=lambda name: round(_measure_commonness(sample, name), 2))
