@@ -20,7 +20,7 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.demo.site import SampleSite, build_sample_settings
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
@@ -102,7 +102,7 @@ async def _prepare_run(
             SweepDependencies(
                 store=store,
                 loader=loader,
-                documents=DocumentTextReader(max_bytes=settings.pages.max_bytes),
+                documents=DocumentReader(max_bytes=settings.pages.max_bytes),
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),
                 clock=clock,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
-    from monitor.extract.documents import DocumentTextReader
+    from monitor.extract.documents import DocumentReader
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
@@ -147,10 +147,10 @@ class App:
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
 
     @cached_property
-    def documents(self) -> "DocumentTextReader":
-        from monitor.extract.documents import DocumentTextReader
+    def documents(self) -> "DocumentReader":
+        from monitor.extract.documents import DocumentReader
 
-        return DocumentTextReader(max_bytes=self.settings.pages.max_bytes)
+        return DocumentReader(max_bytes=self.settings.pages.max_bytes)
 
     @cached_property
     def bundles(self) -> "BundleFolder":

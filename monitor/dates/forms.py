@@ -1,27 +1,9 @@
-"""The forms in which dates are written, one entry of `FORMS` each: a name, examples and a pattern.
-
-The named groups of the pattern say what its parts are, and one reader turns them into a date:
-
-    y          the year in four digits, in two that are completed (also `short`), or in Chinese numerals
-    era        the era that `y` counts in; `republic` is a year of the Republic of China without its name
-    thai_year  a year that may be counted in Buddhist years
-    m, d       month and day in digits or in Chinese numerals
-    name       the month's name in any language; `thai` and `roman` are the names that patterns spell out
-    a, b       day and month in an order that the page or a number above 12 tells (a form with its own reader)
-
-A new form takes one entry here and one row in tests/unit/dates/test_matrix.py. It is then read everywhere: in the rows
-of lists, in articles, in the checks of statements and in timelines.
-
-Earlier entries are surer: where two overlap, the earlier one holds. `is_listed_only` marks a form, and `doubt` a match
-of it, that is a date in the cell of a list (02-03, R8.2.3) but may be anything in a sentence; neither is read there.
-A doubtful date is no date: a wrong one does more harm than none.
-
-Each pattern is searched once over the text and all its quantifiers are bounded: time grows with length alone.
-"""
+"""The forms in which dates are written, one entry of `FORMS` each: a name, examples and a pattern."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from monitor.dates.names import (
     ERA_INITIALS,
@@ -41,7 +23,9 @@ from monitor.dates.partial import DateOrder, PartialDate
 _LATEST_YEAR = 2068  # what two digits mean where nothing says which day it is; as in POSIX, 69 is 1969
 _MONTHS_IN_YEAR = 12
 _S, _B = r"\s{0,3}", r"\s{1,3}"
+_YEAR_CLUE, _NAME_CLUE, _INITIAL_CLUE = "year", "name", "initial"  # each longer than a sign
 _YEAR = r"(?P<y>(?:19|20|21)\d\d)"
+_YEAR_TO_DATE = r"(?P<y>(?:19|20)\d\d)"
 _YEAR_OR_EARLIER = r"(?P<y>(?:1[5-9]|20|21)\d\d)"  # beside a name or a sign, which make it a year
 _CHINESE_YEAR = rf"[一二][八九一{ZERO_SIGNS}][{DIGIT_CHARS}]{{2}}"
 _ANY_YEAR = rf"(?P<y>(?<!\d)(?:1[5-9]|20|21)\d\d|{_CHINESE_YEAR})"
@@ -49,7 +33,7 @@ _M = rf"(?P<m>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_NUMBER = rf"(?P<d>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_SIGN = "[日号號일]"
 _ERA = rf"(?P<era>{'|'.join(ERA_START)}|\b[{''.join(ERA_INITIALS)}](?=\d))"
-_ERA_SIGNS = "".join(sorted({era[0] for era in (*ERA_START, *ERA_INITIALS)}))
+_ERA_SIGNS = (*(era[0] for era in ERA_START), _INITIAL_CLUE)
 _ERA_YEAR = rf"{_ERA}{_S}(?P<y>\d{{1,4}}|[{NUMERAL_CHARS}]{{1,5}}){_S}[年년]"
 _MONTH_DAY = rf"{_M}{_S}[月월]{_S}{DAY_NUMBER}{_S}{DAY_SIGN}"
 _NAME = r"(?<![^\W\d_])(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
@@ -66,7 +50,7 @@ _THAI_ERA = rf"(?:(?:พ\.?ศ\.?|ค\.?ศ\.?|พุทธศักราช|�
 _ROMAN = rf"(?P<roman>{'|'.join(sorted(ROMAN_MONTHS, key=len, reverse=True))})"
 _CELL = r"(?=\d{1,2}[-/]|\d\d\.\d\d)(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"  # 1.2 is a number
 # Not within a longer number, a price, a time or the number of a document.
-_START = r"(?<![\d.,$€£¥])(?<!\d[-/:：])"
+_START = r"(?=\d)(?<![\d.,$€£¥])(?<!\d[-/:：])"
 _END = r"(?!\d|[-/.]\d|[:：]\d)"
 
 
@@ -141,15 +125,6 @@ def _read_month_before_day(found: re.Match[str], context: Context) -> PartialDat
     return replace(date, month=date.day, day=date.month) if context.order == "dmy" and may_be_month else date
 
 
-def _never(_: re.Match[str]) -> bool:
-    return False
-
-
-def _lacks_day_sign(found: re.Match[str]) -> bool:
-    """Whether 2026年2月3 goes on without 日: the 3 may count what follows."""
-    return not found["sign"]
-
-
 def _has_unsure_name(found: re.Match[str]) -> bool:
     return not is_sure_name(found["name"], has_year="y" in found.groupdict())
 
@@ -160,163 +135,163 @@ def _may_be_code(found: re.Match[str]) -> bool:
     return _has_unsure_name(found) or not re.search(r"[\s’']$", between) or re.search(r"[-/,]", between) is not None
 
 
-def _has_short_year(found: re.Match[str]) -> bool:
-    return len(found["y"]) == 2
-
-
 def _has_unsure_short_year(found: re.Match[str]) -> bool:
     """Whether a small letter begins the month and two digits follow it, as in `phase 1 may 30`."""
     return found["short"] is not None and not is_sure_name(found["name"], has_year=False)
 
 
-def _has_era_initial(found: re.Match[str]) -> bool:
-    """Whether the era is one letter: R4.1.2 is a version as well."""
-    return found["era"] in ERA_INITIALS
-
-
-def _has_dots(found: re.Match[str]) -> bool:
-    return found["sep"] == "."
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
-    """One way to write a date. A text with none of the `signs`, if there are any, is not searched."""
+    """One way to write a date. A new one takes an entry of `FORMS` and a row in tests/unit/dates/test_matrix.py.
+
+    The named groups of its pattern say what its parts are, and one reader turns them into a date:
+
+        y          the year in four digits, in two that are completed (also `short`), or in Chinese numerals
+        era        the era that `y` counts in; `republic` is a year of the Republic of China without its name
+        thai_year  a year that may be counted in Buddhist years
+        m, d       month and day in digits or in Chinese numerals
+        name       the month's name in any language; `thai` and `roman` are the names that patterns spell out
+        a, b       day and month in an order that the page or a number above 12 tells (a form with its own reader)
+
+    `is_listed_only` marks a form, and `doubt` a match of it, that is a date in the cell of a list (02-03, R8.2.3) but
+    may be anything in a sentence, and is not read there: a wrong date does more harm than none. A text is searched
+    that has all `clues` and, where there are any, one of the `signs`. All quantifiers of a pattern are bounded, so that
+    time grows with length alone.
+    """
 
     name: str
     examples: tuple[str, ...]
-    pattern: re.Pattern[str]
-    signs: frozenset[str]
-    is_listed_only: bool
-    doubt: Doubt
-    read: Reader
+    regex: str
+    signs: Collection[str] = ""
+    is_listed_only: bool = False
+    doubt: Doubt = lambda _: False
+    read: Reader = _read_parts
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.regex)
+
+    @cached_property
+    def clues(self) -> frozenset[str]:
+        has_year = any(year in self.regex for year in (_YEAR, _YEAR_OR_EARLIER, _YEAR_TO_DATE))
+        has_name = "(?P<name>" in self.regex
+        return frozenset([_YEAR_CLUE] * has_year + [_NAME_CLUE] * has_name)
 
 
-def _form(
-    name: str,
-    examples: tuple[str, ...],
-    pattern: str,
-    *,
-    signs: str = "",
-    is_listed_only: bool = False,
-    doubt: Doubt = _never,
-    read: Reader = _read_parts,
-) -> Form:
-    return Form(name, examples, re.compile(pattern), frozenset(signs), is_listed_only, doubt, read)
-
-
-COMPACT = _form(
+COMPACT = Form(
     "compact",
     ("20260203",),
-    r"(?<![\d.])(?<!\d,)(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d|[.,]\d)",
+    rf"(?=\d)(?<![\d.])(?<!\d,){_YEAR_TO_DATE}(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d|[.,]\d)",
     is_listed_only=True,
 )
-YEAR_LAST = _form(
+YEAR_LAST = Form(
     "year_last",
     ("03.02.2026",),
-    rf"(?<![A-Za-z]){_START}(?P<a>\d{{1,2}})(?P<sep>\s?[-/.]\s?)(?P<b>\d{{1,2}})(?P=sep)"
+    rf"{_START}(?<![A-Za-z])(?P<a>\d{{1,2}})(?P<sep>\s?[-/.]\s?)(?P<b>\d{{1,2}})(?P=sep)"
     rf"(?P<y>(?:19|20|21)\d\d|2[45]\d\d|\d\d){_END}",
     signs="-/.",
-    doubt=_has_short_year,
+    doubt=lambda found: len(found["y"]) == 2,
     read=_read_year_last,
 )
-ABOVE_YEAR = _form(
+ABOVE_YEAR = Form(
     "above_year",
     ("02-03 2026",),
-    rf"(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
+    rf"(?=\d)(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
     signs="-/",
     is_listed_only=True,
     read=_read_month_before_day,
 )
 
+# Earlier entries are surer: where two overlap, the earlier one holds.
 FORMS: tuple[Form, ...] = (
     # Year, month and day.
-    _form(
+    Form(
         "chinese",
         ("2026年2月3日", "2026년 2월 3일", "二〇二六年二月三日"),
         rf"{_ANY_YEAR}{_S}[年년]{_S}{_M}{_S}[月월]{_S}{DAY_NUMBER}(?!\d)(?:{_S}(?P<sign>{DAY_SIGN}))?",
         signs="年년",
-        doubt=_lacks_day_sign,
+        doubt=lambda found: not found["sign"],  # in 2026年2月3 the 3 may count what follows
     ),
-    _form(
+    Form(
         "year_first",
         ("2026-02-03", "2026. 2. 3."),
         rf"{_START}{_YEAR}(?P<sep>{_S}[-/.．／—–]{_S})(?P<m>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d>\d{{1,2}})(?![\d%]|[-/.]\d)",
         signs="-/.．／—–",
     ),
-    _form(
+    Form(
         "vietnamese",
         ("ngày 3 tháng 2 năm 2026",),
         rf"(?<!\d)(?P<d>\d{{1,2}}){_B}(?i:tháng){_B}(?P<m>\d{{1,2}}),?{_B}(?:(?i:năm){_B})?{_YEAR}(?!\d)",
         signs="áÁ",
     ),
-    _form(
+    Form(
         "vietnamese_numeric",
         ("ngày 03/02/2026",),
         rf"(?i:ngày){_B}(?P<d>\d{{1,2}})(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep){_YEAR}(?!\d)",
         signs="àÀ",
     ),
     COMPACT,
-    _form("era", ("令和8年2月3日", "民國一百一十五年二月三日"), rf"{_ERA_YEAR}{_S}{_MONTH_DAY}", signs=_ERA_SIGNS),
-    _form(
+    Form("era", ("令和8年2月3日", "民國一百一十五年二月三日"), rf"{_ERA_YEAR}{_S}{_MONTH_DAY}", signs=_ERA_SIGNS),
+    Form(
         "era_numeric",
         ("民國115.2.3", "R8.2.3"),
         rf"{_ERA}{_S}(?P<y>\d{{1,3}}|元)(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}}){_END}",
         signs=_ERA_SIGNS,
-        doubt=_has_era_initial,
+        doubt=lambda found: found["era"] in ERA_INITIALS,  # R4.1.2 is a version as well
     ),
     # Three digits and no era: only Taiwan writes that.
-    _form("republic", ("115年2月3日",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_MONTH_DAY}", signs="年"),
-    _form(
+    Form("republic", ("115年2月3日",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_MONTH_DAY}", signs="年"),
+    Form(
         "republic_numeric",
         ("115-02-03",),
-        rf"(?<![\d.])(?<!\d[-/])(?P<republic>1\d\d)(?P<sep>[-/.])(?P<m>\d\d)(?P=sep)(?P<d>\d\d){_END}",
+        rf"(?=1)(?<![\d.])(?<!\d[-/])(?P<republic>1\d\d)(?P<sep>[-/.])(?P<m>\d\d)(?P=sep)(?P<d>\d\d){_END}",
         signs="-/.",
-        doubt=_has_dots,
+        doubt=lambda found: found["sep"] == ".",
     ),
-    _form(
+    Form(
         "thai",
         ("3 กุมภาพันธ์ พ.ศ. 2569", "3 ก.พ. 69"),
         rf"{_THAI_DAY}{_S}{_THAI_ERA}?(?P<thai_year>2[05]\d\d(?!\d)|[4-7]\d(?!\d|{_S}[\w:%]))",
         signs="คพย",
     ),
-    _form(
+    Form(
         "name_day_year",
         ("February 3, 2026",),
         rf"{_NAME}\.?{_S}[-/]?{_S}{_DAY_BEHIND}(?!\d|:\d){_S}[,.]?{_S}[-/]?{_S}{_YEAR_OR_EARLIER}(?!\d)",
     ),
-    _form(
+    Form(
         "day_name_year",
         ("3 February 2026", "3. Februar 2026", "3 de febrero de 2026"),
         rf"{_DAY}{_NAME_BEHIND}{_SECOND_NAME}\.?(?:{_S}[-/,.]?{_S}(?:del?{_B})?(?P<y>(?:1[5-9]|20|21)\d\d|[’'.-]\d\d)(?!\d)"
         rf"|\s?(?P<short>\d\d)(?!\d|{_S}[\w:%]))",
         doubt=_has_unsure_short_year,
     ),
-    _form(
+    Form(
         "year_name_day",
         ("2026. február 3.", "2026-Feb-03"),
         rf"{_START}{_YEAR}(?:\s?m\.)?[\s.,/-]{{1,3}}{_NAME}\.?[\s./-]{{1,3}}(?P<d>\d{{1,2}})(?!\d|:\d){_NO_YEAR_BEHIND}",
     ),
-    _form(
+    Form(
         "roman",
         ("3.II.2026", "3 II 2026"),
         rf"{_START}(?P<d>\d{{1,2}})[\s./-]{{1,2}}{_ROMAN}[\s./-]{{1,2}}{_YEAR}(?!\d)",
         signs="IVX",
     ),
     # Month and day.
-    _form(
+    Form(
         "name_day",
         ("February 3",),
         rf"(?<!\d)(?<!\d[\s./-]){_NAME}\.?{_S}[-/]?{_S}{_DAY_BEHIND}(?![\d%]|:\d|[.,]\d{{1,3}}(?!\d)){_NO_YEAR_BEHIND}",
         doubt=_has_unsure_name,
     ),
-    _form(
+    Form(
         "day_name",
         ("3 February", "3 de febrero"),
         rf"{_DAY}{_NAME_BEHIND}{_SECOND_NAME}{_NO_YEAR_BEHIND}",
         doubt=_may_be_code,
     ),
-    _form("thai_day", ("3 กุมภาพันธ์",), _THAI_DAY, signs="คพย"),
-    _form(
+    Form("thai_day", ("3 กุมภาพันธ์",), _THAI_DAY, signs="คพย"),
+    Form(
         "vietnamese_day",
         ("ngày 3 tháng 2",),
         rf"(?i:ngày){_B}(?P<d>\d{{1,2}})(?:{_B}(?i:tháng){_B}|/)(?P<m>\d{{1,2}})(?![\d/])",
@@ -324,53 +299,83 @@ FORMS: tuple[Form, ...] = (
     ),
     YEAR_LAST,
     # Cards that show the day apart from year and month, or both above the year.
-    _form(
+    Form(
         "day_beside_month",
         ("03 2026-02",),
-        rf"(?<![\d.:/-])(?P<d>\d{{1,2}})日?{_B}{_YEAR}[-/.年]\s?(?P<m>\d{{1,2}})(?![\d/.-])",
+        rf"(?=\d)(?<![\d.:/-])(?P<d>\d{{1,2}})日?{_B}{_YEAR}[-/.年]\s?(?P<m>\d{{1,2}})(?![\d/.-])",
         is_listed_only=True,
     ),
-    _form(
+    Form(
         "month_beside_day",
         ("2026-02 03",),
-        rf"(?<!\d){_YEAR}[-/.年]\s?(?P<m>\d{{1,2}})月?{_B}(?P<d>\d{{1,2}})(?![\d:/.-])",
+        rf"(?=\d)(?<!\d){_YEAR}[-/.年]\s?(?P<m>\d{{1,2}})月?{_B}(?P<d>\d{{1,2}})(?![\d:/.-])",
         is_listed_only=True,
     ),
-    _form(
+    Form(
         "year_beside_day",
         ("2026 02-03",),
-        rf"(?<!\d){_YEAR}年?{_B}(?P<m>\d{{1,2}})[-/.月]\s?(?P<d>\d{{1,2}})(?![\d:/.])",
+        rf"(?=\d)(?<!\d){_YEAR}年?{_B}(?P<m>\d{{1,2}})[-/.月]\s?(?P<d>\d{{1,2}})(?![\d:/.])",
         is_listed_only=True,
     ),
     ABOVE_YEAR,
-    _form("chinese_day", ("2月3日", "2월 3일"), rf"(?<![\d.十]){_MONTH_DAY}", signs="月월"),
-    _form(
+    Form("chinese_day", ("2月3日", "2월 3일"), rf"(?<![\d.十]){_MONTH_DAY}", signs="月월"),
+    Form(
         "cell",
         ("02-03",),
         rf"\A[\s\[(（【]{{0,9}}{_CELL}(?:\s{{1,9}}\d{{1,2}}:\d\d(?::\d\d)?)?[\s\])）】]{{0,9}}\Z",
+        signs="-/.",
         is_listed_only=True,
         read=_read_month_before_day,
     ),
-    _form(
-        "brackets", ("[02-03] Notice",), rf"[\[(（【]{_CELL}[\])）】]", is_listed_only=True, read=_read_month_before_day
+    Form(
+        "brackets",
+        ("[02-03] Notice",),
+        rf"[\[(（【]{_CELL}[\])）】]",
+        signs="[(（【",
+        is_listed_only=True,
+        read=_read_month_before_day,
     ),
     # Year and month, or the year of an era.
-    _form("era_month", ("令和8年2月",), rf"{_ERA_YEAR}{_S}{_M}{_S}[月월]", signs=_ERA_SIGNS),
-    _form("chinese_month", ("2026年2月", "2026년 2월"), rf"{_ANY_YEAR}\s?[年년]\s?{_M}\s?[月월]份?", signs="年년"),
-    _form("year_month", ("2026-02",), rf"(?<![\d.-]){_YEAR}-(?P<m>0[1-9]|1[0-2])(?![\d-])", signs="-"),
-    _form(
+    Form("era_month", ("令和8年2月",), rf"{_ERA_YEAR}{_S}{_M}{_S}[月월]", signs=_ERA_SIGNS),
+    Form("chinese_month", ("2026年2月", "2026년 2월"), rf"{_ANY_YEAR}\s?[年년]\s?{_M}\s?[月월]份?", signs="年년"),
+    Form("year_month", ("2026-02",), rf"(?=\d)(?<![\d.-]){_YEAR}-(?P<m>0[1-9]|1[0-2])(?![\d-])", signs="-"),
+    Form(
         "name_year",
         ("February 2026", "febrero de 2026"),
         rf"(?<!\d){_NAME}\.?(?:{_B}del?|,)?(?:{_B}|[/-]){_YEAR_OR_EARLIER}(?!\d)",
         doubt=_has_unsure_name,
     ),
-    _form("thai_month", ("กุมภาพันธ์ 2569",), rf"{_THAI}{_S}{_THAI_ERA}?(?P<thai_year>2[05]\d\d)(?!\d)", signs="คพย"),
-    _form(
+    Form("thai_month", ("กุมภาพันธ์ 2569",), rf"{_THAI}{_S}{_THAI_ERA}?(?P<thai_year>2[05]\d\d)(?!\d)", signs="คพย"),
+    Form(
         "vietnamese_month",
         ("tháng 2 năm 2026", "tháng 2/2026"),
         rf"(?i:tháng){_B}(?P<m>\d{{1,2}})(?:,?{_B}(?:(?i:năm){_B})?|/){_YEAR}(?!\d)",
         signs="áÁ",
     ),
-    _form("era_year", ("令和8年", "民國115年"), _ERA_YEAR, signs=_ERA_SIGNS),
-    _form("thai_era_year", ("พ.ศ. 2569",), rf"{_THAI_ERA}(?P<thai_year>2[05]\d\d)(?!\d)", signs="ศ"),
+    Form("era_year", ("令和8年", "民國115年"), _ERA_YEAR, signs=_ERA_SIGNS),
+    Form("thai_era_year", ("พ.ศ. 2569",), rf"{_THAI_ERA}(?P<thai_year>2[05]\d\d)(?!\d)", signs="ศ"),
 )
+
+_SIGNS = {sign for form in FORMS for sign in form.signs}
+_LONG_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
+_INITIAL = re.compile(rf"[{''.join(ERA_INITIALS)}]\d")
+_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{3,}")  # East Asia numbers its months
+
+
+def select_forms(text: str, *, is_list: bool) -> list[Form]:
+    """Return the forms whose signs and clues a text has, a quick check before their patterns."""
+    found = _SIGNS.intersection(text)
+    if _LONG_YEAR.search(text):
+        found.add(_YEAR_CLUE)
+    if _INITIAL.search(text):
+        found.add(_INITIAL_CLUE)
+    # In `3 ofMay` the name is a part of the word.
+    if any(parse_month(word.removeprefix("of")) for word in _WORD.findall(text)):
+        found.add(_NAME_CLUE)
+    return _list_forms(frozenset(found), is_list)
+
+
+@lru_cache(maxsize=1024)
+def _list_forms(found: frozenset[str], is_list: bool) -> list[Form]:
+    possible = (form for form in FORMS if is_list or not form.is_listed_only)
+    return [form for form in possible if form.clues <= found and (not form.signs or not found.isdisjoint(form.signs))]

@@ -1,8 +1,4 @@
-"""Finds dates in texts, by the forms of `monitor.dates.forms`.
-
-`find_dates` gives what a running text says, whole or in part; `mask_dates` serves patterns about what stands around a
-date; `detect_order` and `infer_order` tell whether 03/02/2026 is in February or in March.
-"""
+"""Finds dates in texts, whole or in part, by the forms of `monitor.dates.forms`."""
 
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -10,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from monitor.dates.forms import ABOVE_YEAR, COMPACT, DAY_NUMBER, FORMS, YEAR_LAST, Context, Form
+from monitor.dates.forms import ABOVE_YEAR, COMPACT, DAY_NUMBER, YEAR_LAST, Context, Form, select_forms
 from monitor.dates.names import fold_digits
 from monitor.dates.numerals import parse_date_numeral
 from monitor.dates.partial import DateOrder, SpanSet, WrittenDate
@@ -83,12 +79,7 @@ def scan(text: str, context: Context) -> list[WrittenDate]:
         return []
     found: list[WrittenDate] = []
     spans = SpanSet(len(text))
-    characters = set(text)
-    for form in FORMS:
-        if form.signs and form.signs.isdisjoint(characters):
-            continue
-        if form.is_listed_only and not context.is_list:
-            continue
+    for form in select_forms(text, is_list=context.is_list):
         start = 0
         while match := form.pattern.search(text, start):
             date = _read(form, match, context) if spans.is_free(*match.span()) else None
@@ -156,10 +147,7 @@ def _complete_ranges(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDat
 
 
 def detect_order(text: str) -> DateOrder | None:
-    """Return the order of a page's numeric dates, where a number above 12 settles it.
-
-    None where no date settles it, or where two contradict each other.
-    """
+    """Return the order of a page's numeric dates; None unless a number above 12 settles it and none contradicts."""
     days_first = months_first = 0
     pairs = [(match["a"], match["b"]) for match in YEAR_LAST.pattern.finditer(text)]
     pairs += [(match["m"], match["d"]) for match in ABOVE_YEAR.pattern.finditer(text)]

@@ -64,21 +64,11 @@ _DIGITS = {
     for value, digit in enumerate(chr(ord(zero) + step) for step in range(10))
 }
 
-ERA_START = {
-    "令和": 2018,
-    "平成": 1988,
-    "昭和": 1925,
-    "大正": 1911,
-    "明治": 1867,
-    "民國": 1911,
-    "民国": 1911,
-    "中華民國": 1911,
-    "中华民国": 1911,
-    "佛曆": -543,
-    "佛历": -543,
-    "단기": -2333,
-    "檀紀": -2333,
-}
+ERA_START = (
+    {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
+    | dict.fromkeys(("民國", "民国", "中華民國", "中华民国"), 1911)
+    | {"佛曆": -543, "佛历": -543, "단기": -2333, "檀紀": -2333}
+)
 """The year before the first of each era."""
 
 ERA_INITIALS = {"R": 2018, "H": 1988}
@@ -98,6 +88,8 @@ def fold_digits(text: str) -> str:
 @lru_cache(maxsize=4096)
 def fold_word(word: str) -> str:
     """Return the form in which names are compared: lower case, without accents."""
+    if word.isascii():
+        return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
@@ -106,10 +98,9 @@ def _build_months() -> dict[str, int]:
     months: dict[str, int] = {}
     for line in _NAMES.strip().splitlines():
         number, *names = line.split()
-        for name in names:
-            months.setdefault(fold_word(name), int(number))
-    for name in _OF_TWO_MONTHS:
-        months.pop(name, None)
+        for name in map(fold_word, names):
+            if name not in _OF_TWO_MONTHS:
+                months.setdefault(name, int(number))
     return months
 
 

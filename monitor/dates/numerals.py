@@ -19,53 +19,21 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}(?:
 _MAX_CHARS = 40  # what is longer counts nothing: a serial number, or an attack on the arithmetic
 _CHINESE_DECIMAL = re.compile(r"(?P<whole>[^点]+)点(?P<digits>[〇零一二三四五六七八九]+)(?P<scale>[百千万亿]*)")
 
-_ENGLISH_ONES = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
+_ENGLISH_ONES = """
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen
+"""
+_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+ENGLISH_WORDS = {word: number for number, word in enumerate(_ENGLISH_ONES.split(), start=1)} | {
+    word: 10 * number for number, word in enumerate(_ENGLISH_TENS.split(), start=2)
 }
-
-_ENGLISH_TENS = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
-
-ENGLISH_WORDS = _ENGLISH_ONES | _ENGLISH_TENS
-
-ENGLISH_SCALES = {
-    "hundred": 10**2,
-    "thousand": 10**3,
-    "k": 10**3,
-    "million": 10**6,
-    "mn": 10**6,
-    "m": 10**6,
-    "billion": 10**9,
-    "bn": 10**9,
-    "trillion": 10**12,
-    "tn": 10**12,
-}
+ENGLISH_SCALES = (
+    {"hundred": 10**2}
+    | dict.fromkeys(("thousand", "k"), 10**3)
+    | dict.fromkeys(("million", "mn", "m"), 10**6)
+    | dict.fromkeys(("billion", "bn"), 10**9)
+    | dict.fromkeys(("trillion", "tn"), 10**12)
+)
 
 
 def parse_date_numeral(written: str) -> int | None:
@@ -88,11 +56,7 @@ def parse_date_numeral(written: str) -> int | None:
 
 
 def parse_arabic_number(written: str) -> Fraction | None:
-    """The value of a number in digits; None where the dots and commas make no number, as in a version 1.2.3.
-
-    `1,234,567` and `1.234.567` have thousands separators; any other single comma is a decimal one, as on the
-    continent: `3,2` is 3.2.
-    """
+    """The value of a number in digits, 3.2 for `3,2`; None where dots and commas make none, as in a version 1.2.3."""
     if len(written) > _MAX_CHARS:
         return None
     if _THOUSANDS.fullmatch(written):

@@ -25,12 +25,9 @@ class PartialDate:
     @property
     def is_real(self) -> bool:
         """Whether the calendar has such a date; without a year, whether it has it in some year."""
+        parts = zip(self.parts, (_LEAP_YEAR, 1, 1), strict=True)
         try:
-            dt.date(
-                _LEAP_YEAR if self.year is None else self.year,
-                1 if self.month is None else self.month,
-                1 if self.day is None else self.day,
-            )
+            dt.date(*(likely if known is None else known for known, likely in parts))
         except (ValueError, OverflowError):
             return False
         return True
@@ -87,11 +84,6 @@ class DateMatch:
     end: int
     has_year: bool = True
     form: str = ""
-
-    @property
-    def is_compact(self) -> bool:
-        """Whether it is written as a number of eight digits, which may be no date at all."""
-        return self.form == "compact"
 
 
 class SpanSet:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from monitor.dates.forms import COMPACT, Context
 from monitor.dates.grammar import scan
-from monitor.dates.names import fold_digits, parse_month
+from monitor.dates.names import complete_year, fold_digits, parse_month
 from monitor.dates.partial import DateMatch, DateOrder, SpanSet, WrittenDate
 
 _FIRST_DAY = dt.date(1990, 1, 1)
@@ -26,6 +26,7 @@ _DAYS_BACK = {"昨天": 1, "昨日": 1, "前天": 2, "어제": 1, "yesterday": 1
 _DAYS_IN_UNIT = {"天": 1, "日": 1, "일": 1, "day": 1, "周": 7, "週": 7, "星期": 7, "week": 7}
 _HOURS = frozenset({"小时", "小時", "hour", "hr", "시간", "時間"})
 _MAX_NUMBER, _MAX_WEEKS = 999, 5
+_AS_LISTED = Context(order="dmy", is_list=True)
 
 # What content management systems write into the urls of articles.
 _URL_FORMS = (
@@ -54,18 +55,9 @@ def publication_day(year: int, month: int, day: int, today: dt.date) -> dt.date 
     return date if _FIRST_DAY <= date <= today + dt.timedelta(days=1) else None
 
 
-def parse_day(
-    text: str, today: dt.date, *, order: DateOrder | None = None, year: int | None = None, relative: bool = True
-) -> dt.date | None:
-    """Return the one day that a short text gives; None where it gives none, or two different ones."""
-    found = {match.date for match in find_days(text, today, order=order, year=year, relative=relative)}
-    return found.pop() if len(found) == 1 else None
-
-
 def has_day(text: str) -> bool:
     """Whether a text shows a day, with or without its year, and be it 03/02/2026; a number of eight digits is none."""
-    context = Context(order="dmy", is_list=True)
-    return any(date.form != COMPACT.name for date in scan(fold_digits(text), context))
+    return any(date.form != COMPACT.name for date in scan(fold_digits(text), _AS_LISTED))
 
 
 def find_days(
@@ -73,44 +65,32 @@ def find_days(
 ) -> list[DateMatch]:
     """Return all days of a text in order.
 
-    `today` bounds them and is what "yesterday" and 3天前 count from; `order` settles 03/02/2026, which is no date
-    without it; `year` is that of a heading, for dates without a year. Without a heading month and day mean the latest
-    such day that is not in the future.
+    `today` bounds them and is what 3天前 counts from; `order` settles 03/02/2026, which is no date without it; `year`
+    is that of a heading. Without a year month and day mean the latest such day that is not in the future.
     """
     folded = fold_digits(text)
     written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
     days = [*_resolve(folded, written, today, year)]
     if relative:
-        days += _find_relative_beside(folded, written, today)
+        spans = SpanSet(len(text))
+        for date in written:
+            spans.take(date.start, date.end)
+        for day in _find_relative_days(folded, today):
+            if spans.is_free(day.start, day.end):
+                spans.take(day.start, day.end)
+                days.append(day)
     return sorted(days, key=lambda match: match.start)
-
-
-def _find_relative_beside(text: str, written: list[WrittenDate], today: dt.date) -> Iterator[DateMatch]:
-    spans = SpanSet(len(text))
-    for date in written:
-        spans.take(date.start, date.end)
-    for day in _find_relative_days(text, today):
-        if spans.is_free(day.start, day.end):
-            spans.take(day.start, day.end)
-            yield day
 
 
 def _resolve(text: str, dates: list[WrittenDate], today: dt.date, year: int | None) -> Iterator[DateMatch]:
     for date in dates:
         if date.year is None and text[date.start - 1 : date.start] == "年":
             continue  # 去年2月3日, 每年2月3日: of a year that is not written
-        day = _resolve_day(date, today, year)
-        if day:
+        stated = year if date.year is None else date.year
+        years = [today.year, today.year - 1] if stated is None else [stated]
+        days = (publication_day(likely, date.month or 0, date.day or 0, today) for likely in years)
+        if day := next(filter(None, days), None):
             yield DateMatch(day, date.start, date.end, date.year is not None, date.form)
-
-
-def _resolve_day(date: WrittenDate, today: dt.date, year: int | None) -> dt.date | None:
-    month, day = date.month or 0, date.day or 0
-    if date.year is not None:
-        return publication_day(date.year, month, day, today)
-    if year is not None:
-        return publication_day(year, month, day, today)
-    return publication_day(today.year, month, day, today) or publication_day(today.year - 1, month, day, today)
 
 
 def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:
@@ -128,18 +108,16 @@ def _find_relative_days(text: str, today: dt.date) -> Iterator[DateMatch]:
 
 
 def date_in_url(url: str, today: dt.date) -> dt.date | None:
-    """Return the publication date that a content management system writes into an article's url, if any.
+    """Return the publication date that a content management system writes into the path of an article's url, if any.
 
-    Understands the forms /20260203/, /2026-01/15/, /art/2026/2/3/ and /202601/t20260115_, those of other common
-    systems (2026/02-03/, 2026-02-03-slug, /26/0203/22/, 20260203101500 in a file's name), never the host. A number
-    that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
+    A number that is no calendar date, or lies before 1990 or after tomorrow, is no date; neither are two that differ.
     """
     path = re.sub(r"^\w+://[^/]*", "", url)
     for form in _URL_FORMS:
         dates = {
             date
             for found in form.finditer(path)
-            if (date := publication_day(_full_year(found["y"]), int(found["m"]), int(found["d"]), today))
+            if (date := publication_day(complete_year(int(found["y"]), 2099), int(found["m"]), int(found["d"]), today))
         }
         if dates:
             return dates.pop() if len(dates) == 1 else None
@@ -148,7 +126,3 @@ def date_in_url(url: str, today: dt.date) -> dt.date | None:
         if month:
             return publication_day(int(found["y"]), month, int(found["d"]), today)
     return None
-
-
-def _full_year(digits: str) -> int:
-    return int(digits) + (2000 if len(digits) == 2 else 0)

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from monitor.extract.html import Outline, collapse_whitespace
+from monitor.extract.html import Outline
 from monitor.page import Attachment
 
 DOCUMENT_TYPES = frozenset(
@@ -30,10 +30,7 @@ _GENERIC_TEXT = re.compile(
 
 
 def detect_document_type(url: str) -> str | None:
-    """Return the type of the document that a url names, its lower-case extension; None for the url of a page.
-
-    Download scripts name the file in a query field (`?file=a.pdf`, `filename=b.docx`).
-    """
+    """Return the lower-case extension of the document that a path or a query field names; None for a page's url."""
     if not _MAY_BE_DOCUMENT.search(url):
         return None
     parts = urlsplit(url)
@@ -49,33 +46,21 @@ def find_attachments(page: Outline) -> list[Attachment]:
     """Return the documents that a page links to, in page order, each url once with its longest title."""
     found: dict[str, Attachment] = {}
     for anchor in page.anchors:
-        kind = detect_document_type(anchor.url) or _detect_type_in_text(anchor.text, anchor.url)
+        kind = detect_document_type(anchor.url)
+        if kind is None and _DOWNLOAD_URL.search(anchor.url) and (named := _TYPE_IN_TEXT.search(anchor.text)):
+            word = (named[1] or named[2]).lower()
+            kind = _TYPE_BY_WORD.get(word, word)
         if kind is None:
             continue
         title = anchor.text
         if _GENERIC_TEXT.match(title):
-            title = (
-                collapse_whitespace(anchor.element.attributes.get("title") or "") or title or _get_file_name(anchor.url)
-            )
+            title = anchor.element.get_title() or title or unquote(urlsplit(anchor.url).path).rsplit("/", 1)[-1]
         known = found.get(anchor.url)
         if known is None:
             found[anchor.url] = Attachment(title=title, url=anchor.url, type=kind)
         elif len(title) > len(known.title):
             found[anchor.url] = known.model_copy(update={"title": title})
     return list(found.values())
-
-
-def _detect_type_in_text(text: str, url: str) -> str | None:
-    """Return the type in the link's text, for download scripts whose urls name none."""
-    found = _TYPE_IN_TEXT.search(text)
-    if not found or not _DOWNLOAD_URL.search(url):
-        return None
-    word = (found[1] or found[2]).lower()
-    return _TYPE_BY_WORD.get(word, word)
-
-
-def _get_file_name(url: str) -> str:
-    return unquote(urlsplit(url).path).rsplit("/", 1)[-1]
 
 
 _EXTENSION_BY_ENTRY = {"word/": "docx", "xl/": "xlsx", "ppt/": "pptx", "OFD.xml": "ofd"}
@@ -102,10 +87,7 @@ _TEXT_EXTENSIONS = frozenset({"txt", "csv", "html", "htm", "shtml", "xml"})
 
 
 def detect_extension(body: bytes, *, url: str, content_type: str | None) -> str:
-    """Return the type of a document by its first bytes, else its url, else its content type; `bin` if unknown.
-
-    The bytes come first because a login page in place of a PDF still has the PDF's url.
-    """
+    """Return a document's type by its first bytes (a login page?), else its url or content type; `bin` if unknown."""
     if body[:1024].find(b"%PDF-") >= 0:
         return "pdf"
     if body.startswith(b"PK\x03\x04"):
@@ -127,7 +109,5 @@ def _detect_zip_extension(body: bytes) -> str:
             names = archive.namelist()
     except (zipfile.BadZipFile, ValueError):
         return "zip"
-    for start, extension in _EXTENSION_BY_ENTRY.items():
-        if any(name.startswith(start) for name in names):
-            return extension
-    return "zip"
+    found = (extension for start, extension in _EXTENSION_BY_ENTRY.items() if any(n.startswith(start) for n in names))
+    return next(found, "zip")

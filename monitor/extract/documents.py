@@ -3,8 +3,8 @@
 import asyncio
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -18,13 +18,13 @@ _OFFICE_SUFFIXES = (".pdf", ".docx", ".xlsx")
 _LEGACY_SUFFIXES = {".doc": ".docx", ".wps": ".docx", ".rtf": ".docx", ".ofd": ".pdf", ".xls": ".xlsx", ".et": ".xlsx"}
 
 
-class DocumentTextReader:
+@dataclass(kw_only=True)
+class DocumentReader:
     """Reads PDF, DOCX, XLSX, text, CSV and HTML files."""
 
-    def __init__(self, *, max_bytes: int = 10_485_760, max_chars: int = 200_000, timeout_s: float = 30.0) -> None:
-        self._max_bytes = max_bytes
-        self._max_chars = max_chars
-        self._timeout_s = timeout_s
+    max_bytes: int = 10_485_760
+    max_chars: int = 200_000
+    timeout_s: float = 30.0
 
     async def read(self, path: Path) -> str:
         """Return the first `max_chars` characters of a document; `WorkFailed` where there is nothing to read."""
@@ -40,7 +40,7 @@ class DocumentTextReader:
             raise WorkFailed("cause.document_kind", name=path.name)
         if not text.strip():
             raise WorkFailed("cause.document_empty", name=path.name)
-        return text[: self._max_chars]
+        return text[: self.max_chars]
 
     def _check_file(self, path: Path) -> Path:
         try:
@@ -49,27 +49,23 @@ class DocumentTextReader:
             raise WorkFailed("cause.document_missing", name=path.name) from error
         if not path.is_file():
             raise WorkFailed("cause.document_no_file", name=path.name)
-        if size > self._max_bytes:
-            raise WorkFailed("cause.document_large", name=path.name, limit_mb=f"{self._max_bytes / 2**20:.3g}")
+        if size > self.max_bytes:
+            raise WorkFailed("cause.document_large", name=path.name, limit_mb=f"{self.max_bytes / 2**20:.3g}")
         return path.resolve()
 
     async def _read_in_subprocess(self, path: Path) -> str:
+        arguments = (str(path), str(self.max_chars), str(max(1, round(self.timeout_s))))
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "monitor.extract.office",
-            str(path),
-            str(self._max_chars),
-            str(max(1, round(self._timeout_s))),
+            *(sys.executable, "-m", "monitor.extract.office", *arguments),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 text, complaint = await process.communicate()
         except TimeoutError:
-            raise WorkFailed("cause.document_slow", name=path.name, seconds=f"{self._timeout_s:g}") from None
+            raise WorkFailed("cause.document_slow", name=path.name, seconds=f"{self.timeout_s:g}") from None
         finally:
             if process.returncode is None:
                 process.kill()
@@ -99,11 +95,3 @@ def _read_text(path: Path, is_markup: bool) -> str:
     tree.strip_tags(["script", "style", "noscript", "template"])
     lines = tree.body.text(separator="\n").splitlines() if tree.body else []
     return "\n".join(line.strip() for line in lines if line.strip())
-
-
-class DocumentReader(Protocol):
-    """Reads documents that are no web pages."""
-
-    async def read(self, path: Path) -> str:
-        """Return the text of a PDF, DOCX or XLSX file; `WorkFailed` where it cannot be read."""
-        ...

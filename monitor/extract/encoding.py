@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import webencodings
 
@@ -31,11 +31,8 @@ _ENCODING_BY_LANGUAGE = {
     "el": "windows-1253",
     "tr": "windows-1254",
     "he": "windows-1255",
-    "ar": "windows-1256",
-    "fa": "windows-1256",
-    "et": "windows-1257",
-    "lv": "windows-1257",
-    "lt": "windows-1257",
+    **dict.fromkeys(("ar", "fa"), "windows-1256"),
+    **dict.fromkeys(("et", "lv", "lt"), "windows-1257"),
     "vi": "windows-1258",
     "th": "windows-874",
 }
@@ -55,21 +52,18 @@ _MAX_SAMPLE_BYTES = 60_000
 def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
     """Return the text of a page and the name of its real encoding; never raises.
 
-    Declarations (byte order mark, HTTP header, meta element, XML declaration) are tried in the order in which
-    browsers trust them, but each must decode the bytes without an error: a page that calls itself gb2312 and is
-    UTF-8, or the reverse, is read as what it is. Without a usable declaration the East Asian encodings are compared
-    by how common the characters are that they would give. What remains undecodable becomes U+FFFD.
+    Declarations are tried in the order in which browsers trust them, but each must decode the bytes without an error.
+    Without a usable one the East Asian encodings are compared by how common the characters are that they would give.
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
-    declared = list(_list_declared_encodings(body, content_type))
     if _JAPANESE_ESCAPE.search(body):
         return body.decode("iso2022_jp", "replace"), "iso-2022-jp"
     # A text with non-ASCII bytes that is valid UTF-8 is UTF-8: no other encoding gives that by chance.
     if _is_valid(body, "utf-8"):
         return body.decode("utf-8", "replace"), "utf-8"
-    name = _choose_encoding(body, declared)
+    name = _choose_encoding(body, _list_declared_encodings(body, content_type))
     return body.decode(_get_codec(name), "replace"), name
 
 
@@ -82,7 +76,8 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
     for name in multibyte:
         if name != "utf-8" and _is_valid(body, name) and _measure_commonness(sample, name) > 0.5:
             return name
-    if _measure_utf8_damage(sample) < 0.02:
+    text = sample.decode("utf-8", "replace")
+    if text.isascii() or text.count("\ufffd") / sum(char > "\x7f" for char in text) < 0.02:
         return "utf-8"
     guesses = (*_CANDIDATE_ENCODINGS, *(name for name in multibyte if name != "utf-8"))
     best = max(guesses, key=lambda name: round(_measure_commonness(sample, name), 2))
@@ -91,25 +86,18 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
     named = _LANGUAGE.search(sample)
     if named and (by_language := _ENCODING_BY_LANGUAGE.get(named[1].decode().lower())):
         return by_language
-    for name in declared:
-        if name != "utf-8":
-            return name
-    return "windows-1251" if _looks_cyrillic(sample) else "windows-1252"
+    # Non-ASCII bytes come in whole words in Cyrillic, one by one in Western languages.
+    high = len(_NON_ASCII_BYTE.findall(sample))
+    is_cyrillic = high > 20 and len(b"".join(re.findall(rb"[\xc0-\xff]{3,}", sample))) > 0.6 * high
+    return next((name for name in declared if name != "utf-8"), "windows-1251" if is_cyrillic else "windows-1252")
 
 
-def _list_declared_encodings(body: bytes, content_type: str | None) -> Iterator[str]:
-    head = body[:4096]
-    labels: list[str] = []
-    if content_type and (in_header := _HTTP_CHARSET.search(content_type)):
-        labels.append(in_header[1])
-    found = (pattern.search(head) for pattern in (_XML_ENCODING, _META_CHARSET))
-    labels.extend(match[1].decode("ascii", "replace") for match in found if match)
-    seen = set()
-    for label in labels:
-        name = _normalize_label(label)
-        if name and name not in seen:
-            seen.add(name)
-            yield name
+def _list_declared_encodings(body: bytes, content_type: str | None) -> list[str]:
+    in_header = _HTTP_CHARSET.search(content_type or "")
+    in_page = (pattern.search(body[:4096]) for pattern in (_XML_ENCODING, _META_CHARSET))
+    labels = [in_header[1]] if in_header else []
+    labels += [found[1].decode("ascii", "replace") for found in in_page if found]
+    return list(dict.fromkeys(filter(None, map(_normalize_label, labels))))
 
 
 def _normalize_label(label: str) -> str | None:
@@ -136,18 +124,8 @@ def _is_valid(body: bytes, name: str) -> bool:
     return True
 
 
-def _measure_utf8_damage(sample: bytes) -> float:
-    """Share of undecodable places among all that is not ASCII, read as UTF-8."""
-    text = sample.decode("utf-8", "replace")
-    odd = sum(1 for char in text if char > "\x7f")
-    return text.count("\ufffd") / odd if odd else 0.0
-
-
 def _measure_commonness(sample: bytes, name: str) -> float:
-    """Share of a text's non-ASCII characters that people commonly write in that encoding, 0 to 1.
-
-    Every double-byte encoding decodes nearly anything; only the right one gives everyday characters.
-    """
+    """Share of everyday characters among those that are not ASCII, 0 to 1: only the right encoding gives many."""
     text = sample.decode(_get_codec(name), "replace")
     odd = [char for char in text if char > "\x7f"]
     if len(odd) < 2:
@@ -174,9 +152,3 @@ def _has_lead_byte_in(char: str, codec: str, lead: Iterable[int]) -> bool:
         return char.encode(codec)[0] in lead
     except UnicodeEncodeError:
         return False
-
-
-def _looks_cyrillic(sample: bytes) -> bool:
-    """Whether non-ASCII bytes come in whole words, as in Cyrillic, not one by one, as in Western languages."""
-    high = len(_NON_ASCII_BYTE.findall(sample))
-    return high > 20 and len(b"".join(re.findall(rb"[\xc0-\xff]{3,}", sample))) > 0.6 * high

@@ -35,10 +35,8 @@ def is_feed(text: str) -> bool:
     """Whether a text is a feed or a sitemap, by its root element or version, whatever type it was sent as."""
     if _JSON_FEED.search(text[:3000]):
         return True
-    head = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", "", text[:3000], flags=re.DOTALL | re.IGNORECASE).lstrip(
-        "\ufeff \t\r\n"
-    )
-    return _ROOT.match(head) is not None
+    head = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", "", text[:3000], flags=re.DOTALL | re.IGNORECASE)
+    return _ROOT.match(head.lstrip("\ufeff \t\r\n")) is not None
 
 
 def parse_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
@@ -55,7 +53,9 @@ def parse_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate
     for entry in root.iter():
         if _get_local_name(entry) in _ENTRY_NAMES and (candidate := _build_candidate(entry, url, today)):
             found.setdefault(candidate.url, candidate)
-    return _find_feed_title(root), list(found.values()), _find_next_page(root, url)
+    heads = [root, *_list_children(root, "channel")]
+    title = next(filter(None, (_get_text(head, "title") for head in heads)), "")
+    return title, list(found.values()), _find_next_page(heads, url)
 
 
 def _get_local_name(element: etree._Element) -> str:
@@ -67,11 +67,12 @@ def _list_children(element: etree._Element, name: str) -> Iterator[etree._Elemen
 
 
 def _get_text(element: etree._Element, name: str) -> str:
-    for child in _list_children(element, name):
-        text = collapse_whitespace(_strip_markup("".join(str(part) for part in child.itertext())))
-        if text:
-            return text
-    return ""
+    texts = (collapse_whitespace(_strip_markup(_join_text(child))) for child in _list_children(element, name))
+    return next(filter(None, texts), "")
+
+
+def _join_text(element: etree._Element) -> str:
+    return "".join(map(str, element.itertext()))
 
 
 def _strip_markup(written: str) -> str:
@@ -79,28 +80,25 @@ def _strip_markup(written: str) -> str:
     return re.sub(r"</?[A-Za-z][^>]*>", " ", unescape(re.sub(r"</?[A-Za-z][^>]*>", " ", written)))
 
 
-def _get_url_text(element: etree._Element, name: str) -> str:
-    child = next(_list_children(element, name), None)
-    return (
-        collapse_whitespace("".join(str(part) for part in child.itertext())).replace("&amp;", "&")
-        if child is not None
-        else ""
-    )
-
-
 def _build_candidate(entry: etree._Element, base: str, today: dt.date) -> Candidate | None:
     link = _find_link(entry)
     url = clean_url(link, base) if link else None
     if url is None:
         return None
-    day = _find_date(entry, today)
+    title = _get_text(entry, "title") or _get_news_text(entry, "title")
+    texts = filter(None, (_get_text(entry, name) or _get_news_text(entry, name) for name in _DATE_FIELDS))
+    day = next(filter(None, (_parse_date_text(text, today) for text in texts)), None)
+    return _make_candidate(title, url, base, day, list(_list_enclosures(entry, base)))
+
+
+def _make_candidate(title: str, url: str, base: str, day: dt.date | None, attachments: list[Attachment]) -> Candidate:
     return Candidate(
-        title=_get_text(entry, "title") or _get_news_text(entry, "title") or url.rstrip("/").rsplit("/", 1)[-1],
+        title=title or url.rstrip("/").rsplit("/", 1)[-1],
         url=url,
         date=day,
         date_source=DateSource.FEED if day else DateSource.UNKNOWN,
         is_repost=not is_same_site(url, base),
-        attachments=list(_list_enclosures(entry, base)),
+        attachments=attachments,
     )
 
 
@@ -110,22 +108,15 @@ def _find_link(entry: etree._Element) -> str:
         if link.get("href") and link.get("rel", "alternate") == "alternate":
             return link.get("href", "")
     for name in ("link", "loc"):
-        if text := _get_url_text(entry, name):
-            return text
+        written = next(map(_join_text, _list_children(entry, name)), "")
+        if address := collapse_whitespace(written).replace("&amp;", "&"):
+            return address
     about = next((str(value) for key, value in entry.attrib.items() if str(key).endswith("about")), "")
     guid = next(_list_children(entry, "guid"), None)
     if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
         about = collapse_whitespace(guid.text or "")
     enclosed = (child.get("url", "") for child in _list_children(entry, "enclosure"))
     return about or next((link.get("href", "") for link in links if link.get("href")), "") or next(enclosed, "")
-
-
-def _find_date(entry: etree._Element, today: dt.date) -> dt.date | None:
-    for name in _DATE_FIELDS:
-        text = _get_text(entry, name) or _get_news_text(entry, name)
-        if text and (day := _parse_date_text(text, today)):
-            return day
-    return None
 
 
 def _get_news_text(entry: etree._Element, name: str) -> str:
@@ -149,20 +140,11 @@ def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
             yield Attachment(title=url.rsplit("/", 1)[-1], url=url, type=kind)
 
 
-def _find_feed_title(root: etree._Element) -> str:
-    for element in (root, *_list_children(root, "channel")):
-        if title := _get_text(element, "title"):
-            return title
-    return ""
-
-
-def _find_next_page(root: etree._Element, base: str) -> str | None:
+def _find_next_page(heads: Sequence[etree._Element], base: str) -> str | None:
     """Return the next page of a paged feed (RFC 5005)."""
-    for element in (root, *_list_children(root, "channel")):
-        for link in _list_children(element, "link"):
-            if link.get("rel") == "next" and link.get("href"):
-                return clean_url(link.get("href", ""), base)
-    return None
+    links = (link for head in heads for link in _list_children(head, "link") if link.get("rel") == "next")
+    address = next(filter(None, (link.get("href") for link in links)), None)
+    return clean_url(address, base) if address else None
 
 
 def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Candidate], str | None]:
@@ -171,25 +153,13 @@ def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Ca
     entries = feed.get("items")
     found: dict[str, Candidate] = {}
     for entry in entries if isinstance(entries, list) else []:
-        fields = (
-            {key: value for key, value in entry.items() if isinstance(value, str)} if isinstance(entry, dict) else {}
-        )
+        stated = entry.items() if isinstance(entry, dict) else ()
+        fields = {key: value for key, value in stated if isinstance(value, str)}
         address = fields.get("url") or fields.get("external_url")
-        url = clean_url(address, base) if address else None
-        if url is None:
-            continue
-        day = _parse_date_text(fields.get("date_published") or fields.get("date_modified") or "", today)
-        found.setdefault(
-            url,
-            Candidate(
-                title=collapse_whitespace(_strip_markup(fields.get("title") or ""))
-                or url.rstrip("/").rsplit("/", 1)[-1],
-                url=url,
-                date=day,
-                date_source=DateSource.FEED if day else DateSource.UNKNOWN,
-                is_repost=not is_same_site(url, base),
-            ),
-        )
+        if url := clean_url(address, base) if address else None:
+            title = collapse_whitespace(_strip_markup(fields.get("title") or ""))
+            day = _parse_date_text(fields.get("date_published") or fields.get("date_modified") or "", today)
+            found.setdefault(url, _make_candidate(title, url, base, day, []))
     title, following = feed.get("title"), feed.get("next_url")
     return (
         collapse_whitespace(title) if isinstance(title, str) else "",
@@ -222,7 +192,5 @@ def merge_sitemaps(index: Page, sitemaps: Sequence[Page]) -> Page:
     for sitemap in sitemaps:
         for candidate in sitemap.candidates:
             found.setdefault(candidate.url, candidate)
-    is_unread = bool(sitemaps) and all(sitemap.error is not None for sitemap in sitemaps)
-    return index.model_copy(
-        update={"candidates": list(found.values()), "error": sitemaps[0].error if is_unread else None}
-    )
+    error = sitemaps[0].error if sitemaps and all(sitemap.error for sitemap in sitemaps) else None
+    return index.model_copy(update={"candidates": list(found.values()), "error": error})

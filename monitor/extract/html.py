@@ -1,13 +1,10 @@
-"""The outline of a parsed page: its elements, texts and links as flat arrays in page order.
-
-The list and article rules ask thousands of times what an element contains and what contains it; on flat arrays each
-such question is one look-up.
-"""
+"""The outline of a parsed page: its elements, texts and links in page order, on flat arrays for fast look-ups."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -106,10 +103,13 @@ class Element:
     class_and_id: str = " "
 
     def __post_init__(self) -> None:
-        if not self.attributes:
-            return
-        self.css_class = (self.attributes.get("class") or "").lower()
-        self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+        if self.attributes:
+            self.css_class = (self.attributes.get("class") or "").lower()
+            self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+
+    @property
+    def kind(self) -> tuple[str, int]:
+        return self.tag, self.depth
 
     def contains(self, other: "Element") -> bool:
         """Whether `other` is this element or lies in it."""
@@ -121,6 +121,10 @@ class Element:
         while node is not None:
             yield node
             node = node.parent
+
+    def get_title(self) -> str:
+        """Return the `title` attribute, its white space collapsed."""
+        return collapse_whitespace(self.attributes.get("title") or "")
 
     def closest(self, tags: Collection[str]) -> "Element | None":
         """Return the nearest of the element and its ancestors that has one of the tags."""
@@ -166,8 +170,7 @@ class Outline:
     def anchors(self) -> list[Anchor]:
         """The links to other documents in page order; what a script opens is a link where its text has the address."""
         here = clean_url(self.url)
-        urls: dict[str, str | None] = {}
-        links = _LinkResolver(self.base)
+        resolve = _build_resolver(self.base)
         found: list[Anchor] = []
         for element in self.elements:
             if not element.attributes:
@@ -175,64 +178,50 @@ class Outline:
             href = find_link_address(element.tag, element.attributes)
             if not href or _NON_DOCUMENT_HREF.match(href):
                 continue
-            if href not in urls:
-                urls[href] = links.resolve(href)
-            url = urls[href]
+            url = resolve(href)
             if url and url != here and len(url) <= _MAX_URL_CHARS:
-                found.append(Anchor(element, url, self.get_text(element) or self._get_title_attribute(element)))
-        return _drop_outer_links(found)
+                # The title of an empty link counts: a script writes its text, or it lies over a card.
+                title = "" if element.end > element.index + 1 else element.get_title()
+                found.append(Anchor(element, url, self.get_text(element) or title))
+        # Without the clickable rows and boxes that contain a link of their own.
+        return [
+            anchor
+            for anchor, after in zip_longest(found, found[1:])
+            if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after.element)
+        ]
 
-    def _get_title_attribute(self, link: Element) -> str:
-        """Return the title of an empty link: a script writes its text, or it lies over a card."""
-        return "" if self.get_descendants(link) else collapse_whitespace(link.attributes.get("title") or "")
 
+def _build_resolver(base: str) -> Callable[[str], str | None]:
+    """Return what makes a page's links absolute as `clean_url` does; simple ones, which most are, without parsing."""
+    site, folder = (clean_url("/", base) or "").removesuffix("/"), clean_url("./", base) or ""
 
-class _LinkResolver:
-    """Makes a page's links absolute; simple ones, which most are, without parsing them."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._site = (clean_url("/", base) or "").removesuffix("/")
-        self._folder = clean_url("./", base) or ""
-
-    def resolve(self, href: str) -> str | None:
-        """Return what `clean_url` makes of a link of this page."""
-        if self._site and href and (plain := _PLAIN_ADDRESS.fullmatch(href)):
+    @cache
+    def resolve(href: str) -> str | None:
+        if site and (plain := _PLAIN_ADDRESS.fullmatch(href)):
             if plain["site"]:
                 return href
-            return f"{self._site}{href}" if plain["root"] else f"{self._folder}{plain['path']}"
+            return f"{site}{href}" if plain["root"] else f"{folder}{plain['path']}"
         # Some systems escape an url twice; no field of a query is called "amp;page".
-        return clean_url(href.replace("&amp;", "&"), self._base)
+        return clean_url(href.replace("&amp;", "&"), base)
 
-
-def _drop_outer_links(anchors: list[Anchor]) -> list[Anchor]:
-    """Return the links without the clickable rows and boxes that contain a link of their own."""
-    kept = []
-    for position, anchor in enumerate(anchors):
-        after = anchors[position + 1].element if position + 1 < len(anchors) else None
-        if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after):
-            kept.append(anchor)
-    return kept
+    return resolve
 
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
     """Return the outline of a page that was loaded from `url`; its links are relative to its `base` element, if any."""
-    root = tree.root
-    base = url
-    declared = tree.css_first("base[href]")
-    if declared is not None:
-        base = clean_url(declared.attributes.get("href") or "", url) or url
-    page = Outline(url=url, base=base)
-    if root is not None:
-        _fill_outline(page, root)
+    page = Outline(url=url, base=get_base_url(tree, url))
+    if tree.root is not None:
+        _fill_outline(page, tree.root)
     return page
 
 
-def _fill_outline(page: Outline, root: LexborNode) -> None:
-    """Walk the tree in page order with an explicit stack, for pages may nest deeper than Python's calls may.
+def get_base_url(tree: LexborHTMLParser, url: str) -> str:
+    declared = tree.css_first("base[href]")
+    return clean_url(declared.attributes.get("href") or "", url) or url if declared is not None else url
 
-    The stack holds nodes still to visit, each with its parent; a node's next sibling waits below its child.
-    """
+
+def _fill_outline(page: Outline, root: LexborNode) -> None:
+    """Walk the tree in page order, with a stack of nodes and their parents: pages nest deeper than calls may."""
     open_elements: list[Element] = []
     waiting: list[tuple[LexborNode, Element | None]] = [(root, None)]
     while waiting:
@@ -272,16 +261,11 @@ def _fill_outline(page: Outline, root: LexborNode) -> None:
             waiting.append((child, element))
         page.elements.append(element)
         open_elements.append(element)
-        if tag == "input" and (label := _get_button_label(element.attributes)):
+        is_button = tag == "input" and (element.attributes.get("type") or "").lower() in ("button", "submit")
+        if is_button and (label := (element.attributes.get("value") or "").strip()):
             page.texts.append(label)
             page.text_owner.append(element.index)
     _close_elements(page, open_elements, None)
-
-
-def _get_button_label(attributes: dict[str, str | None]) -> str:
-    """Return the label of a form's button, a visible text that is written in an attribute."""
-    is_button = (attributes.get("type") or "").lower() in ("button", "submit")
-    return (attributes.get("value") or "").strip() if is_button else ""
 
 
 def _close_elements(page: Outline, open_elements: list[Element], until: Element | None) -> None:
@@ -317,19 +301,13 @@ def is_inline(page: Outline, link: Element) -> bool:
 def is_within_sentence(page: Outline, link: Element) -> bool:
     """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
     after = link.text_end
-    if (
-        link.parent is None
-        or not _follows_text(page, link, link.parent)
-        or after >= len(page.texts)
-        or page.text_owner[after] != link.parent.index
-    ):
+    if link.parent is None or not _follows_text(page, link, link.parent):
+        return False
+    if after >= len(page.texts) or page.text_owner[after] != link.parent.index:
         return False
     word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
-    return (
-        word.isalpha()
-        and (rest[:1].islower() or rest[:1] in "，、")
-        and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
-    )
+    goes_on = rest[:1].islower() or rest[:1] in "，、"
+    return word.isalpha() and goes_on and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
 
 
 def _follows_text(page: Outline, link: Element, parent: Element) -> bool:

@@ -1,7 +1,4 @@
-"""Extracts the text of PDF, DOCX and XLSX files, in a process of its own with limits of memory and time.
-
-`documents.py` starts it as a program, because a hostile file may loop, expand without end or crash its reader.
-"""
+"""Extracts the text of PDF, DOCX and XLSX files, in a process of its own: a hostile file may loop or crash it."""
 
 import json
 import resource
@@ -19,8 +16,7 @@ _MAX_MEMORY_BYTES = 2**30
 
 def extract_document_text(path: Path, *, max_chars: int) -> str:
     """Return the first `max_chars` characters of a PDF, DOCX or XLSX file; `WorkFailed` for other kinds."""
-    readers = {".pdf": _read_pdf, ".docx": _read_docx, ".xlsx": _read_xlsx}
-    reader = readers.get(path.suffix.lower())
+    reader = {".pdf": _read_pdf, ".docx": _read_docx, ".xlsx": _read_xlsx}.get(path.suffix.lower())
     if reader is None:
         raise WorkFailed("document.unknown_kind", kind=path.suffix)
     parts: list[str] = []

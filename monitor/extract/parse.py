@@ -28,10 +28,7 @@ _RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", 
 
 
 def expand_data_stores(html_text: str) -> str:
-    """Return the page with the records of its data stores as markup, as its script would render them.
-
-    A content management system of many Chinese provinces writes the rows of a list so.
-    """
+    """Return the page with the records of its data stores as markup: many Chinese provinces write list rows so."""
     if "<datastore>" not in html_text:
         return html_text
     return _DATA_STORE.sub(
@@ -54,14 +51,11 @@ _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
 def has_load_more(tree: LexborHTMLParser) -> bool:
-    """Whether an unrendered page has a button that loads more of its list, or scrolls infinitely.
-
-    A plain "more" is not enough: without scripts, a link to a section looks the same.
-    """
-    asks = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
-        _is_button(node) for node in tree.css(_BUTTON_SELECTORS)
+    """Whether an unrendered page has a button that loads more of its list (no plain "more"), or scrolls infinitely."""
+    has_button = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
+        map(_is_button, tree.css(_BUTTON_SELECTORS))
     )
-    return asks and _is_list(tree)
+    return has_button and _is_list(tree)
 
 
 def _is_button(node: LexborNode) -> bool:
@@ -73,14 +67,11 @@ def _is_button(node: LexborNode) -> bool:
 
 def _is_list(tree: LexborHTMLParser) -> bool:
     """Whether the page is mostly links with texts as long as titles."""
-    labels = [_count_chars(link) for link in tree.css("a[href]")]
-    visible = _count_chars(tree.body) - sum(
-        map(_count_chars, tree.css("body script, body style, body noscript, body template"))
-    )
-    return (
-        sum(length >= _MIN_TITLE_CHARS for length in labels) >= _MIN_TITLES
-        and sum(labels) >= _MIN_LINKED_SHARE * visible
-    )
+    links = [_count_chars(link) for link in tree.css("a[href]")]
+    hidden = sum(map(_count_chars, tree.css("body script, body style, body noscript, body template")))
+    visible = _count_chars(tree.body) - hidden
+    titles = sum(length >= _MIN_TITLE_CHARS for length in links)
+    return titles >= _MIN_TITLES and sum(links) >= _MIN_LINKED_SHARE * visible
 
 
 def _count_chars(node: LexborNode | None) -> int:
@@ -118,11 +109,9 @@ def parse_page(
     fetched_at: dt.datetime,
     rendered: bool = False,
 ) -> Page:
-    """Return the Page of these bytes; never raises.
+    """Return the Page of these bytes; never raises: what is no text or cannot be parsed gives a page with an error.
 
-    `url` was requested, `final_url` is where redirects ended; links are relative to it. "Yesterday" counts from
-    `fetched_at`. Bytes that are no text give a page with the error `UnsupportedType`, a text that cannot be parsed one
-    with `ParseError`.
+    `url` was requested, `final_url` is where redirects ended; links are relative to it.
     """
     page = Page(
         url=url,
@@ -144,8 +133,10 @@ def parse_page(
     today = fetched_at.date()
     try:
         if is_feed(text):
-            _fill_from_feed(page, text, today)
-        elif _is_plain_text(text, content_type):
+            page.title, page.candidates, page.next_page = parse_feed(text, page.final_url, today)
+            page.site = page.title
+            page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
+        elif "html" not in (content_type or "").lower() and not _LOOKS_LIKE_HTML.search(text[:20_000]):
             page.text = text.strip()
         else:
             _fill_from_html(page, text, today)
@@ -163,26 +154,11 @@ def _is_binary(body: bytes, content_type: str | None) -> bool:
     return b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-def _is_plain_text(text: str, content_type: str | None) -> bool:
-    if content_type and "html" in content_type.lower():
-        return False
-    return not _LOOKS_LIKE_HTML.search(text[:20_000])
-
-
-def _fill_from_feed(page: Page, text: str, today: dt.date) -> None:
-    page.title, page.candidates, page.next_page = parse_feed(text, page.final_url, today)
-    page.site = page.title
-    page.links = [Link(text=candidate.title, url=candidate.url) for candidate in page.candidates]
-
-
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
     tree = LexborHTMLParser(expand_data_stores(text))
     outline = build_outline(tree, page.final_url)
     page.candidates = find_candidates(outline, today)
-    article = read_article(outline, tree, text, today, candidates=page.candidates)
-    page.title, page.text = article.title, article.text
-    page.published_on, page.date_source = article.published_on, article.date_source
-    page.language, page.issuer, page.document_number = article.language, article.issuer, article.document_number
+    read_article(page, outline, tree, text, today)
     page.lines, page.site = list_lines(outline), find_site_name(tree)
     page.links = _list_links(outline)
     page.attachments = find_attachments(outline)

@@ -1,12 +1,13 @@
 """Detects pages whose content is elsewhere: redirects by meta refresh or script, frames, and shells for scripts."""
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
 from html import unescape
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.extract.html import collapse_whitespace
+from monitor.extract.html import collapse_whitespace, get_base_url
 from monitor.page import Page
 from monitor.urls import clean_url, is_same_site
 
@@ -31,6 +32,7 @@ _SIDE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "iframe", "noframes"})
 _MIN_SENTENCE_CHARS = 40
 _MIN_PROSE_CHARS = 300
 _MIN_FRAME_PX = (400, 250)
@@ -39,9 +41,8 @@ _MIN_FRAME_PX = (400, 250)
 def find_redirect(html: str, url: str) -> str | None:
     """Return the url that a page redirects to; None for a page with content.
 
-    A meta refresh counts if its delay is at most 15 seconds; a script if the page has hardly any content and every
-    assignment to the location has the same literal address. Redirects that depend on the browser or a cookie, and
-    those inside `noscript`, do not count.
+    A meta refresh within 15 seconds counts; a script if the page has hardly any content and all assignments to the
+    location have one literal address that depends neither on browser nor cookie. What is in `noscript` does not count.
     """
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
@@ -49,7 +50,7 @@ def find_redirect(html: str, url: str) -> str | None:
     target = _find_refresh_target(tree)
     if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
         target = _find_script_target(tree)
-    address = clean_url(target, _get_base_url(tree, url)) if target else None
+    address = clean_url(target, get_base_url(tree, url)) if target else None
     return address if address and address != clean_url(url) else None
 
 
@@ -59,27 +60,18 @@ def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
     In a frameset it is the frame with a name for content, else the largest. An inline frame counts if the page around
     it has no prose and the frame is of the same site, visible, and named as content or large.
     """
-    base = _get_base_url(tree, url)
+    base = get_base_url(tree, url)
     frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
-    if not frames and _count_prose_chars(tree) < _MIN_PROSE_CHARS:
+    prose = (len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
+    if not frames and sum(prose) < _MIN_PROSE_CHARS:
         frames = _list_inline_frames(tree, base)
-    here = clean_url(url)
-    for frame in sorted(frames, key=lambda frame: -frame.score):
-        address = clean_url(frame.source, base)
-        if address and address != here:
-            return address
-    return None
+    addresses = (clean_url(frame.source, base) for frame in sorted(frames, key=lambda frame: -frame.score))
+    return next((address for address in addresses if address not in (None, clean_url(url))), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     source: str
     score: float
-
-
-def _get_base_url(tree: LexborHTMLParser, url: str) -> str:
-    declared = tree.css_first("base[href]")
-    return clean_url(declared.attributes.get("href") or "", url) or url if declared is not None else url
 
 
 def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
@@ -101,10 +93,8 @@ def _is_in_noscript(element: LexborNode) -> bool:
 
 def _is_redirect_only(tree: LexborHTMLParser) -> bool:
     """Whether a page has hardly any text and links."""
-    if tree.body is None:
-        return True
     links = {element.attributes.get("href") for element in tree.css("a[href]")}
-    return len(links) <= _MAX_LINKS and len("".join(_list_visible_texts(tree))) <= _MAX_TEXT_CHARS
+    return len(links) <= _MAX_LINKS and sum(map(len, _list_visible_texts(tree))) <= _MAX_TEXT_CHARS
 
 
 def _find_script_target(tree: LexborHTMLParser) -> str | None:
@@ -122,29 +112,17 @@ def _find_script_target(tree: LexborHTMLParser) -> str | None:
 
 
 def _list_visible_texts(tree: LexborHTMLParser) -> list[str]:
-    if tree.body is None:
-        return []
-    hidden = {"script", "style", "noscript", "template", "iframe", "noframes"}
-    texts = []
-    for node in tree.body.traverse(include_text=True):
-        if node.is_text_node and node.parent is not None and node.parent.tag not in hidden:
-            text = collapse_whitespace(node.text_content or "")
-            if text:
-                texts.append(text)
-    return texts
-
-
-def _count_prose_chars(tree: LexborHTMLParser) -> int:
-    return sum(len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
+    texts = [
+        collapse_whitespace(node.text_content or "")
+        for node in (tree.body.traverse(include_text=True) if tree.body else ())
+        if node.is_text_node and node.parent is not None and node.parent.tag not in _HIDDEN_TAGS
+    ]
+    return list(filter(None, texts))
 
 
 def _list_frameset_frames(tree: LexborHTMLParser) -> list[_Frame]:
-    found = []
-    for element in tree.css("frame[src]"):
-        source = (element.attributes.get("src") or "").strip()
-        if source:
-            found.append(_Frame(source, _compute_window_share(element) + _score_names(element)))
-    return found
+    frames = [((element.attributes.get("src") or "").strip(), element) for element in tree.css("frame[src]")]
+    return [_Frame(source, _compute_window_share(frame) + _score_names(frame)) for source, frame in frames if source]
 
 
 def _compute_window_share(frame: LexborNode) -> float:
@@ -209,12 +187,9 @@ def _parse_pixels(element: LexborNode, name: str) -> float | None:
         rf"(?:^|[;\s]){name}\s*:\s*([\d.]{{1,8}})\s*(%|px)?", element.attributes.get("style") or "", re.IGNORECASE
     )
     found = in_style or re.match(r"\s*([\d.]{1,8})\s*(%|px)?", element.attributes.get(name) or "")
-    if not found:
-        return None
-    try:
-        return float(found[1]) * (10 if found[2] == "%" else 1)
-    except ValueError:
-        return None
+    with suppress(ValueError):  # such as 1.2.3
+        return float(found[1]) * (10 if found[2] == "%" else 1) if found else None
+    return None
 
 
 _APP_ROOT = re.compile(
@@ -248,6 +223,7 @@ _EMPTY_LIST = re.compile(
 _COOKIE_CHALLENGE = re.compile(
     r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
 )
+_HIDDEN_ELEMENT = re.compile(r"<(script|style|noscript|template|head)\b.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
 _MAX_SHELL_CHARS = 300
 _MAX_EMPTY_CHARS = 80
 
@@ -260,29 +236,16 @@ def needs_browser(page: Page, html: str) -> bool:
     """
     if page.rendered or page.error is not None or page.candidates:
         return False
-    if not _SCRIPT.search(html):
+    script_count = len(_SCRIPT.findall(html))
+    if not script_count:
         return False
-    visible = len(_extract_visible_text(html))
-    if visible < _MAX_EMPTY_CHARS:
-        return bool(
-            _APP_ROOT.search(html)
-            or _APP_MARKER.search(html)
-            or _NOSCRIPT_NOTICE.search(html)
-            or _FILLS_LIST.search(html)
-            or _COOKIE_CHALLENGE.search(html)
-            or (_EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html))
-        ) or (len(html) > 2_000 and len(_SCRIPT.findall(html)) >= 2)
-    if visible < _MAX_SHELL_CHARS and (
-        _APP_ROOT.search(html) or _APP_MARKER.search(html) or _NOSCRIPT_NOTICE.search(html)
-    ):
+    visible = len(" ".join(re.sub(r"<[^>]*>", " ", _HIDDEN_ELEMENT.sub(" ", html)).split()))
+    if visible < _MAX_SHELL_CHARS and any(mark.search(html) for mark in (_APP_ROOT, _APP_MARKER, _NOSCRIPT_NOTICE)):
         return True
-    if len(page.text) < _MAX_EMPTY_CHARS and visible < 0.03 * len(html) and len(_SCRIPT.findall(html)) >= 3:
+    if visible < _MAX_EMPTY_CHARS:
+        has_empty_root = _EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html)
+        is_filled = _FILLS_LIST.search(html) or _COOKIE_CHALLENGE.search(html) or has_empty_root
+        return bool(is_filled) or (len(html) > 2_000 and script_count >= 2)
+    if len(page.text) < _MAX_EMPTY_CHARS and visible < 0.03 * len(html) and script_count >= 3:
         return True
     return bool(len(page.text) < _MAX_SHELL_CHARS and _EMPTY_LIST.search(html) and _FILLS_LIST.search(html))
-
-
-def _extract_visible_text(html: str) -> str:
-    without = re.sub(
-        r"<(script|style|noscript|template|head)\b.*?(?:</\1\s*>|$)", " ", html, flags=re.IGNORECASE | re.DOTALL
-    )
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", without)).strip()

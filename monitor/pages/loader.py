@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -21,33 +22,10 @@ from monitor.i18n.message import Message
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
 from monitor.urls import clean_url
-from monitor.vocabulary import Render
+from monitor.vocabulary import FetchMode, Render
 
 _MAX_PAGES = 200
-
-
-class PageCache:
-    """The latest pages by their url and by the url where their redirects ended; failures are not cached."""
-
-    def __init__(self) -> None:
-        self._pages: OrderedDict[str, Page] = OrderedDict()
-
-    def get(self, address: str, render: Render) -> Page | None:
-        """Return the page at `address`, rendered if that is required; its `url` is `address`."""
-        page = self._pages.get(address)
-        if page is None or (render is Render.ALWAYS and not page.rendered):
-            return None
-        self._pages.move_to_end(address)
-        return page if page.url == address else page.model_copy(update={"url": address})
-
-    def add(self, page: Page) -> None:
-        if page.error is not None:
-            return
-        for address in (page.final_url, page.url):
-            self._pages[address] = page
-            self._pages.move_to_end(address)
-        while len(self._pages) > _MAX_PAGES:
-            self._pages.popitem(last=False)
+_MAX_PAGE_REDIRECTS = 5
 
 
 class PageLoader(Protocol):
@@ -55,11 +33,9 @@ class PageLoader(Protocol):
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
         """Return the page at `url`, fetched over HTTP or rendered in the browser."""
-        ...
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder` under a name of ours; `WorkFailed` where that fails."""
-        ...
 
     def can_render(self) -> bool: ...
 
@@ -68,22 +44,18 @@ class PageLoader(Protocol):
         ...
 
 
-_MAX_PAGE_REDIRECTS = 5
-
-
+@dataclass(kw_only=True, eq=False)
 class Loader:
-    """A `PageLoader` for one run: each has its own cache of pages. `for_run` gives the next, with the same transport.
+    """A `PageLoader` for one run, with its own cache of pages; closing it closes the transport that the runs share."""
 
-    Closing the first loader closes the transport.
-    """
+    pages: PagesSettings
+    clock: Clock
+    guard: Guard
+    transport: Transport
 
-    def __init__(self, *, pages: PagesSettings, clock: Clock, guard: Guard, transport: Transport) -> None:
-        self._pages = pages
-        self._clock = clock
-        self._guard = guard
-        self._transport = transport
-        self._page_cache = PageCache()
-        self._strategy = FetchStrategy(transport)
+    def __post_init__(self) -> None:
+        self._latest: OrderedDict[str, Page] = OrderedDict()  # by url, and by the url where redirects ended
+        self._strategy = FetchStrategy(self.transport)
 
     @classmethod
     def from_settings(
@@ -95,10 +67,7 @@ class Loader:
         cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
     ) -> Self:
-        """Return a loader that fetches from the sites and keeps its HTTP cache in `cache_folder`, if given.
-
-        `own_hosts` are private addresses that this process itself serves and that may be fetched.
-        """
+        """Return a loader that fetches from the sites; `own_hosts` are private addresses that this process serves."""
         guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
@@ -107,12 +76,10 @@ class Loader:
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
         """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
-        return Loader(
-            pages=self._pages, clock=self._clock, guard=self._guard, transport=self._transport.for_run(recorder)
-        )
+        return replace(self, transport=self.transport.for_run(recorder))
 
     def can_render(self) -> bool:
-        return self._transport.can_render()
+        return self.transport.can_render()
 
     async def __aenter__(self) -> Self:
         return self
@@ -123,35 +90,42 @@ class Loader:
         await self.close()
 
     async def close(self) -> None:
-        await self._transport.close()
+        await self.transport.close()
 
     async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """Return the page at `url`. `BrowserMissing` if it must be rendered and there is no browser.
+        """Return the page at `url`, or where it redirects to. `BrowserMissing` if it needs a browser and there is none.
 
-        `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before, under this url or as
-        the end of a redirect, comes from its cache. A page that only redirects gives its target; `final_url` says
-        where it ended.
+        `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before comes from its cache.
         """
         address = clean_url(url)
         if address is None:
-            return Page(url=url, final_url=url, fetched_at=self._clock.now(), error=await self._find_refusal(url))
-        mode = Render(self._pages.render) if render is Render.AUTO else render
-        page = self._page_cache.get(address, mode)
-        if page is None:
-            loaded = await self._follow_redirects(address, mode)
-            page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
-            page = page.model_copy(update={"url": address})
-            self._page_cache.add(page)
+            return Page(url=url, final_url=url, fetched_at=self.clock.now(), error=await self._find_refusal(url))
+        mode = Render(self.pages.render) if render is Render.AUTO else render
+        page = self._latest.get(address)
+        if page is not None and (page.rendered or mode is not Render.ALWAYS):
+            self._latest.move_to_end(address)
+            return page if page.url == address else page.model_copy(update={"url": address})
+        loaded = await self._follow_redirects(address, mode)
+        page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
+        page = page.model_copy(update={"url": address})
+        if page.error is None:
+            self._remember(page)
         return page
+
+    def _remember(self, page: Page) -> None:
+        for address in (page.final_url, page.url):
+            self._latest[address] = page
+            self._latest.move_to_end(address)
+        while len(self._latest) > _MAX_PAGES:
+            self._latest.popitem(last=False)
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder`; `WorkFailed` says why it could not.
 
-        Its name is a hash of its content with an extension from a closed list, so a page cannot make it leave the
-        folder or be a program. A document that the site says is unchanged is not transferred again.
+        Its name is a hash with an extension from a closed list: a page cannot make it leave the folder or be a program.
         """
         address = clean_url(url)
-        result = None if address is None else await self._strategy.fetch_document(address)
+        result = None if address is None else await self._strategy.fetch(address, FetchMode.DOCUMENT)
         error = await self._find_refusal(url) if result is None else result.error
         if error is not None or result is None:
             raise WorkFailed("cause.download", url=url[:300], reason=error and error.message)
@@ -161,7 +135,7 @@ class Loader:
         return await asyncio.to_thread(_write_file, folder, name, body)
 
     def notes(self) -> Mapping[str, Message]:
-        return self._strategy.notes()
+        return dict(self._strategy.notes)
 
     async def _follow_redirects(self, address: str, render: Render) -> ParsedResponse:
         """Return the page where redirects and frames end."""
@@ -178,7 +152,9 @@ class Loader:
                 break
             visited.add(target)
             found = await self._strategy.fetch_page(target, render)
-            if loaded.redirect_url is None and not _has_more_content(found.page, loaded.page):
+            framed, around = found.page, loaded.page
+            has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
+            if loaded.redirect_url is None and (framed.error is not None or not has_more):
                 break
             loaded = found
             visited.add(loaded.page.final_url)
@@ -190,25 +166,18 @@ class Loader:
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
             if sitemap.error is not None:
-                note = Message.of("cause.sitemap_unread", reason=sitemap.error.message)
-                self._strategy.add_note(sitemap.url, note)
+                self._strategy.notes[sitemap.url] = Message.of("cause.sitemap_unread", reason=sitemap.error.message)
         if others:
-            self._strategy.add_note(index.url, Message.of("cause.sitemaps_left", count=others))
+            self._strategy.notes[index.url] = Message.of("cause.sitemaps_left", count=others)
         return merge_sitemaps(index, sitemaps)
 
     async def _find_refusal(self, url: str) -> PageError:
         """Return why a url that cannot be normalized is not loaded."""
         try:
-            await self._guard.check(url, may_be_unresolved=True)
+            await self.guard.check(url, may_be_unresolved=True)
         except FetchError as failure:
             return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
-
-
-def _has_more_content(framed: Page, around: Page) -> bool:
-    if framed.error is not None:
-        return False
-    return len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
 
 
 def _write_file(folder: Path, name: str, body: bytes) -> Path:
@@ -220,30 +189,28 @@ def _write_file(folder: Path, name: str, body: bytes) -> Path:
     return part.replace(path)
 
 
+@dataclass(kw_only=True)
 class LoaderPool:
-    """Gives each run a loader by the current settings.
+    """Gives each run a loader by the current settings; with changed ones the next run gets a new browser and client."""
 
-    Runs share browser and connections. When the settings `pages` or `network` change, the next run gets new ones; the
-    earlier ones are closed once no run uses them.
-    """
+    settings: Settings
+    clock: Clock
+    cache_folder: Path | None
 
-    def __init__(self, *, settings: Settings, clock: Clock, cache_folder: Path | None) -> None:
-        self._settings = settings
-        self._clock = clock
-        self._cache_folder = cache_folder
+    def __post_init__(self) -> None:
         self._own_hosts: set[str] = set()
         self._current_settings: object = None
         self._shared: list[tuple[Loader, WeakSet[Loader]]] = []
 
     def for_run(self, recorder: Recorder | None = None) -> Loader:
         """Return a loader for one run, its results recorded by `recorder`; it needs no closing."""
-        pages, network = self._settings.pages, self._settings.network
+        pages, network = self.settings.pages, self.settings.network
         if self._current_settings != (pages, network):
             first = Loader.from_settings(
                 pages=pages,
                 network=network,
-                clock=self._clock,
-                cache_folder=self._cache_folder,
+                clock=self.clock,
+                cache_folder=self.cache_folder,
                 own_hosts=self._own_hosts,
             )
             self._shared.append((first, WeakSet()))
@@ -256,9 +223,6 @@ class LoaderPool:
     def allow_host(self, host: str) -> None:
         """Allow runs to fetch from a loopback `host:port` that this process serves, whatever the settings say."""
         self._own_hosts.add(host)
-
-    def disallow_host(self, host: str) -> None:
-        self._own_hosts.discard(host)
 
     @property
     def open_count(self) -> int:

@@ -2,9 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -28,6 +27,8 @@ from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
 
 _MAX_SITEMAP_BYTES = 52_428_800  # what the sitemap protocol allows
+_MAX_SHELL_CHARS = 200
+_MAX_SHELL_LINKS = 5
 _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 
@@ -35,8 +36,7 @@ _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 class ParsedResponse:
     """A page and what its markup says beyond it.
 
-    `html` serves to decide whether a browser would see more, and is empty where a list was found; `frame_url` is the
-    frame with the content. A sitemap index has its sitemaps as candidates.
+    `html` is empty where a list was found: a browser would see no more. A sitemap index has sitemaps as candidates.
     """
 
     page: Page
@@ -48,13 +48,9 @@ class ParsedResponse:
 
 async def parse_result(result: FetchResult) -> ParsedResponse:
     """Parse the page in a thread, since a large one takes a while."""
-    if result.error is not None or result.body is None:
-        return ParsedResponse(_build_error_page(result))
-    return await asyncio.to_thread(_parse_body, result)
-
-
-def _build_error_page(result: FetchResult) -> Page:
-    return Page(
+    if result.error is None and result.body is not None:
+        return await asyncio.to_thread(_parse_body, result)
+    page = Page(
         url=result.url,
         final_url=clean_url(result.final_url) or result.final_url,
         status=result.status,
@@ -64,6 +60,7 @@ def _build_error_page(result: FetchResult) -> Page:
         record=result.record,
         error=result.error,
     )
+    return ParsedResponse(page)
 
 
 def _parse_body(result: FetchResult) -> ParsedResponse:
@@ -104,21 +101,17 @@ def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
         return body, result.content_type
 
 
-_MAX_SHELL_CHARS = 200
-_MAX_SHELL_LINKS = 5
-
-
+@dataclass
 class FetchStrategy:
     """Fetches one address once; what a site does wrong is the page's error.
 
-    `Render.AUTO` tries HTTP first, except where pages of the same folder needed the browser, and takes the browser
-    where scripts render the page or admit only browsers. A site that refuses a page (403), asks for a captcha or says
-    that we are too fast is not asked again with a browser.
+    `Render.AUTO` tries HTTP first, except where pages of the same folder needed the browser. A site that refuses a page
+    (403), asks for a captcha or says that we are too fast is not asked again with a browser.
     """
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._notes: dict[str, Message] = {}
+    transport: Transport
+    notes: dict[str, Message] = field(default_factory=dict)
+    """What the run should report, by url."""
 
     async def fetch_page(self, address: str, render: Render) -> ParsedResponse:
         """Return the page at `address`; `BrowserMissing` if it must be rendered and there is no browser."""
@@ -126,56 +119,48 @@ class FetchStrategy:
             return await self._fetch_rendered(address)
         if render is Render.NEVER:
             return await self._fetch_static(address)
-        if self._transport.renders_first(address):
-            rendered = await self.render_if_possible(address)
-            if rendered is not None:
-                return rendered
+        if self.transport.renders_first(address) and (rendered := await self.render_if_possible(address)) is not None:
+            return rendered
         return await self._fetch_then_render(address)
 
     async def render_if_possible(self, address: str) -> ParsedResponse | None:
         """Return the rendered page, or None if there is no browser that starts."""
         with suppress(BrowserMissing):
-            return await self._fetch_rendered(address) if self._transport.can_render() else None
+            return await self._fetch_rendered(address) if self.transport.can_render() else None
         return None
-
-    async def fetch_document(self, address: str) -> FetchResult:
-        return await self._fetch(address, FetchMode.DOCUMENT)
-
-    def add_note(self, url: str, note: Message) -> None:
-        """Record something that the run should report about a url."""
-        self._notes[url] = note
-
-    def notes(self) -> Mapping[str, Message]:
-        return dict(self._notes)
 
     async def _fetch_then_render(self, address: str) -> ParsedResponse:
         static = await self._fetch_static(address)
-        if static.redirect_url or not _should_render(static):
+        failure = static.page.error
+        # Scripts render (more of) the page, or admit only browsers.
+        needs = static.page.is_cut_short or needs_browser(static.page, static.html)
+        if static.redirect_url or not (failure.detail_code == SCRIPT_CHALLENGE if failure else needs):
             return static
         rendered = await self.render_if_possible(address)
         if rendered is None:
             return static
         if rendered.page.error is None:
             if not static.page.is_cut_short:  # which says nothing about other pages of the folder
-                self._transport.mark_rendered(address)
+                self.transport.mark_rendered(address)
             return rendered
         # A page with some content without its scripts is better than an error with them.
         return rendered if static.page.error or _is_shell(static) else static
 
     async def _fetch_static(self, address: str) -> ParsedResponse:
-        return await parse_result(await self._fetch(address, FetchMode.HTTP))
+        return await parse_result(await self.fetch(address, FetchMode.HTTP))
 
     async def _fetch_rendered(self, address: str) -> ParsedResponse:
-        result = await self._fetch(address, FetchMode.RENDERED)
+        result = await self.fetch(address, FetchMode.RENDERED)
         if result.error is not None and result.error.detail_code == NO_BROWSER:
             raise BrowserMissing(result.error.message)
         rendered = await parse_result(result)
         return replace(rendered, page=reject_shell(rendered))
 
-    async def _fetch(self, address: str, mode: FetchMode) -> FetchResult:
-        result = await self._transport.fetch(address, mode)
+    async def fetch(self, address: str, mode: FetchMode) -> FetchResult:
+        """Return what came of one request, and keep its notes."""
+        result = await self.transport.fetch(address, mode)
         for url, note in result.notes.items():
-            self._notes.setdefault(url, note)
+            self.notes.setdefault(url, note)
         return result
 
 
@@ -185,13 +170,6 @@ def reject_shell(loaded: ParsedResponse) -> Page:
         return loaded.page
     error = PageError(code=PageErrorCode.WEB_BLOCKED, detail_code="empty_shell", message=Message("page.empty_shell"))
     return loaded.page.model_copy(update={"error": error})
-
-
-def _should_render(static: ParsedResponse) -> bool:
-    """Whether to retry in the browser: scripts render (more of) the page, or admit only browsers."""
-    if static.page.error is not None:
-        return static.page.error.detail_code == SCRIPT_CHALLENGE
-    return static.page.is_cut_short or needs_browser(static.page, static.html)
 
 
 def _is_shell(loaded: ParsedResponse) -> bool:

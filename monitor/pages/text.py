@@ -25,18 +25,18 @@ _MIN_TEXT_CHARS = 40
 def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int = 15_000, offset: int = 0) -> str:
     """Return what a model reads of a page, in at most `max_chars` characters (1,000 or more).
 
-    Title and final url, main text, links, the candidates as a JSON array, the next page. If it does not all fit, text
-    is cut before links and links before candidates, with a note for each cut. An `offset` shows the candidates from
-    that index on, without text and links. `known` are urls, or their `url_key`, of candidates to be marked as known.
-
-    The page's own words are data: control characters are removed, and the marks of this form are broken up, so that
-    no page can write a list of candidates of its own.
+    If it does not all fit, text is cut before links and links before candidates, with a note for each cut. An `offset`
+    shows the candidates from that index on, alone. `known` are urls, or their `url_key`, to be marked as known.
+    The marks of this form are broken up in the page's own words: no page can write a list of candidates of its own.
     """
     if page.error is not None:
-        return _render_failure(page, max_chars)
+        reason = f"{FAILURE_MARK}：{page.error.kind}，{_escape_line(render(page.error.message, 'en'))}"
+        return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
     title = _truncate(_escape_line(page.title), _MAX_TITLE_CHARS)
     head = f"标题：{title}\n网址：{_truncate(_escape_line(page.final_url), max_chars // 4)}"
-    tail = _render_next_page(page.next_page, max_chars // 4)
+    tail = f"{NEXT_PAGE_MARK}：{page.next_page}" if page.next_page else ""
+    if len(tail) > max_chars // 4:
+        tail = ""  # half a url is a wrong one
     room = max_chars - len(head) - len(_GAP) - (len(tail) + 1 if tail else 0)
     items = _render_candidates(page.candidates, known, max(offset, 0), room)
     links = text = ""
@@ -47,20 +47,6 @@ def render_page_text(page: Page, *, known: Collection[str] = (), max_chars: int 
         text = _render_text(page.text, room)
     body = _GAP.join(part for part in (head, text, links, items) if part)
     return f"{body}\n{tail}" if tail else body
-
-
-def _render_failure(page: Page, max_chars: int) -> str:
-    if page.error is None:
-        return ""
-    said = _escape_line(render(page.error.message, "en"))
-    reason = f"{FAILURE_MARK}：{page.error.kind}，{said}"
-    return _truncate(f"{reason}\n网址：{_escape_line(page.url)}", max_chars)
-
-
-def _render_next_page(url: str | None, max_chars: int) -> str:
-    """Return the last line; a url that does not fit is dropped, because half a url is a wrong one."""
-    line = f"{NEXT_PAGE_MARK}：{url}" if url else ""
-    return line if len(line) <= max_chars else ""
 
 
 def _render_candidates(candidates: Sequence[Candidate], known: Collection[str], offset: int, max_chars: int) -> str:
@@ -112,7 +98,8 @@ def _render_cut_note(shown: int, offset: int, end: int, total: int) -> str:
 
 def _render_links(links: Sequence[Link], candidates: Sequence[Candidate], max_chars: int) -> str:
     """Return all links if they fit, else the first of those that the candidates do not repeat."""
-    lines = [_render_link(link) for link in links]
+    texts = (_escape_line(link.text).replace("[", "［").replace("]", "］") for link in links)
+    lines = [f"[{_truncate(text, _MAX_LINK_TEXT_CHARS)}]({link.url})" for text, link in zip(texts, links, strict=True)]
     if not lines or len(whole := "\n".join(["链接：", *lines])) <= max_chars:
         return whole if lines else ""
     repeated = {candidate.url for candidate in candidates}
@@ -130,11 +117,6 @@ def _render_links(links: Sequence[Link], candidates: Sequence[Candidate], max_ch
 
 def _render_links_note(shown: int, total: int) -> str:
     return f"链接（未全部显示：{shown} 个，共 {total} 个，含条目的链接）："
-
-
-def _render_link(link: Link) -> str:
-    text = _truncate(_escape_line(link.text).replace("[", "［").replace("]", "］"), _MAX_LINK_TEXT_CHARS)
-    return f"[{text}]({link.url})"
 
 
 def _render_text(text: str, max_chars: int) -> str:

@@ -23,7 +23,7 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost, UsageError
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.replay import ReplayModel, ReplayTransport
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader
@@ -131,7 +131,7 @@ class ReplayService:
         parts = SweepDependencies(
             store=store,
             loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
-            documents=DocumentTextReader(max_bytes=manifest.max_bytes),
+            documents=DocumentReader(max_bytes=manifest.max_bytes),
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,

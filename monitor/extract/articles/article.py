@@ -4,7 +4,6 @@ import datetime as dt
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
@@ -15,9 +14,8 @@ from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, 
 from monitor.extract.articles.text import extract_main_text, list_prose_weights
 from monitor.extract.articles.title import find_article_title
 from monitor.extract.articles.view import is_not_posting_date
-from monitor.extract.html import Element, Outline, collapse_whitespace, measure_width
-from monitor.page import Candidate
-from monitor.vocabulary import DateSource
+from monitor.extract.html import Outline, collapse_whitespace, measure_width
+from monitor.page import Candidate, Page
 
 _MAX_SUMMARY_CHARS = 800
 _MIN_HEADLINE_WIDTH = 30
@@ -29,12 +27,11 @@ _MAX_TEXTS_ABOVE = 3
 _OPENING_CHARS = 12
 
 
-def is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
+def _is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
     """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
-    Sentences between two rows are a row's summary unless they are as long as an article; the longest such stretch may
-    be an article between two lists. A page that declares itself an article is one, and so is one with a headline, a
-    date and sentences before the next row, however long the list beside it.
+    Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
+    itself an article is one, and so is one with a headline, a date and sentences before the next row.
     """
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.is_article:
@@ -46,51 +43,42 @@ def is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Can
     of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _MAX_SUMMARY_CHARS)
     if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
         return False
-    days = _ListedDates(today, {candidate.date for candidate in candidates})
-    return not _starts_like_article(page, metadata.title_element, prose, places, days)
+    listed = {candidate.date for candidate in candidates}
+    return not _starts_like_article(page, metadata.title_element, prose, places, listed, today)
 
 
 def _starts_like_article(
-    page: Outline, title: str, prose: Sequence[int], places: Sequence[int], days: "_ListedDates"
+    page: Outline,
+    title: str,
+    prose: Sequence[int],
+    places: Sequence[int],
+    listed: Collection[dt.date | None],
+    today: dt.date,
 ) -> bool:
-    """Whether a headline has a date that no row shows, and sentences follow, before a row begins (at `places`).
-
-    The headline is an h1, or a text that the page's `title` element repeats.
-    """
+    """Whether an h1, or a text that `title` repeats, has a date that no row shows and sentences before the next row."""
     for element in page.elements:
-        start = element.text_end
-        if element.tag != "h1" and not _may_be_headline(page, element, title):
+        first, start = element.text_start, element.text_end
+        # A quick check before the exact one: an element of one or two texts that begins with words of the title.
+        may_be_headline = 0 < start - first <= _MAX_HEADLINE_TEXTS
+        if element.tag != "h1" and not (may_be_headline and page.texts[first].strip()[:_OPENING_CHARS] in title):
             continue
         text = page.get_text(element)
         if measure_width(text) < _MIN_HEADLINE_WIDTH or start in places or (element.tag != "h1" and text not in title):
             continue
         following = bisect_left(places, start)
         end = places[following] if following < len(places) else len(page.texts)
-        above = max(element.text_start - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
+        above = max(first - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
         lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
-        if sum(prose[start:end]) >= _MIN_PROSE_CHARS and any(days.is_own_date_line(line) for line in lines):
+        if sum(prose[start:end]) >= _MIN_PROSE_CHARS and any(_is_own_date_line(line, listed, today) for line in lines):
             return True
     return False
 
 
-def _may_be_headline(page: Outline, element: Element, title: str) -> bool:
-    """Whether an element of one or two texts begins with words of the title, a quick check before the exact one."""
-    first = element.text_start
-    return 0 < element.text_end - first <= _MAX_HEADLINE_TEXTS and page.texts[first].strip()[:_OPENING_CHARS] in title
-
-
-@dataclass(frozen=True, slots=True)
-class _ListedDates:
-    """The dates of a page's rows, none of which is the page's own."""
-
-    today: dt.date
-    listed: Collection[dt.date | None]
-
-    def is_own_date_line(self, line: str) -> bool:
-        """Whether a line is hardly more than a date that no row shows."""
-        if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
-            return False
-        return any(match.has_year and match.date not in self.listed for match in find_days(line, self.today))
+def _is_own_date_line(line: str, listed: Collection[dt.date | None], today: dt.date) -> bool:
+    """Whether a line is hardly more than a date that no row shows."""
+    if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
+        return False
+    return any(match.has_year and match.date not in listed for match in find_days(line, today))
 
 
 _DOCUMENT_NUMBER = re.compile(
@@ -112,58 +100,34 @@ _TRAILING_LABEL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedArticle:
-    """What a page says as an article; each field empty or None where it does not say it."""
-
-    title: str = ""
-    text: str = ""
-    published_on: dt.date | None = None
-    date_source: DateSource = DateSource.UNKNOWN
-    language: str | None = None
-    issuer: str | None = None
-    document_number: str | None = None
-
-
-def read_article(
-    page: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date, *, candidates: Sequence[Candidate] = ()
-) -> ParsedArticle:
-    """Read a page as an article. `today` bounds its dates.
+def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date) -> None:
+    """Fill the fields of an article: title, text, date, language, issuer and number, each only if the page says it.
 
     What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
-    supports is dropped. `candidates` are the rows of its list: on a list page nothing in them is said of the page.
+    supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
     metadata = read_metadata(tree)
-    is_list = is_list_page(page, metadata, candidates, today)
-    listed = [candidate.title for candidate in candidates] if is_list else []
-    labelled = [] if is_list else list_labelled_values(page)
-    title = find_article_title(page, metadata, listed=listed, stated=_find_stated_title(labelled))
-    day, source = find_article_date(
-        page, metadata, title, today, labelled=labelled, is_list=is_list, html_text=html_text
+    is_list = _is_list_page(outline, metadata, page.candidates, today)
+    listed = [candidate.title for candidate in page.candidates] if is_list else []
+    labelled = [] if is_list else list_labelled_values(outline)
+    page.title = find_article_title(outline, metadata, listed=listed, stated=_find_stated_title(labelled))
+    page.published_on, page.date_source = find_article_date(
+        outline, metadata, page.title, today, labelled=labelled, is_list=is_list, html_text=html_text
     )
-    text = extract_main_text(page, html_text, is_list=is_list)
-    return ParsedArticle(
-        title=title,
-        text=text,
-        published_on=day,
-        date_source=source,
-        language=_detect_language(tree, text or page.full_text[:2000]),
-        issuer=_find_issuer(labelled, metadata),
-        document_number=_find_document_number(labelled, title, text),
-    )
+    page.text = extract_main_text(outline, html_text, is_list=is_list)
+    page.language = _detect_language(tree, page.text or outline.full_text[:2000])
+    page.issuer = _find_issuer(labelled, metadata)
+    page.document_number = _find_document_number(labelled, page.title, page.text)
 
 
 def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
     """Return the language code that the script of the text shows, else the one that the page declares."""
-    by_script = _detect_script_language(text[:3000])
-    if by_script:
+    if by_script := _detect_script_language(text[:3000]):
         return by_script
     root = tree.css_first("html")
     declared = (root.attributes.get("lang") or root.attributes.get("xml:lang") or "") if root is not None else ""
     found = re.match(r"[a-z]{2,3}(?=$|[-_])", declared.strip().lower())
-    if found and found[0] not in ("zh", "ja", "ko"):
-        return found[0]
-    return None
+    return found[0] if found and found[0] not in ("zh", "ja", "ko") else None
 
 
 def _detect_script_language(text: str) -> str | None:
@@ -180,14 +144,12 @@ def _detect_script_language(text: str) -> str | None:
 
 def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> str | None:
     """Return the office in the document's table, else the source in the metadata or under the headline."""
+    stated = re.sub(r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.get_first("contentsource", "source") or "")
     for label in (Label.ISSUER, Label.SOURCE):
         named = (_TRAILING_LABEL.sub("", entry.value).strip(" :：|") for entry in labelled if entry.label is label)
         issuer = next((value for value in named if 2 <= len(value) <= _MAX_ISSUER_CHARS), None)
-        if label is Label.SOURCE:
-            stated = re.sub(
-                r"^\s*(?:信息|文章)?来源\s*[:：]\s*", "", metadata.get_first("contentsource", "source") or ""
-            )
-            issuer = stated or issuer
+        if label is Label.SOURCE and stated:
+            issuer = stated
         if issuer and not _GENERIC_SOURCE.fullmatch(issuer):
             return issuer
     return None

@@ -45,19 +45,15 @@ _MAX_DATE_TEXTS = 4
 _MIN_TITLE_CHARS = 20
 
 
-def parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
+def _parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
     """Return the first date with a year in a short text; 20260203081530 is a date with its time."""
     if _TIMESTAMP.fullmatch(text):
         text = text[:8]
     return next((match.date for match in find_days(text[:80], today, order=order) if match.has_year), None)
 
 
-def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
-    """Return the date of the strongest statement on the page.
-
-    `by_title`, the date in the title element, is stronger than a date near the headline; `by_url` decides between
-    several of those.
-    """
+def _find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
+    """Return the date of the strongest statement on the page; `by_url` decides between several near the headline."""
     return (
         _find_by_label(view)
         or _find_by_time_element(view)
@@ -66,11 +62,6 @@ def find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.dat
         or _find_in_sentence(view)
         or (None if by_url else _find_only_date_line(view) or _find_only_aside_label(view))
     )
-
-
-def list_dates_near(view: ArticleView, start: int) -> list[dt.date]:
-    """Return the dates in the short lines after a headline that ends at `start`, then in the few lines before it."""
-    return [day for day, _ in (*_list_dates_after(view, start), *_list_dates_before(view, start))]
 
 
 def _find_by_label(view: ArticleView) -> dt.date | None:
@@ -84,7 +75,7 @@ def _find_by_label(view: ArticleView) -> dt.date | None:
             if entry.label is label and not view.is_aside(entry.index)
             # A value in pieces goes on in the next text.
             for value in (" ".join([entry.value, *texts[entry.index + 1 : entry.index + 2]]),)
-            if (day := parse_first_date(value, view.today, view.order))
+            if (day := _parse_first_date(value, view.today, view.order))
         )
         if day := _find_nearest(stated, anchor):
             return day
@@ -93,8 +84,8 @@ def _find_by_label(view: ArticleView) -> dt.date | None:
 
 def _find_only_aside_label(view: ArticleView) -> dt.date | None:
     """Return the date after the page's only "posted", in a box beside the article."""
-    found = [entry for entry in _list_dates_after_words(view) if not view.is_in_teaser_row(entry[0], _BLOCKS)]
-    return found[0][1] if len(found) == 1 else None
+    found = [day for index, day in _list_dates_after_words(view) if not view.is_in_teaser_row(index, _BLOCKS)]
+    return found[0] if len(found) == 1 else None
 
 
 def _find_nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
@@ -114,9 +105,8 @@ def _list_dates_after_words(view: ArticleView) -> Iterator[tuple[int, dt.date]]:
             continue
         behind = collapse_whitespace(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
         matches = find_days(behind, view.today, order=view.order)
-        matches = [match for match in matches if match.has_year and match.start < 30]
-        if matches:
-            yield index, matches[0].date
+        if day := next((match.date for match in matches if match.has_year and match.start < 30), None):
+            yield index, day
 
 
 def _find_by_time_element(view: ArticleView) -> dt.date | None:
@@ -136,8 +126,8 @@ def _find_by_time_element(view: ArticleView) -> dt.date | None:
         value = element.attributes.get("datetime") or element.attributes.get("content") or text
         if is_entry:
             value = f"{element.attributes.get('title') or ''} {value}"
-        day = parse_first_date(value, view.today, view.order)
-        if day and view.is_aside_element(element):
+        day = _parse_first_date(value, view.today, view.order)
+        if day and view.aside_flags[element.index]:
             at_foot.update([day] if view.is_in_own_article(element) else [])
         elif day:
             if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
@@ -170,10 +160,8 @@ def _find_near_headline(view: ArticleView, start: int, by_url: dt.date | None) -
     if by_url and any(day == by_url for day, _ in (*after, *before)):
         return by_url
     for found in (after, before):
-        named = [day for day, is_named in found if is_named]
-        for days in (named, [day for day, _ in found]):
-            if days:
-                return days[0]
+        if found:
+            return next((day for day, is_named in found if is_named), found[0][0])
     return None
 
 
@@ -181,8 +169,7 @@ def _find_in_sentence(view: ArticleView) -> dt.date | None:
     """Return the date in a byline (by N. N. on 3 May), or before a bracket or dash that opens the first sentence."""
     for index, text in enumerate(view.page.texts):
         if _BYLINE.match(text) and view.may_be_posting_date(index, 0):
-            day = next((day for day, _ in view.find_posted_dates(collapse_whitespace(text)[:_MAX_LINE_CHARS])), None)
-            if day:
+            for day, _ in view.find_posted_dates(collapse_whitespace(text)[:_MAX_LINE_CHARS]):
                 return day
     for start in view.body_starts[:1]:
         lines = map(collapse_whitespace, view.page.texts[start : start + _MAX_NEARBY_TEXTS])
@@ -229,7 +216,10 @@ def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.dat
         if not view.may_be_posting_date(index, indexes.start):
             continue
         owner = page.elements[page.text_owner[index]]
-        for text in (collapse_whitespace(page.texts[index]), _join_with_next(view, index)):
+        pair = [collapse_whitespace(text) for text in page.texts[index : index + 2]]
+        # The number of a day may stand beside its year and month.
+        are_parts = len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair)
+        for text in (pair[0], " ".join(pair) if are_parts else ""):
             if len(text) > _MAX_LINE_CHARS:
                 continue
             day, length = next(view.find_posted_dates(text), (None, 0))
@@ -238,12 +228,6 @@ def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.dat
                 if is_named or length > 0.3 * len(text):
                     yield day, is_named
                 break
-
-
-def _join_with_next(view: ArticleView, index: int) -> str:
-    """Return a short text with the next one: the number of a day beside its year and month."""
-    pair = [collapse_whitespace(text) for text in view.page.texts[index : index + 2]]
-    return " ".join(pair) if len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair) else ""
 
 
 _META_NAMES = (
@@ -295,7 +279,10 @@ def find_article_date(
     url, what a script in `html_text` writes beside the title. The date of a sidebar, a comment or, on a list page
     (`is_list`), a row is never the article's.
     """
-    order = _detect_east_asian_order(page.full_text[:2_000]) or detect_order(page.full_text[:20_000])
+    head = page.full_text[:2_000]
+    # In East Asia a year of two digits comes first too.
+    is_east_asian = 5 * count_wide_chars(head) > len(head)
+    order: DateOrder | None = "ymd" if is_east_asian else detect_order(page.full_text[:20_000])
     by_url = date_in_url(page.url, today) or date_in_url(metadata.get_first("og:url") or "", today)
     hidden, written = _find_metadata_date(metadata, today, order)
     if is_list:
@@ -305,7 +292,7 @@ def find_article_date(
     if hidden:
         day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, view, by_url)
     else:
-        day = find_stated_date(view, by_url, _find_date_in_title(metadata.title_element, today, view.order))
+        day = _find_stated_date(view, by_url, _find_date_in_title(metadata.title_element, today, view.order))
     day = day or (None if by_url else _complete_year_from_change(view, metadata))
     if day:
         return day, DateSource.PAGE
@@ -319,31 +306,21 @@ def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date 
     """Return the one publication date that the page's scripts write near its title."""
     if measure_width(title) < _MIN_TITLE_WIDTH:
         return None
-    near = (
-        match[1] for match in _SCRIPT_DATE.finditer(html_text) if title in _extract_script_context(html_text, match)
-    )
-    days = {parse_first_date(value, today, None) for value in near}
+    days: set[dt.date | None] = set()
+    for match in _SCRIPT_DATE.finditer(html_text):
+        # What is around in the same script, as far as one object may reach.
+        before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
+        after = html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
+        if title in before + after:
+            days.add(_parse_first_date(match[1], today, None))
     return days.pop() if len(days) == 1 else None
-
-
-def _extract_script_context(html_text: str, match: re.Match[str]) -> str:
-    """Return what is around the match in the same script, as far as one object may reach."""
-    before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
-    return before + html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
 
 
 def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
     """Return the date that is one of the parts between the dashes of a title element."""
-    for part in _DASHES.split(title):
-        for match in find_days(part, today, order=order):
-            if match.has_year and match.end - match.start == len(part.strip()):
-                return match.date
-    return None
-
-
-def _detect_east_asian_order(text: str) -> DateOrder | None:
-    """Return the order of East Asia, where a year of two digits comes first too."""
-    return "ymd" if 5 * count_wide_chars(text) > len(text) else None
+    found = ((part, match) for part in _DASHES.split(title) for match in find_days(part, today, order=order))
+    whole = (match for part, match in found if match.has_year and match.end - match.start == len(part.strip()))
+    return next((match.date for match in whole), None)
 
 
 def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder | None) -> tuple[dt.date | None, str]:
@@ -355,7 +332,7 @@ def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder
         *((metadata.meta.get(name), order) for name in _VAGUE_META_NAMES),
     )
     for value, settled in stated:
-        if value and (day := parse_first_date(value, today, settled)):
+        if value and (day := _parse_first_date(value, today, settled)):
             return day, value
     return None, ""
 
@@ -370,9 +347,9 @@ def _adjust_to_shown_date(
     if not _WITHOUT_ZONE.search(written):
         return hidden
     others = _list_modified_dates(view, metadata)
-    shown: set[dt.date | None] = {*(day for start in view.body_starts[:1] for day in list_dates_near(view, start))} or {
-        by_url
-    }
+    starts = view.body_starts[:1]
+    near = (entry for start in starts for entry in (*_list_dates_after(view, start), *_list_dates_before(view, start)))
+    shown: set[dt.date | None] = {day for day, _ in near} or {by_url}
     beside = [day for day in (hidden - _ONE_DAY, hidden + _ONE_DAY) if day in shown and day not in others]
     return beside[0] if len(beside) == 1 and hidden not in shown else hidden
 
@@ -380,15 +357,12 @@ def _adjust_to_shown_date(
 def _list_modified_dates(view: ArticleView, metadata: PageMetadata) -> set[dt.date | None]:
     """Return the dates of change in the page's metadata."""
     changed = (metadata.meta.get(name) or metadata.get_json_ld_text(name) or "" for name in _MODIFIED_NAMES)
-    return {parse_first_date(value, view.today, view.order) for value in changed}
+    return {_parse_first_date(value, view.today, view.order) for value in changed}
 
 
 def _complete_year_from_change(view: ArticleView, metadata: PageMetadata) -> dt.date | None:
     """Return the date that a labelled line writes without its year, if the page was changed on that day."""
     changes = {(day.month, day.day): day for day in _list_modified_dates(view, metadata) if day}
-    for entry in view.labelled if changes else ():
-        if entry.label is Label.POSTED:
-            for match in find_days(entry.value[:20], view.today):
-                if not match.has_year and (match.date.month, match.date.day) in changes:
-                    return changes[match.date.month, match.date.day]
-    return None
+    posted = (entry.value[:20] for entry in view.labelled if changes and entry.label is Label.POSTED)
+    days = (match.date for value in posted for match in find_days(value, view.today) if not match.has_year)
+    return next((changes[day.month, day.day] for day in days if (day.month, day.day) in changes), None)

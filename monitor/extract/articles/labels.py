@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -78,8 +79,7 @@ class LabelledValue:
 def list_labelled_values(page: Outline) -> list[LabelledValue]:
     """Return the value of each known label, in page order; the empty string where it has none.
 
-    The value follows in the same text up to the next label, else it is the next text, unless that is a label too. In a
-    table with a row of labels it is the cell below.
+    It goes up to the next label, else it is the next text that is no label, or the cell below a row of labels.
     """
     found: list[LabelledValue] = []
     for index, text in enumerate(page.texts):
@@ -89,11 +89,8 @@ def list_labelled_values(page: Outline) -> list[LabelledValue]:
         if not has_colon and len(text) > _MAX_LABEL_CHARS:
             continue
         if alone := _LABEL_ALONE.match(text):
-            found.append(
-                _read_standalone_label(
-                    page, index, _parse_label(alone[1]), ends_open="：" not in text and ":" not in text
-                )
-            )
+            ends_open = "：" not in text and ":" not in text
+            found.append(_read_standalone_label(page, index, _parse_label(alone[1]), ends_open=ends_open))
         elif has_colon:
             found.extend(_parse_line(page, index, text))
     return found
@@ -124,7 +121,7 @@ def _parse_line(page: Outline, index: int, text: str) -> Iterator[LabelledValue]
 
 
 def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open: bool) -> LabelledValue:
-    cell = _find_cell(page, index)
+    cell = page.elements[page.text_owner[index]].closest(("td", "th", "dt", "dd", "li", "p", "div"))
     if cell is None or cell.tag not in ("td", "th"):
         return _read_next_text(page, index, label)
     if ends_open and (under := _find_cell_below(page, cell)) is not None:
@@ -133,9 +130,8 @@ def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open
     if cell.text_end > index + 1:
         return _read_next_text(page, index, label)
     beside = next((e for e in page.elements[cell.end :] if e.parent is cell.parent), None)
-    if beside is None or beside.text_end == beside.text_start:
-        return LabelledValue(label, "", index)
-    return _read_next_text(page, index, label)
+    is_empty = beside is None or beside.text_end == beside.text_start
+    return LabelledValue(label, "", index) if is_empty else _read_next_text(page, index, label)
 
 
 def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:
@@ -143,10 +139,6 @@ def _read_next_text(page: Outline, index: int, label: Label) -> LabelledValue:
     if not text or len(text) > _MAX_LINE_CHARS or _LABEL_ALONE.match(text) or _LABEL_WITH_COLON.match(text.strip()):
         return LabelledValue(label, "", index)
     return LabelledValue(label, _normalize_value(text), index + 1)
-
-
-def _find_cell(page: Outline, index: int) -> Element | None:
-    return page.elements[page.text_owner[index]].closest(("td", "th", "dt", "dd", "li", "p", "div"))
 
 
 def _find_cell_below(page: Outline, cell: Element) -> Element | None:
@@ -176,6 +168,7 @@ _ARTICLE_TYPES = frozenset(
     }
 )
 _MAX_CHARS = 2000
+_META_NAMES = ("property", "name", "itemprop", "http-equiv")
 _SITE_NAMES = ("sitename", "og:site_name")
 
 
@@ -190,9 +183,9 @@ class PageMetadata:
     @property
     def is_article(self) -> bool:
         kinds = {str(thing.get("@type")).lower() for thing in self.json_ld}
-        if self.meta.get("og:type", "").lower() == "article" or self.get_first(
-            "article:published_time", "articletitle"
-        ):
+        if self.meta.get("og:type", "").lower() == "article":
+            return True
+        if self.get_first("article:published_time", "articletitle"):
             return True
         return any("article" in kind or "post" in kind for kind in kinds)
 
@@ -202,11 +195,8 @@ class PageMetadata:
 
     def get_json_ld_text(self, key: str) -> str | None:
         """Return a text field of the article's JSON-LD."""
-        for thing in self.json_ld:
-            value = thing.get(key)
-            if isinstance(value, str) and value.strip():
-                return collapse_whitespace(value)
-        return None
+        values = (thing.get(key) for thing in self.json_ld)
+        return next((collapse_whitespace(text) for text in values if isinstance(text, str) and text.strip()), None)
 
 
 def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
@@ -214,19 +204,16 @@ def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
     meta: dict[str, str] = {}
     for element in tree.css("meta[content]"):
         attributes = element.attributes
-        name = (
-            attributes.get("property")
-            or attributes.get("name")
-            or attributes.get("itemprop")
-            or attributes.get("http-equiv")
-        )
+        name = next(filter(None, map(attributes.get, _META_NAMES)), None)
         content = collapse_whitespace((attributes.get("content") or "")[:_MAX_CHARS])
         if name and content:
             meta.setdefault(name.strip().lower(), content)
+    return PageMetadata(meta, list(_list_article_objects(tree)), _read_title_element(tree))
+
+
+def _read_title_element(tree: LexborHTMLParser) -> str:
     title = tree.css_first("title")
-    return PageMetadata(
-        meta, list(_read_json_ld(tree)), collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
-    )
+    return collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
 
 
 def find_site_name(tree: LexborHTMLParser) -> str:
@@ -237,19 +224,14 @@ def find_site_name(tree: LexborHTMLParser) -> str:
             content := collapse_whitespace((element.attributes["content"] or "")[:_MAX_CHARS])
         ):
             return content
-    title = tree.css_first("title")
-    return collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
+    return _read_title_element(tree)
 
 
-def _read_json_ld(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
-    things: list[dict[str, Any]] = []
+def _list_article_objects(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
     for script in tree.css('script[type="application/ld+json"]'):
-        try:
+        with suppress(ValueError, RecursionError):
             content = json.loads(script.text().strip().rstrip(";"), strict=False)
-        except (ValueError, RecursionError):
-            continue
-        things.extend(_list_json_ld_objects(content))
-    yield from filter(_is_article_object, things)
+            yield from filter(_is_article_object, _list_json_ld_objects(content))
 
 
 def _list_json_ld_objects(content: object, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -265,8 +247,6 @@ def _list_json_ld_objects(content: object, depth: int = 0) -> Iterator[dict[str,
 
 
 def _is_article_object(thing: dict[str, Any]) -> bool:
-    kinds = thing.get("@type")
-    return any(
-        str(kind).lower().rpartition("/")[2] in _ARTICLE_TYPES
-        for kind in (kinds if isinstance(kinds, list) else [kinds])
-    )
+    stated = thing.get("@type")
+    kinds = stated if isinstance(stated, list) else [stated]
+    return any(str(kind).lower().rpartition("/")[2] in _ARTICLE_TYPES for kind in kinds)

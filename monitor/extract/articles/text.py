@@ -2,7 +2,9 @@
 
 import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from lxml import etree
 
@@ -60,7 +62,7 @@ class TextLine:
         return self.linked_weight >= _MIN_LINKED_SHARE * self.weight
 
 
-def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
+def _find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
     """Return the main text if one element clearly contains nearly all sentences of the page, else None."""
     min_weight = _MIN_MAIN_SHARE * sum(line.weight for line in lines if line.is_prose)
     if min_weight < _MIN_MAIN_SHARE * _MIN_PROSE_WEIGHT:
@@ -76,14 +78,11 @@ def find_certain_text(page: Outline, lines: list[TextLine]) -> str | None:
     in_sentences = sum(line.weight for line in inside if line.is_prose)
     if in_links > _MAX_LINK_SHARE * weight or in_sentences < _MIN_LINE_PROSE_SHARE * weight:
         return None
-    return "\n".join(dict.fromkeys(line.text for line in inside))
+    return _join_lines(inside)
 
 
 def _trim_to_prose(lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines from the first paragraph to the last, with the short lines of the same block kind around them.
-
-    These are the salutation of a circular, the last article of a law, the signature.
-    """
+    """Return the lines from the first paragraph to the last, and those of the same kind around (signature)."""
     places = [place for place, line in enumerate(lines) if line.is_prose]
     first, last = places[0], places[-1]
     while first > 0 and _are_alike(lines[first - 1], lines[first]):
@@ -99,12 +98,8 @@ def _are_alike(line: TextLine, other: TextLine) -> bool:
     )
 
 
-def join_prose(lines: list[TextLine]) -> str:
-    return "\n".join(dict.fromkeys(line.text for line in lines if line.is_prose))
-
-
-def join_unlinked_lines(lines: list[TextLine]) -> str:
-    return "\n".join(dict.fromkeys(line.text for line in lines if not line.is_link))
+def _join_lines(lines: Iterable[TextLine]) -> str:
+    return "\n".join(dict.fromkeys(line.text for line in lines))
 
 
 def list_prose_weights(page: Outline) -> list[int]:
@@ -139,7 +134,7 @@ def _find_linked_texts(page: Outline) -> set[int]:
     return {index for link in page.elements if link.tag == "a" for index in range(link.text_start, link.text_end)}
 
 
-def list_content_lines(page: Outline) -> list[TextLine]:
+def _list_content_lines(page: Outline) -> list[TextLine]:
     """Return the page's lines without navigation, sidebars and other blocks beside the content."""
     block_of: list[Element] = []
     beside: list[bool] = []
@@ -171,12 +166,10 @@ def list_content_lines(page: Outline) -> list[TextLine]:
 
 
 def _is_beside_content(element: Element) -> bool:
-    if element.tag in _BESIDE_TAGS:
-        return True
-    return element.tag in BLOCK_TAGS and (
-        (len(element.class_and_id) > 1 and _BESIDE_NAMES.search(element.class_and_id) is not None)
-        or bool(_HIDDEN_STYLE.search(element.attributes.get("style") or ""))
-    )
+    if element.tag not in BLOCK_TAGS or element.tag in _BESIDE_TAGS:
+        return element.tag in _BESIDE_TAGS
+    is_named_so = len(element.class_and_id) > 1 and _BESIDE_NAMES.search(element.class_and_id) is not None
+    return is_named_so or _HIDDEN_STYLE.search(element.attributes.get("style") or "") is not None
 
 
 # It warns of every page that is no article.
@@ -202,9 +195,8 @@ def extract_main_text(page: Outline, html_text: str, *, is_list: bool = False) -
     """Return the page's main text, a line for each paragraph, without the editor's line and links to other articles.
 
     An element that a known system names as the document's body is taken whole, else the one that clearly contains the
-    page's sentences; trafilatura decides the rest, for it misses tables and short notices in government markup. A list
-    page (`is_list`) gives its sentences only, since its rows are candidates. A page so large that the library would
-    take seconds gives all its lines that are no links.
+    page's sentences; trafilatura decides the rest. A list page (`is_list`) gives its sentences only, a page so large
+    that the library would take seconds all its lines that are no links.
     """
     lines = _extract_text(page, html_text, is_list=is_list).splitlines()
     lines = [line for line in lines if not _ADJACENT_ARTICLE_LINE.match(line)]
@@ -222,16 +214,17 @@ def _extract_text(page: Outline, html_text: str, *, is_list: bool) -> str:
     body = _find_named_body(page)
     if body is not None:
         return extract_block_text(page, body)
-    lines = list_content_lines(page)
+    lines = _list_content_lines(page)
+    prose = _join_lines(line for line in lines if line.is_prose)
     if is_list:
-        return join_prose(lines)
-    if (sure := find_certain_text(page, lines)) is not None:
+        return prose
+    if (sure := _find_certain_text(page, lines)) is not None:
         return sure
     if len(page.elements) > _MAX_ELEMENTS:
-        return join_unlinked_lines(lines)
+        return _join_lines(line for line in lines if not line.is_link)
     text = _run_trafilatura(html_text, is_fast=True)
     could_be_more = sum(line.weight - line.linked_weight for line in lines) >= _MIN_TEXT_CHARS
-    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(join_prose(lines)):
+    if (len(text) < _MIN_TEXT_CHARS and could_be_more) or len(text) < _MIN_PROSE_SHARE * len(prose):
         # The slow mode compares several extractors; it is worth its time where the fast one dropped much.
         text = _run_trafilatura(html_text, is_fast=False) or text
     return text
@@ -248,27 +241,19 @@ def _run_trafilatura(html_text: str, *, is_fast: bool) -> str:
 
 
 def _find_named_body(page: Outline) -> Element | None:
-    named = [
-        element
-        for element in page.elements
-        if len(element.class_and_id) > 1
-        and _BODY_NAMES.search(element.class_and_id)
-        and element.tag not in ("body", "html", "a", "img")
-    ]
-    best = max(named, key=lambda element: len(page.get_text(element)), default=None)
+    named = [element for element in page.elements if _BODY_NAMES.search(element.class_and_id)]
+    bodies = (element for element in named if element.tag not in ("body", "html", "a", "img"))
+    best = max(bodies, key=lambda element: len(page.get_text(element)), default=None)
     return best if best is not None and len(page.get_text(best)) >= 80 else None
 
 
 def extract_block_text(page: Outline, element: Element) -> str:
     """Return the text of an element, a line for each block in it."""
-    lines: list[str] = []
-    last_block: Element | None = None
-    for index in range(element.text_start, element.text_end):
-        owner = page.elements[page.text_owner[index]]
-        block = owner.closest(BLOCK_TAGS) or page.elements[0]
-        if block is last_block and lines:
-            lines[-1] += page.texts[index]
-        else:
-            lines.append(page.texts[index])
-        last_block = block
-    return "\n".join(line for line in map(collapse_whitespace, lines) if line)
+
+    def get_block(index: int) -> int:
+        block = page.elements[page.text_owner[index]].closest(BLOCK_TAGS)
+        return block.index if block else 0
+
+    blocks = groupby(range(element.text_start, element.text_end), key=get_block)
+    lines = ("".join(page.texts[index] for index in indexes) for _, indexes in blocks)
+    return "\n".join(filter(None, map(collapse_whitespace, lines)))

@@ -36,6 +36,7 @@ _OFFICE_NAME = re.compile(
     r"政策文件库?)"
 )
 _NON_WORD = re.compile(r"[\W_]+")
+_MAX_SITE_NAME_CHARS = 20
 _KIND_SCORES = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -52,9 +53,8 @@ def find_article_title(
 ) -> str:
     """Return the page's headline; the empty string where nothing names it.
 
-    Headings, metadata and the `title` element are compared: a heading that the metadata repeats is the headline, one
-    that is only the site's part of the `title` element is its logo. `stated` is the title in the table of a document.
-    On a list page the titles of its rows (`listed`) are not its own: only its h1 and its metadata count.
+    A heading that the metadata repeats is the headline, one that is only the site's part of the `title` element its
+    logo. `stated` is the title in a document's table. With the titles of rows (`listed`) only h1 and metadata count.
     """
     headings = _list_headlines(page)[:60]
     written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
@@ -69,19 +69,17 @@ def find_article_title(
         ]
     # The only h1 of a page, different from its title element: editors write one title to read, one for search engines.
     only_h1 = [heading for heading in headings if heading.kind == "h1" and not heading.is_aside]
-    is_sure = len(only_h1) == 1 and not any(
-        _are_similar(only_h1[0].text, text) for text in (*named, whole, metadata.title_element)
+    is_sure = (
+        len(only_h1) == 1
+        and not any(_are_similar(only_h1[0].text, text) for text in (*named, whole, metadata.title_element))
+        and normalize_title(only_h1[0].text) not in normalize_title(metadata.title_element)
+        and not any(not other.is_aside and normalize_title(other.text) == normalize_title(whole) for other in headings)
     )
-    is_sure = is_sure and normalize_title(only_h1[0].text) not in normalize_title(metadata.title_element)
-    is_sure = is_sure and all(
-        heading.is_aside or normalize_title(heading.text) != normalize_title(whole) for heading in headings
-    )
+    folded_names = set(map(normalize_title, named))
     for heading in headings:
         score = _KIND_SCORES[heading.kind] - 2.0 * heading.is_aside - 2.0 * heading.is_home_link
         score += 3.0 * (is_sure and heading is only_h1[0])
-        score += 1.5 * (
-            heading in only_h1 and any(normalize_title(text) == normalize_title(heading.text) for text in named)
-        )
+        score += 1.5 * (heading in only_h1 and normalize_title(heading.text) in folded_names)
         _keep_best_score(scores, heading.text, score + _score_support(heading.text, named, whole, metadata, page.url))
     for text in named:
         _keep_best_score(scores, text, 0.8 + _score_support(text, named, whole, metadata, page.url))
@@ -102,12 +100,8 @@ def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[
     shown = {normalize_title(heading.text) for heading in headings if not heading.is_aside and not heading.is_home_link}
     if headline := _find_shown_headline(metadata.title_element, headings):
         return headline
-    parts = _split_title(metadata.title_element)
-    repeated = [
-        part
-        for part in map(collapse_whitespace, parts)
-        if normalize_title(part) in shown and not _is_site_name(part, metadata, url)
-    ]
+    parts = map(collapse_whitespace, _split_title(metadata.title_element))
+    repeated = [part for part in parts if normalize_title(part) in shown and not _is_site_name(part, metadata, url)]
     return repeated[0] if len(repeated) == 1 else strip_site_name(metadata.title_element, metadata, url)
 
 
@@ -116,14 +110,9 @@ def _find_shown_headline(title: str, headings: Sequence[_HeadlineCandidate]) -> 
     folded = normalize_title(title)
     for heading in headings:
         shown = normalize_title(heading.text)
-        if (
-            heading.is_aside
-            or heading.is_home_link
-            or len(_split_title(heading.text)) < 2
-            or 2 * len(shown) <= len(folded)
-        ):
+        if heading.is_aside or heading.is_home_link or 2 * len(shown) <= len(folded):
             continue
-        if folded.startswith(shown) or folded.endswith(shown):
+        if (folded.startswith(shown) or folded.endswith(shown)) and len(_split_title(heading.text)) > 1:
             return heading.text
     return ""
 
@@ -142,7 +131,7 @@ def strip_site_name(title: str, metadata: PageMetadata, url: str) -> str:
         return collapse_whitespace(title).strip(" -_|–—»·")
     kept = [part for part in parts if not _is_site_name(part, metadata, url)]
     longest = max(kept or parts, key=lambda part: (len(normalize_title(part)), -parts.index(part)))
-    if len(kept) == len(parts) and _could_be_site_name(parts[0]) and not _could_be_site_name(parts[-1]):
+    if len(kept) == len(parts) and len(parts[0]) <= _MAX_SITE_NAME_CHARS < len(parts[-1]):
         return longest
     start = title.find(longest)
     before = title[:start]
@@ -187,12 +176,8 @@ def _are_similar(title: str, other: str) -> bool:
         return False
     if left in right or right in left:
         return True
-    bits, others = _list_trigrams(left), _list_trigrams(right)
-    return len(bits & others) > 0.6 * min(len(bits), len(others)) if bits and others else False
-
-
-def _list_trigrams(folded: str) -> set[str]:
-    return {folded[i : i + 3] for i in range(len(folded) - 2)}
+    bits, others = ({folded[i : i + 3] for i in range(len(folded) - 2)} for folded in (left, right))
+    return len(bits & others) > 0.6 * min(len(bits), len(others))
 
 
 def _is_site_name(text: str, metadata: PageMetadata, url: str) -> bool:
@@ -200,15 +185,8 @@ def _is_site_name(text: str, metadata: PageMetadata, url: str) -> bool:
     if any(folded == normalize_title(metadata.meta[name]) for name in _SITE_META if metadata.meta.get(name)):
         return True
     host = normalize_title((urlsplit(url).hostname or "").removeprefix("www."))
-    return (
-        len(folded) >= 4 and bool(host) and folded.removeprefix("www") in (host, host[: len(folded)])
-        if folded.isascii()
-        else False
-    )
-
-
-def _could_be_site_name(part: str) -> bool:
-    return len(part) <= 20
+    is_name = folded.isascii() and len(folded) >= 4 and host != ""
+    return is_name and folded.removeprefix("www") in (host, host[: len(folded)])
 
 
 def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
@@ -235,10 +213,8 @@ def _find_line_above_dateline(page: Outline) -> str:
     for index, text in enumerate(page.texts[1:], start=1):
         if _DATELINE.search(text) and re.search(r"\d", "".join(page.texts[index : index + 3])):
             above = collapse_whitespace(page.texts[index - 1])
-            is_headline = (
-                8 <= len(above) <= 120 and index - 1 not in linked and find_label_before(page, index - 1) is None
-            )
-            return above if is_headline else ""
+            is_headline = 8 <= len(above) <= 120 and index - 1 not in linked
+            return above if is_headline and find_label_before(page, index - 1) is None else ""
     return ""
 
 

@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -71,30 +71,24 @@ class ArticleView:
         """Indexes of the texts behind the headline: of its h1 first, then of each place where the page repeats it."""
         found: dict[int, int] = {}
         for element in self._headlines:
-            if not self._aside_flags[element.index]:
+            if not self.aside_flags[element.index]:
                 found[element.text_end] = min(found.get(element.text_end, 1), 0 if element.tag == "h1" else 1)
         return sorted(found, key=lambda index: (found[index], index))
 
     def is_aside(self, index: int) -> bool:
-        return self._aside_flags[self.page.text_owner[index]]
-
-    def is_aside_element(self, element: Element) -> bool:
-        return self._aside_flags[element.index]
+        return self.aside_flags[self.page.text_owner[index]]
 
     def may_be_posting_date(self, index: int, start: int) -> bool:
-        """Whether a text has a number and its place allows it to be the date of posting.
+        """Whether a text has a number and may be the date of posting by its place and by the label before it.
 
-        Not beside the article, not labelled as the date of making, and not the signature under the sentences that
-        begin at `start`.
+        The signature under the sentences that begin at `start` is not.
         """
         text = self.page.texts[index]
-        if not _NUMBER.search(text, 0, 300):
+        if not _NUMBER.search(text, 0, 300) or self.is_aside(index):
             return False
-        if (
-            self.is_aside(index)
-            or find_label_before(self.page, index) is Label.MADE
-            or self._follows_change_label(index)
-        ):
+        before = self.page.texts[index - 1].strip() if index else ""
+        follows_change_label = len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before)
+        if follows_change_label or find_label_before(self.page, index) is Label.MADE:
             return False
         if self.is_in_teaser_row(index, _ROW_TAGS) or self._is_clock(index):
             return False
@@ -127,16 +121,8 @@ class ArticleView:
         matches = find_days(self.page.texts[index], self.today, order=self.order)
         return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
 
-    def _follows_change_label(self, index: int) -> bool:
-        """Whether the text before is only a word for a change, such as `Updated:`."""
-        before = self.page.texts[index - 1].strip() if index else ""
-        return len(before) <= _MAX_WORD_CHARS and _NOT_POSTED_WORDS.search(before) is not None
-
     def find_posted_dates(self, text: str) -> Iterator[tuple[dt.date, int]]:
-        """Yield the dates of a text that have a year and are not said to be those of a change or of making.
-
-        With each comes the number of characters that it takes, its time of day included.
-        """
+        """Yield the dates of a text with a year that no words give to a change or to making, and the length of each."""
         matches = find_days(text, self.today, order=self.order)
         starts = [*(match.start for match in matches), len(text)][1:]
         end, is_range = 0, False
@@ -145,16 +131,13 @@ class ArticleView:
             before, end = text[end : match.start], clock.end() if clock else match.end
             after, was_range = text[end:following], is_range
             is_range = following < len(text) and _RANGE_SEPARATOR.fullmatch(after) is not None
-            if (
-                not match.has_year
-                or is_range
-                or was_range
-                or _TODAY_LABEL.search(before)
-                or _is_other_date_label(before)
-                or _DATE_BOUND.match(after)
-            ):
+            if not match.has_year or is_range or was_range or _DATE_BOUND.match(after):
                 continue
-            if not _NOT_POSTED_WORDS.search(before) and not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
+            label = _OTHER_DATE_LABEL.search(before)
+            is_other_date = label is not None and not _POSTING_WORDS.search(label[1])
+            if _TODAY_LABEL.search(before) or is_other_date or _NOT_POSTED_WORDS.search(before):
+                continue
+            if not _NOT_POSTED_WORDS.match(after.lstrip(" (（,")):
                 yield match.date, end - match.start
 
     def is_in_own_article(self, element: Element) -> bool:
@@ -182,22 +165,17 @@ class ArticleView:
         return [element for element in self.page.elements if _is_headline(self.page, element, folded)]
 
     @cached_property
-    def _aside_flags(self) -> list[bool]:
+    def aside_flags(self) -> list[bool]:
         """For each element whether it is beside the article.
 
         An element with the headline is not, if the headline is nowhere else; without a headline on the page, neither
         is an element with a third of the page's texts, whatever its name.
         """
-        flags = _flag_asides(self.page, frozenset(), keeps_large=not self._headlines)
+        flags = _flag_asides(self.page, (), keeps_large=not self._headlines)
         if self._headlines and all(flags[element.index] for element in self._headlines):
-            flags = _flag_asides(self.page, _find_ancestors(self._headlines), keeps_large=True)
+            around = {node.index for headline in self._headlines for node in headline.iter_ancestors()}
+            flags = _flag_asides(self.page, around, keeps_large=True)
         return flags
-
-
-def _is_other_date_label(before: str) -> bool:
-    """Whether the words just before a date say that it is the day of a meeting, a deadline or the like."""
-    label = _OTHER_DATE_LABEL.search(before)
-    return label is not None and _POSTING_WORDS.search(label[1]) is None
 
 
 def _is_signature(text: str) -> bool:
@@ -205,9 +183,8 @@ def _is_signature(text: str) -> bool:
     if len(text) > _MAX_SIGNATURE_CHARS:
         return False
     dates = find_dates(text)
-    return (
-        len(dates) == 1 and dates[0].form == "chinese" and not text.replace(dates[0].written, "", 1).strip(" （()）\n")
-    )
+    is_chinese_day = len(dates) == 1 and dates[0].form == "chinese"
+    return is_chinese_day and not text.replace(dates[0].written, "", 1).strip(" （()）\n")
 
 
 def is_not_posting_date(text: str) -> bool:
@@ -228,14 +205,7 @@ def _is_headline(page: Outline, element: Element, folded: str) -> bool:
     return element.tag in ("h1", "h2") and is_of_a_length and (text in folded or folded in text)
 
 
-def _find_ancestors(elements: Sequence[Element]) -> frozenset[int]:
-    found: set[int] = set()
-    for element in elements:
-        found.update(node.index for node in element.iter_ancestors())
-    return frozenset(found)
-
-
-def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> list[bool]:
+def _flag_asides(page: Outline, own: Collection[int], *, keeps_large: bool) -> list[bool]:
     """Return for each element whether it is beside the article; the elements `own` are not."""
     flags: list[bool] = []
     for element in page.elements:
@@ -250,8 +220,6 @@ def _flag_asides(page: Outline, own: frozenset[int], *, keeps_large: bool) -> li
 def _is_aside_element(element: Element) -> bool:
     if element.tag == "footer":
         return not (_OWN_FOOTER.search(element.class_and_id) or element.closest(("article",)))
-    if element.tag in ("nav", "aside", "blockquote"):
-        return True
-    if element.tag == "body" or len(element.class_and_id) < 2:
-        return False
+    if element.tag in ("nav", "aside", "blockquote", "body"):
+        return element.tag != "body"
     return _ASIDE_NAMES.search(_OWN_FOOTER.sub(" ", element.class_and_id)) is not None

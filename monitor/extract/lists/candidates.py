@@ -32,20 +32,20 @@ _MAX_ROW_CHARS = 300
 _MAX_PROSE_WEIGHT = 200
 
 
-def is_side_list(page: Outline, rows: list[ListRow]) -> bool:
+def _is_side_list(page: Outline, rows: list[ListRow]) -> bool:
     """Whether the heading just above a group says that it is a list of related or popular pages."""
     start = rows[0].text_start
     texts = [collapse_whitespace(text) for text in page.texts[max(0, start - _MAX_HEADING_TEXTS) : start]]
     return any(len(text) <= 24 and _SIDE_HEADING.match(text) for text in texts)
 
 
-def find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
-    """Return the only row of a list page with one row, as the last page of a list may be.
+def _find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
+    """Return the only row of a list page with one row, as the last page may be; of two possible ones it is neither.
 
-    A single row repeats nothing, so all else must indicate a list: a row's element, a date beside the link, a pager
-    on the page and hardly a sentence outside the row. Where two links could be that row, neither is.
+    All else must indicate a list: a row's element with a date, a pager, hardly a sentence outside the row.
     """
-    if not _has_pager(page):
+    links = (anchor.text for anchor in page.anchors if not anchor.text.isdigit())
+    if not (_COUNTER.search(page.full_text) or any(map(is_pager_text, links))):
         return None
     rows = [row for anchor in page.anchors if (row := _build_row(page, anchor)) and scorer.is_dated_row(row)]
     if len({row.url for row in rows}) != 1 or scorer.measure_other_prose(rows[:1]) > _MAX_PROSE_WEIGHT:
@@ -60,13 +60,6 @@ def _build_row(page: Outline, anchor: Anchor) -> ListRow | None:
     if row is None or any(row.contains(other.element) for other in page.anchors if other.url != anchor.url):
         return None
     return ListRow(anchor, [anchor], row) if len(page.get_text(row)) <= _MAX_ROW_CHARS else None
-
-
-def _has_pager(page: Outline) -> bool:
-    """Whether the page shows a count of pages or rows, or links to the previous or first page."""
-    return bool(_COUNTER.search(page.full_text)) or any(
-        is_pager_text(anchor.text) and not anchor.text.isdigit() for anchor in page.anchors
-    )
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -95,31 +88,27 @@ _BULLET = re.compile(r"^[\s·•▪■□◆◇●○>›»)]+(?=\S)")
 _DATE_LABEL = re.compile(r"^[^:：]{0,20}(?:\bdate[ds]?|日期|时间)\s*[:：]", re.IGNORECASE)
 
 
-def find_row_title(page: Outline, row: ListRow) -> str:
-    """Return the title of a row.
+def _find_row_title(page: Outline, row: ListRow) -> str:
+    """Return the title of a row, that of its link.
 
-    The link's text, or the heading in it where the whole card is the link; the `title` attribute where the visible
-    text is cut off. Where the link says nothing ("more", "PDF", a picture), the row's heading, the longest text beside
-    the link, or the picture's name.
+    Where it says nothing ("more", "PDF"), the row's heading, the longest text beside the link, or a picture's name.
     """
-    titles = [title for anchor in row.anchors if (title := find_link_title(page, anchor))]
+    titles = [title for anchor in row.anchors if (title := _find_link_title(page, anchor))]
     best = max(titles, key=len, default="")
     if best and not _GENERIC_TEXT.match(best) and _HAS_WORD.search(best):
         return best
     return _find_heading(page, row.element) or _find_longest_text(page, row) or best or _find_image_name(page, row)
 
 
-def find_link_title(page: Outline, anchor: Anchor) -> str:
-    """Return the title of a link without its date, in full where its `title` attribute has more than it shows."""
+def _find_link_title(page: Outline, anchor: Anchor) -> str:
+    """Return a link's heading or text without its date, or its `title` attribute where the visible text is cut off."""
     visible = (_find_heading(page, anchor.element) or anchor.text)[:_MAX_CHARS]
     visible = collapse_whitespace(_BULLET.sub("", _strip_date(visible, _DATE_TAIL, _DATE_HEAD) or visible))
     written = collapse_whitespace((anchor.element.attributes.get("title") or "")[:_MAX_CHARS])
-    if not written:
-        return visible
     stem = _ELLIPSIS.sub("", visible)
-    if not visible or (stem and written.startswith(stem) and len(written) > len(stem)):
-        return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
-    if stem != visible and stem[:6] and stem[:6] in written:
+    goes_on = stem != "" and written.startswith(stem) and len(written) > len(stem)
+    is_cut = stem not in (visible, "") and stem[:6] in written
+    if written and (not visible or goes_on or is_cut):
         return collapse_whitespace(_strip_date(written, _DATE_TAIL)) or written
     return visible
 
@@ -139,27 +128,18 @@ def _find_heading(page: Outline, element: Element) -> str:
 
 
 def _find_longest_text(page: Outline, row: ListRow) -> str:
-    texts = [collapse_whitespace(text) for text in page.texts[row.text_start : row.text_end]]
-    texts = [
-        _BULLET.sub("", text)
-        for text in texts
-        if not (
-            _DATE_HEAD.match(mask_dates(text, YEAR_FIRST).text + " ")
-            or _DATE_LABEL.match(text)
-            or _GENERIC_TEXT.match(text)
-        )
-    ]
-    longest = max(texts, key=len, default="")
+    longest = ""
+    for text in map(collapse_whitespace, page.texts[row.text_start : row.text_end]):
+        is_label = _GENERIC_TEXT.match(text) or _DATE_LABEL.match(text)
+        if not (is_label or _DATE_HEAD.match(mask_dates(text, YEAR_FIRST).text + " ")):
+            longest = max(longest, _BULLET.sub("", text), key=len)
     return longest if len(longest) >= 4 else ""
 
 
 def _find_image_name(page: Outline, row: ListRow) -> str:
-    for element in page.get_descendants(row.element):
-        if element.tag == "img" and (
-            name := collapse_whitespace(element.attributes.get("alt") or element.attributes.get("title") or "")
-        ):
-            return name
-    return row.url.rstrip("/").rsplit("/", 1)[-1]
+    images = (element.attributes for element in page.get_descendants(row.element) if element.tag == "img")
+    names = (collapse_whitespace(image.get("alt") or image.get("title") or "") for image in images)
+    return next(filter(None, names), row.url.rstrip("/").rsplit("/", 1)[-1])
 
 
 _MIN_SCORE = 7.0
@@ -173,14 +153,13 @@ _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 
 def find_candidates(page: Outline, today: dt.date) -> list[Candidate]:
-    """Return the items of the page's list (or lists of one kind) in page order; empty where the page has none.
+    """Return the items of the page's list (or lists of one kind) in page order; a doubtful date is None.
 
-    `today` bounds their dates and is what "yesterday" counts from. A title never contains the date, and a date is
-    None where it is doubtful.
+    `today` bounds the dates and is what "yesterday" counts from.
     """
     scorer = ListScorer(page)
     lists = _find_lists(page, scorer)
-    if not lists and (row := find_only_row(page, scorer)) is not None:
+    if not lists and (row := _find_only_row(page, scorer)) is not None:
         lists = [RowGroup([row], {}, 0.0)]
     lists.sort(key=lambda group: group.rows[0].element.index)
     found: dict[str, Candidate] = {}
@@ -193,19 +172,15 @@ def find_candidates(page: Outline, today: dt.date) -> list[Candidate]:
 def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
     """Return the page's best group, if it is a list, and the other lists that are separate from it."""
     groups = [scorer.score(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
-    groups = [group for group in groups if not scorer.are_day_headings(group.rows) and not _is_address_list(group)]
+    groups = [group for group in groups if not (scorer.are_day_headings(group.rows) or _is_address_list(group))]
     groups.sort(key=lambda group: group.score, reverse=True)
     if not groups or not _is_list(groups[0], scorer):
         return []
     chosen = [_widen_list(groups[0], groups, scorer)]
-    for group in groups[1:]:
+    for group in groups[1:] if chosen[0].dated_share >= _MIN_DATED_SHARE else []:
         if group.score < _MIN_FURTHER_SCORE:
             break
-        if (
-            chosen[0].dated_share >= _MIN_DATED_SHARE
-            and all(_are_apart(page, group, other) for other in chosen)
-            and _is_further_list(group, scorer)
-        ):
+        if all(_are_apart(page, group, other) for other in chosen) and _is_further_list(group, scorer):
             chosen.append(group)
     return [_drop_strays(group, scorer) for group in chosen]
 
@@ -218,16 +193,15 @@ def _is_address_list(group: RowGroup) -> bool:
 def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> RowGroup:
     """Return the group that adds the rows between those of the best one, if any, else the best one.
 
-    Rows whose links lead to other hosts or whose class is "first" or "last" belong to the list too; so do those that
-    the best group's rows include where it has only one link of each day.
+    The best may lack rows that lead to other hosts, have the class "first" or "last", or follow the first of a day.
     """
     urls = {row.url for row in best.rows}
-    kind = _get_kind(best.rows[0])
+    kind = best.rows[0].element.kind
     first, last = best.rows[0].element.index, best.rows[-1].element.index
     for group in sorted(groups, key=lambda group: len(group.rows), reverse=True):
         further = [row for row in group.rows if row.url not in urls]
         between = sum(first < row.element.index < last for row in further)
-        kinds = {_get_kind(row) for row in group.rows}
+        kinds = {row.element.kind for row in group.rows}
         if (
             2 * between > len(further)
             and len(group.rows) - len(further) == len(urls)
@@ -238,10 +212,6 @@ def _widen_list(best: RowGroup, groups: list[RowGroup], scorer: ListScorer) -> R
         ):
             return group
     return best
-
-
-def _get_kind(row: ListRow) -> tuple[str, int]:
-    return row.element.tag, row.element.depth
 
 
 def _drop_strays(group: RowGroup, scorer: ListScorer) -> RowGroup:
@@ -268,10 +238,8 @@ def _is_further_list(group: RowGroup, scorer: ListScorer) -> bool:
     return (
         group.dated_share >= _MIN_FURTHER_DATED_SHARE
         and len(group.rows) >= 3
-        and group.features["boilerplate"] < 0.5
-        and group.features["inline"] < 0.5
-        and group.features["repeated"] < 0.5
-        and not is_side_list(scorer.page, group.rows)
+        and all(group.features[name] < 0.5 for name in ("boilerplate", "inline", "repeated"))
+        and not _is_side_list(scorer.page, group.rows)
     )
 
 
@@ -286,18 +254,15 @@ def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
         return False
     if 2 * sum(is_within_sentence(scorer.page, row.anchor.element) for row in group.rows) > count:
         return False
-    if not is_dated and (
-        parts["inline"] > 0.5
-        or parts["boilerplate"] >= 0.5
-        or (parts["article_like"] < 0.4 and parts["link_length"] < 0.7)
-    ):
+    is_menu = parts["article_like"] < 0.4 and parts["link_length"] < 0.7
+    if not is_dated and (parts["inline"] > 0.5 or parts["boilerplate"] >= 0.5 or is_menu):
         return False
     row_text = sum(scorer.measure_text(row) for row in group.rows)
     are_rows = parts["dated"] == parts["siblings"] == 1 and len({row.element.tag for row in group.rows}) == 1
     if count <= 6 and not are_rows and row_text > count * 1.2 * MAX_ROW_WEIGHT:
         return False
     prose = scorer.measure_other_prose(group.rows)
-    if is_dated and not is_side_list(scorer.page, group.rows):
+    if is_dated and not _is_side_list(scorer.page, group.rows):
         return True
     return prose < max(600, row_text)
 
@@ -305,22 +270,20 @@ def _is_list(group: RowGroup, scorer: ListScorer) -> bool:
 def _are_alike(group: RowGroup) -> bool:
     """Whether the rows are sibling elements of one kind, as two or three links must be to count as a list."""
     elements = [row.element for row in group.rows]
-    return (
-        len({(element.parent.index if element.parent else 0, element.tag, element.css_class) for element in elements})
-        == 1
-    )
+    kinds = {(element.parent and element.parent.index, element.tag, element.css_class) for element in elements}
+    return len(kinds) == 1
 
 
 def _build_candidates(page: Outline, group: RowGroup, today: dt.date) -> list[Candidate]:
     rows = prefer_pages(page, group.rows)
     return [
         Candidate(
-            title=find_row_title(page, row),
+            title=_find_row_title(page, row),
             url=row.url,
-            date=dated.date,
-            date_source=dated.source,
+            date=day,
+            date_source=source,
             is_repost=not is_same_site(row.url, page.url),
             attachments=list_row_attachments(page, row),
         )
-        for row, dated in zip(rows, find_row_dates(page, rows, today), strict=True)
+        for row, (day, source) in zip(rows, find_row_dates(page, rows, today), strict=True)
     ]

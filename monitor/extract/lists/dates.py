@@ -4,8 +4,8 @@ import datetime as dt
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice, pairwise
 
 from monitor.dates import ERA_START, DateMatch, DateOrder, date_in_url, detect_order, find_dates, find_days, infer_order
 from monitor.extract.html import Element, Outline, collapse_whitespace
@@ -34,20 +34,20 @@ class PlacedDate:
     owner: Element
     is_in_title: bool
     label: str
-    is_heading: bool = False
-    is_line: bool = False
-    is_in_sentence: bool = False
+    is_heading: bool
+    is_line: bool
+    is_in_sentence: bool
 
 
+@dataclass(eq=False)
 class DateReader:
     """Reads the dates in ranges of the page's texts. `order` settles day and month of numeric dates."""
 
-    def __init__(self, page: Outline, today: dt.date, order: DateOrder | None) -> None:
-        self.page = page
-        self.today = today
-        self.order = order
-        self._matches_by_text: dict[tuple[str, int | None], list[DateMatch]] = {}
-        self._headers: dict[tuple[int, int], str] = {}
+    page: Outline
+    today: dt.date
+    order: DateOrder | None
+    _matches_by_text: dict[tuple[str, int | None], list[DateMatch]] = field(default_factory=dict)
+    _headers: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def list_dates(
         self, zone: str, start: int, end: int, top: Element | None, row: ListRow, year: int | None
@@ -81,12 +81,11 @@ class DateReader:
     def _find_machine_date(self, index: int) -> dt.date | None:
         """Return the date in the markup of a text that shows no full date ("3 days ago", "Nov 12")."""
         owner = self.page.elements[self.page.text_owner[index]]
-        for element in (owner, owner.parent, owner.parent and owner.parent.parent):
-            if element is None or not (value := _get_machine_date(element)):
-                continue
-            shown = find_days(self.page.get_text(element), self.today, order=self.order)
-            found = find_days(value, self.today)
-            return found[0].date if found and not any(match.has_year for match in shown) else None
+        for element in islice(owner.iter_ancestors(), 3):
+            if value := _get_machine_date(element):
+                shown = find_days(self.page.get_text(element), self.today, order=self.order)
+                found = find_days(value, self.today)
+                return found[0].date if found and not any(match.has_year for match in shown) else None
         return None
 
     def _find_in_text(self, text: str, year: int | None) -> list[DateMatch]:
@@ -117,31 +116,23 @@ class DateReader:
                 continue
             owner = self.page.elements[self.page.text_owner[index]]
             path, column = self._get_path(owner, top)
-            key = (zone, *path, "compact" if match.is_compact else "")
+            key = (zone, *path, match.form if match.form == "compact" else "")
             counts[key] += 1
             is_in_title = any(anchor.element.contains(owner) for anchor in row.anchors) and (
                 match.end - match.start < 0.6 * len(collapse_whitespace(self.page.texts[index]))
             )
             # The words of a title ("publication of…") are no label of the date after it.
             left = max([right for right in title_ends if right <= match.start], default=0)
-            before = joined[max(left, match.start - 24) : match.start]
-            before = re.sub(r"^.*\d", "", before)
+            before = re.sub(r"^.*\d", "", joined[max(left, match.start - 24) : match.start])
             label = f"{before} {self._get_header(owner, column)} {owner.css_class}"
             around = joined[max(0, match.start - 48) : match.end + 24]
-            is_heading = _is_in_heading(owner) or bool(_ANNOUNCEMENT.search(around))
-            length = len(self.page.texts[index].strip())
-            found.append(
-                PlacedDate(
-                    match,
-                    (*key, str(counts[key])),
-                    owner,
-                    is_in_title,
-                    label,
-                    is_heading,
-                    is_line=length <= _MAX_DATE_LINE_CHARS,
-                    is_in_sentence=length > _MAX_LINE_CHARS and not is_heading,
-                )
+            is_heading = any(node.tag in HEADING_TAGS for node in islice(owner.iter_ancestors(), 2)) or bool(
+                _ANNOUNCEMENT.search(around)
             )
+            length = len(self.page.texts[index].strip())
+            is_line, is_in_sentence = length <= _MAX_DATE_LINE_CHARS, length > _MAX_LINE_CHARS and not is_heading
+            slot = (*key, str(counts[key]))
+            found.append(PlacedDate(match, slot, owner, is_in_title, label, is_heading, is_line, is_in_sentence))
         return found
 
     def _get_path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
@@ -161,20 +152,11 @@ class DateReader:
         table = owner.closest(("table",)) or self.page.elements[0]
         key = table.index, column
         if key not in self._headers:
-            self._headers[key] = self._find_header(table, column, owner)
+            above = (cell for cell in self.page.get_descendants(table)[:60] if cell.index < owner.index)
+            cells = ((cell.tag, self.page.get_text(cell)) for cell in above if cell.position == column)
+            headers = (text for tag, text in cells if tag == "th" or (tag == "td" and not _HAS_DIGIT.search(text)))
+            self._headers[key] = next(headers, "")[:40]
         return self._headers[key]
-
-    def _find_header(self, table: Element, column: int, owner: Element) -> str:
-        for element in self.page.get_descendants(table)[:60]:
-            if element.index >= owner.index:
-                break
-            if (
-                element.tag in ("td", "th")
-                and element.position == column
-                and (element.tag == "th" or not _HAS_DIGIT.search(self.page.get_text(element)))
-            ):
-                return self.page.get_text(element)[:40]
-        return ""
 
 
 def _get_machine_date(element: Element) -> str | None:
@@ -187,11 +169,6 @@ def _get_machine_date(element: Element) -> str | None:
     return title if first and first.start == 0 and first.value.to_date() else None
 
 
-def _is_in_heading(element: Element) -> bool:
-    parent = element.parent
-    return element.tag in HEADING_TAGS or (parent is not None and parent.tag in HEADING_TAGS)
-
-
 def _shift_match(match: DateMatch, offset: int) -> DateMatch:
     return replace(match, start=match.start + offset, end=match.end + offset) if offset else match
 
@@ -201,17 +178,14 @@ def _list_runs(
 ) -> Iterator[tuple[int, int]]:
     """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
     dated = {match.start for match in matches}
-    run: list[int] = []
-    for position in range(len(parts) + 1):
-        if position < len(parts) and len(parts[position]) <= _MAX_PIECE_CHARS:
-            run.append(position)
-            continue
-        if len(run) >= 2 and any(
+    for is_short, group in groupby(range(len(parts)), key=lambda position: len(parts[position]) <= _MAX_PIECE_CHARS):
+        run = list(group)
+        has_undated_number = any(
             _HAS_DIGIT.search(parts[index]) and not any(spans[index][0] <= start < spans[index][1] for start in dated)
             for index in run
-        ):
+        )
+        if is_short and len(run) >= 2 and has_undated_number:
             yield spans[run[0]][0], spans[run[-1]][1]
-        run = []
 
 
 _POSTED_WORDS = re.compile(
@@ -237,36 +211,31 @@ _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/
 _MAX_NEARBY_TEXTS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class RowDate:
-    """The date of a row and where it was read; None and unknown where none is certain."""
-
-    date: dt.date | None = None
-    source: DateSource = DateSource.UNKNOWN
-
-
-def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[RowDate]:
-    """Return one date for each row, from the best place: in the row, beside it, in a heading above it, last in its url.
+def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[tuple[dt.date | None, DateSource]]:
+    """Return each row's date and where it was read: in the row, beside it, in a heading above it, last in its url.
 
     Numeric dates follow the order that a number above 12 on the page settles, else the custom of the host's country,
     else the one order in which the rows are sorted by date; where both orders are, they are no dates.
     """
     order = detect_order(page.full_text) or infer_order(page.url, page.language)
-    dated = _find_dates_in_order(page, rows, today, order)
-    if order is None and not any(entry.source is DateSource.LISTED for entry in dated):
-        dated = _find_dates_in_likelier_order(page, rows, today) or dated
-    by_url = [date_in_url(record.url, today) for record in rows]
-    return [
-        entry if entry.date else RowDate(day, DateSource.URL) if day else entry
-        for entry, day in zip(dated, by_url, strict=True)
-    ]
+    days = _find_dates_in_order(page, rows, today, order)
+    if order is None and not any(days):
+        days = _find_dates_in_likelier_order(page, rows, today) or days
+    dated: list[tuple[dt.date | None, DateSource]] = []
+    for record, day in zip(rows, days, strict=True):
+        in_url = None if day else date_in_url(record.url, today)
+        source = DateSource.LISTED if day else DateSource.URL if in_url else DateSource.UNKNOWN
+        dated.append((day or in_url, source))
+    return dated
 
 
-def _find_dates_in_likelier_order(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[RowDate] | None:
+def _find_dates_in_likelier_order(
+    page: Outline, rows: Sequence[ListRow], today: dt.date
+) -> list[dt.date | None] | None:
     readings = []
     for order in ("mdy", "dmy"):
         dated = _find_dates_in_order(page, rows, today, order)
-        days = [entry.date for entry in dated if entry.date]
+        days = [day for day in dated if day]
         if len(set(days)) >= 3 and len(days) >= 0.8 * len(rows) and _measure_monotony(days) == 1.0:
             readings.append(dated)
     return readings[0] if len(readings) == 1 else None
@@ -274,7 +243,7 @@ def _find_dates_in_likelier_order(page: Outline, rows: Sequence[ListRow], today:
 
 def _find_dates_in_order(
     page: Outline, rows: Sequence[ListRow], today: dt.date, order: DateOrder | None
-) -> list[RowDate]:
+) -> list[dt.date | None]:
     reader = DateReader(page, today, order)
     years = _find_heading_years(page, rows)
     inside = [
@@ -290,8 +259,7 @@ def _find_dates_in_order(
         # Where few rows contain a date, it is that of a change or a hearing, not the one of the list.
         first, second = (beside, chosen) if filled < 0.2 else (chosen, beside)
         chosen = [day or other for day, other in zip(first, second, strict=True)]
-    days = _apply_years(chosen, years)
-    return [RowDate(day, DateSource.LISTED) if day else RowDate() for day in days]
+    return _apply_years(chosen, years)
 
 
 def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
@@ -331,7 +299,7 @@ def _rank_slot(found: list[PlacedDate], row_count: int) -> float:
     rank += 0.8 * bool(_POSTED_WORDS.search(labels)) - 0.8 * bool(_NOT_POSTED_WORDS.search(labels))
     rank += 0.4 * bool(_FILED_WORDS.search(labels))
     rank -= 1.0 * (sum(placed.is_in_title for placed in found) / len(found))
-    rank -= 0.5 * (sum(placed.match.is_compact for placed in found) / len(found))
+    rank -= 0.5 * (sum(placed.match.form == "compact" for placed in found) / len(found))
     return rank - 0.3 * (not found[0].match.has_year)
 
 
@@ -366,27 +334,26 @@ def _find_beside(reader: DateReader, rows: Sequence[ListRow], years: Sequence[in
     ):
         return after if count_after >= 0.6 * len(rows) else [None] * len(rows)
     first = before[0] if before else None
-    if count_before >= 2 if first else _are_headings(before):
-        return _carry_forward(before)
-    if first is not None and _applies_to_all(first, rows, reader.today):
-        return _carry_forward(before)
+    are_headings = count_before >= 2 if first else _are_headings(before)
+    if are_headings or (first is not None and _applies_to_all(first, rows, reader.today)):
+        carried = before[:1]
+        for found in before[1:]:
+            carried.append(found or carried[-1])
+        return carried
     return before if count_before >= 0.6 * len(rows) else [None] * len(rows)
 
 
 def _are_headings(before: list[PlacedDate | None]) -> bool:
     """Whether dates above later rows are headings of one kind, so that the few rows above the first have none."""
     undated = next((position for position, placed in enumerate(before) if placed), len(before))
-    found = [placed for placed in before if placed]
-    return (
-        len(found) >= 2 and undated <= 0.2 * len(before) and len({(placed.slot, placed.label) for placed in found}) == 1
-    )
+    kinds = [(placed.slot, placed.label) for placed in before if placed]
+    return len(kinds) >= 2 and undated <= 0.2 * len(before) and len(set(kinds)) == 1
 
 
 def _applies_to_all(first: PlacedDate, rows: Sequence[ListRow], today: dt.date) -> bool:
     """Whether the one date above the rows is theirs: a heading, or a separate line within the list."""
-    whole = rows[0].element.parent
-    while whole is not None and not whole.contains(rows[-1].element):
-        whole = whole.parent
+    above = islice(rows[0].element.iter_ancestors(), 1, None)
+    whole = next((node for node in above if node.contains(rows[-1].element)), None)
     is_within = first.is_line and whole is not None and whole.tag != "body" and whole.contains(first.owner)
     return (first.is_heading or is_within) and first.match.date != today
 
@@ -396,15 +363,6 @@ def _drop_sentence_dates(found: list[PlacedDate | None]) -> list[PlacedDate | No
     if len({placed.label for placed in found if placed and placed.is_in_sentence}) <= 1:
         return found
     return [None if placed and placed.is_in_sentence else placed for placed in found]
-
-
-def _carry_forward(headings: list[PlacedDate | None]) -> list[PlacedDate | None]:
-    carried: list[PlacedDate | None] = []
-    last: PlacedDate | None = None
-    for found in headings:
-        last = found or last
-        carried.append(last)
-    return carried
 
 
 def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | None]:
@@ -429,12 +387,10 @@ def _parse_heading_year(page: Outline, index: int) -> int | None:
     if not 0 <= index < len(page.texts):
         return None
     found = _YEAR_HEADING.match(collapse_whitespace(page.texts[index]))
-    owner = page.elements[page.text_owner[index]]
-    if (
-        found is None
-        or owner.tag == "option"
-        or (len(found["rest"]) > _MAX_HEADING_REST_CHARS and owner.tag not in HEADING_TAGS)
-    ):
+    tag = page.elements[page.text_owner[index]].tag
+    if found is None or tag == "option":
+        return None
+    if len(found["rest"]) > _MAX_HEADING_REST_CHARS and tag not in HEADING_TAGS:
         return None
     return int(found["y"]) if found["y"] else ERA_START[found["era"]] + int(found["of_era"])
 
@@ -453,10 +409,7 @@ def _apply_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -
             if last is not None and (day - last).days > 180:
                 years_back += 1
             last = day
-            day = _subtract_years(day, years_back)
+            is_leap_day = (day.month, day.day) == (2, 29)
+            day = day.replace(year=day.year - years_back, day=28 if is_leap_day and years_back % 4 else day.day)
         days.append(day)
     return days
-
-
-def _subtract_years(day: dt.date, years: int) -> dt.date:
-    return day.replace(year=day.year - years, day=28 if (day.month, day.day) == (2, 29) and years % 4 else day.day)

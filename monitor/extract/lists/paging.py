@@ -1,7 +1,6 @@
 """Finds the url of a list's next page: by `rel=next`, page numbers, words, signs, or a pager's script call."""
 
 import re
-from collections.abc import Iterable
 from itertools import islice
 from urllib.parse import urlsplit
 
@@ -34,30 +33,21 @@ _STRING = re.compile(r"""^\s*["'](.*)["']\s*$""")
 _EXTENSION = re.compile(r"^\.?(s?html?|jsp|aspx?|php)$", re.IGNORECASE)
 
 
-def find_script_next_page(html_text: str, base: str) -> str | None:
-    """Return the next page that a script's pager would link to; None without such a script or on the last page.
-
-    The counters begin at 0 and the first page has none in its name: index.html, index_1.html, index_2.html.
-    """
+def _find_script_next_page(html_text: str, base: str) -> str | None:
+    """Return the next page of a script's pager (index.html, index_1.html); None without one or on the last page."""
     if not any(stem in html_text for stem in _SCRIPT_MARKERS):
         return None
-    for found in _CALL.finditer(html_text):
-        if name := _parse_pager_call(found["arguments"]):
-            return clean_url(name, base)
-    count, current = _COUNT.search(html_text), _CURRENT.search(html_text)
-    if count and current and (name_found := _NAME.search(html_text)):
-        name = _format_page_name(
-            name_found["name"].rstrip("_"), name_found["extension"], int(count[1]), int(current[1])
-        )
-        return clean_url(name, base) if name else None
-    return None
+    name = next(filter(None, (_parse_pager_call(call["arguments"]) for call in _CALL.finditer(html_text))), None)
+    count, current, named = (pattern.search(html_text) for pattern in (_COUNT, _CURRENT, _NAME))
+    if not name and count and current and named:
+        name = _format_page_name(named["name"].rstrip("_"), named["extension"], int(count[1]), int(current[1]))
+    return clean_url(name, base) if name else None
 
 
 def _parse_pager_call(arguments: str) -> str | None:
-    parts = [part.strip() for part in arguments.split(",")]
     numbers: list[int] = []
     strings: list[str] = []
-    for part in parts:
+    for part in map(str.strip, arguments.split(",")):
         string = _STRING.match(part)
         if part.isdigit():
             numbers.append(int(part))
@@ -69,9 +59,7 @@ def _parse_pager_call(arguments: str) -> str | None:
     if extension is None or len(numbers) < 2:
         return None
     names = [text for text in strings[: strings.index(extension)] if re.fullmatch(r"[\w./-]+", text)]
-    if not names:
-        return None
-    return _format_page_name(names[-1], extension.lstrip("."), numbers[0], numbers[1])
+    return _format_page_name(names[-1], extension.lstrip("."), *numbers[:2]) if names else None
 
 
 def _format_page_name(name: str, extension: str, count: int, current: int) -> str | None:
@@ -136,12 +124,13 @@ def find_next_page(page: Outline, tree: LexborHTMLParser, html_text: str) -> str
     `rel=next` comes first, then the number after this page's own, since "next" may lead to the next ten pages. Then
     come words and signs, and last the script calls by which Chinese content management systems render their pagers.
     """
+    worded = [link for link in page.anchors if _is_next_link(page, link) and not _is_carousel(link)]
     for found in (
         _find_by_rel(page, tree),
         _find_by_number(page),
-        _find_by_word(page),
+        _choose_likeliest(page, worded),
         _find_by_sign(page),
-        find_script_next_page(html_text, page.base),
+        _find_script_next_page(html_text, page.base),
     ):
         if found and url_key(found) != url_key(page.url):
             return found
@@ -152,44 +141,26 @@ def _find_by_rel(page: Outline, tree: LexborHTMLParser) -> str | None:
     for link in tree.css("link[rel~=next][href]"):
         if found := clean_url(link.attributes.get("href") or "", page.base):
             return found
-    for anchor in page.anchors:
-        if "next" in (anchor.element.attributes.get("rel") or "").lower().split() and not _is_carousel(anchor):
-            return anchor.url
-    return None
-
-
-def _find_by_word(page: Outline) -> str | None:
-    named = [anchor for anchor in page.anchors if _is_next_link(page, anchor) and not _is_carousel(anchor)]
-    return _choose_likeliest(page, named)
+    rels = ((anchor, (anchor.element.attributes.get("rel") or "").lower().split()) for anchor in page.anchors)
+    return next((anchor.url for anchor, rel in rels if "next" in rel and not _is_carousel(anchor)), None)
 
 
 def _is_next_link(page: Outline, anchor: Anchor) -> bool:
+    if len(anchor.text) <= 3 and _NEXT_CLASS.search(anchor.element.class_and_id):
+        return True
     attributes = anchor.element.attributes
-    written = [
-        anchor.text,
-        collapse_whitespace(attributes.get("title") or ""),
-        collapse_whitespace(attributes.get("aria-label") or ""),
-    ]
+    written = [anchor.text, attributes.get("title"), attributes.get("aria-label")]
     if not anchor.text:
-        written += [
-            collapse_whitespace(image.attributes.get("alt") or "")
-            for image in page.get_descendants(anchor.element)
-            if image.tag == "img"
-        ]
-    return any(text and len(text) <= 40 and NEXT_PAGE_TEXT.match(text) for text in written) or bool(
-        len(anchor.text) <= 3 and _NEXT_CLASS.search(anchor.element.class_and_id)
-    )
+        inside = page.get_descendants(anchor.element)
+        written += [image.attributes.get("alt") for image in inside if image.tag == "img"]
+    texts = (collapse_whitespace(text) for text in written if text)
+    return any(0 < len(text) <= 40 and NEXT_PAGE_TEXT.match(text) for text in texts)
 
 
 def _find_by_sign(page: Outline) -> str | None:
     for sign in NEXT_SIGNS:
-        signed = [
-            anchor
-            for anchor in page.anchors
-            if anchor.text == sign
-            and not _is_carousel(anchor)
-            and (_is_in_pager(anchor) or _counters_differ_by_one(page.url, anchor.url))
-        ]
+        links = [anchor for anchor in page.anchors if anchor.text == sign and not _is_carousel(anchor)]
+        signed = [link for link in links if _is_in_pager(link) or _counters_differ_by_one(page.url, link.url)]
         if signed:
             return _choose_likeliest(page, signed)
     return None
@@ -197,38 +168,29 @@ def _find_by_sign(page: Outline) -> str | None:
 
 def _choose_likeliest(page: Outline, anchors: list[Anchor]) -> str | None:
     """Prefer a next link in a pager, then one below this page's own folder."""
-    if not anchors:
-        return None
-    own_path = urlsplit(page.url).path.rsplit("/", 1)[0]
-    return max(
-        anchors,
-        key=lambda anchor: (
-            _is_in_pager(anchor),
-            urlsplit(anchor.url).path.startswith(own_path),
-            -anchor.element.index,
-        ),
-    ).url
+    folder = urlsplit(page.url).path.rsplit("/", 1)[0]
+
+    def rank(link: Anchor) -> tuple[bool, bool, int]:
+        return _is_in_pager(link), urlsplit(link.url).path.startswith(folder), -link.element.index
+
+    return max(anchors, key=rank).url if anchors else None
 
 
 def _is_carousel(anchor: Anchor) -> bool:
-    return any(_CAROUSEL.search(names) for names in _list_names_above(anchor, 3))
+    return any(_CAROUSEL.search(node.class_and_id) for node in islice(anchor.element.iter_ancestors(), 3))
 
 
 def _is_in_pager(anchor: Anchor) -> bool:
-    return any(_PAGER_NAMES.search(names) for names in _list_names_above(anchor, 4))
-
-
-def _list_names_above(anchor: Anchor, levels: int) -> Iterable[str]:
-    return (node.class_and_id for node in islice(anchor.element.iter_ancestors(), levels))
+    return any(_PAGER_NAMES.search(node.class_and_id) for node in islice(anchor.element.iter_ancestors(), 4))
 
 
 def _find_by_number(page: Outline) -> str | None:
     """Return the numbered link after the number that is no link, the current page."""
-    numbered = [(int(found[1]), anchor) for anchor in page.anchors if (found := _PAGE_NUMBER.match(anchor.text))]
-    for number, anchor in numbered:
-        if number < 2:
+    for anchor in page.anchors:
+        found = _PAGE_NUMBER.match(anchor.text)
+        if not found or int(found[1]) < 2:
             continue
-        if _is_preceded_by(page, anchor, number - 1) or _counters_differ_by_one(page.url, anchor.url):
+        if _is_preceded_by(page, anchor, int(found[1]) - 1) or _counters_differ_by_one(page.url, anchor.url):
             return anchor.url
     return None
 
@@ -255,13 +217,8 @@ def _counters_differ_by_one(url: str, other: str) -> bool:
         return False
     here, there = re.split(r"(\d+)", url), re.split(r"(\d+)", other)
     if len(here) != len(there):
-        return bool(
-            re.fullmatch(
-                re.escape(url.rstrip("/")) + r"[?&/]?(?:page|p|paged|pageno|pn)?[=/_]?2/?", other, re.IGNORECASE
-            )
-        )
+        second = re.escape(url.rstrip("/")) + r"[?&/]?(?:page|p|paged|pageno|pn)?[=/_]?2/?"
+        return re.fullmatch(second, other, re.IGNORECASE) is not None
     differing = [(left, right) for left, right in zip(here, there, strict=True) if left != right]
-    if len(differing) != 1:
-        return False
-    left, right = differing[0]
+    left, right = differing[0] if len(differing) == 1 else ("", "")
     return left.isdigit() and right.isdigit() and int(right) == int(left) + 1

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from monitor.extract.attachments import detect_document_type
-from monitor.extract.html import Anchor, Element, Outline, collapse_whitespace
+from monitor.extract.html import Anchor, Element, Outline
 from monitor.page import Attachment
 from monitor.urls import get_host
 
@@ -15,18 +15,11 @@ _MIN_SHARED_SHARE = 0.8
 
 @dataclass(slots=True, eq=False)
 class ListRow:
-    """One row of a list: its link, and the largest element that contains no other link of the list.
-
-    `anchors` are all links of the group to the row's url: a picture and a headline often both lead there.
-    """
+    """One row: its link, all `anchors` of the group to its url, the largest element without other links of the list."""
 
     anchor: Anchor
     anchors: list[Anchor]
     element: Element
-
-    @property
-    def link_text(self) -> str:
-        return self.anchor.text
 
     @property
     def url(self) -> str:
@@ -46,11 +39,9 @@ def build_rows(anchors: list[Anchor]) -> list[ListRow]:
     by_url: dict[str, list[Anchor]] = {}
     starts: list[int] = []
     for position, anchor in enumerate(anchors):
-        if anchor.url in by_url:
-            by_url[anchor.url].append(anchor)
-        else:
-            by_url[anchor.url] = [anchor]
+        if anchor.url not in by_url:
             starts.append(position)
+        by_url.setdefault(anchor.url, []).append(anchor)
     rows: list[ListRow] = []
     for first in starts:
         link = anchors[first]
@@ -73,19 +64,16 @@ def build_rows(anchors: list[Anchor]) -> list[ListRow]:
 
 
 def _align_rows(rows: list[ListRow]) -> None:
-    """Give all rows elements of one kind, where most share one.
-
-    The first row below a heading would otherwise include the heading, which has no link of its own.
-    """
-    if len({(row.element.tag, row.element.depth) for row in rows}) == 1:
+    """Give all rows elements of one kind, where most share one: the first would include the heading above it."""
+    if len({row.element.kind for row in rows}) == 1:
         return
     paths = [[node for node in row.anchor.element.iter_ancestors() if row.element.contains(node)] for row in rows]
-    counts = Counter((element.tag, element.depth) for path in paths for element in path)
+    counts = Counter(element.kind for path in paths for element in path)
     shared = [kind for kind, count in counts.items() if count >= _MIN_SHARED_SHARE * len(rows) and kind[0] != "a"]
     if shared:
         outermost = min(shared, key=lambda kind: kind[1])
         for row, path in zip(rows, paths, strict=True):
-            row.element = next((node for node in path if (node.tag, node.depth) == outermost), row.element)
+            row.element = next((node for node in path if node.kind == outermost), row.element)
 
 
 def list_row_links(page: Outline, row: ListRow) -> list[Anchor]:
@@ -103,11 +91,11 @@ def prefer_pages(page: Outline, rows: list[ListRow]) -> list[ListRow]:
     """
     if sum(detect_document_type(row.url) is not None for row in rows) < 0.5 * len(rows):
         return rows
-    pages = {id(row): _find_page_link(page, row) for row in rows}
-    found = [anchor.url for anchor in pages.values() if anchor is not None]
+    pages = [_find_page_link(page, row) for row in rows]
+    found = [anchor.url for anchor in pages if anchor is not None]
     if len(found) < 0.7 * len(rows) or len(set(found)) < 0.95 * len(found):
         return rows
-    return [ListRow(page_link, [page_link], row.element) if (page_link := pages[id(row)]) else row for row in rows]
+    return [ListRow(link, [link], row.element) if link else row for row, link in zip(rows, pages, strict=True)]
 
 
 def list_row_attachments(page: Outline, row: ListRow) -> list[Attachment]:
@@ -116,21 +104,13 @@ def list_row_attachments(page: Outline, row: ListRow) -> list[Attachment]:
     for anchor in list_row_links(page, row):
         kind = detect_document_type(anchor.url)
         if kind and anchor.url != row.url:
-            title = (
-                anchor.text
-                or collapse_whitespace(anchor.element.attributes.get("title") or "")
-                or anchor.url.rsplit("/", 1)[-1]
-            )
+            title = anchor.text or anchor.element.get_title() or anchor.url.rsplit("/", 1)[-1]
             found.setdefault(anchor.url, Attachment(title=title, url=anchor.url, type=kind))
     return list(found.values())
 
 
 def _find_page_link(page: Outline, row: ListRow) -> Anchor | None:
-    pages = [
-        anchor
-        for anchor in list_row_links(page, row)
-        if detect_document_type(anchor.url) is None
-        and get_host(anchor.url) == get_host(row.url)
-        and len(anchor.text) >= 4
-    ]
-    return max(pages, key=lambda anchor: len(anchor.text), default=None)
+    host = get_host(row.url)
+    named = (link for link in list_row_links(page, row) if len(link.text) >= 4 and get_host(link.url) == host)
+    pages = (link for link in named if detect_document_type(link.url) is None)
+    return max(pages, key=lambda link: len(link.text), default=None)

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, islice, pairwise, takewhile
+from typing import NamedTuple
 
 from monitor.dates import has_day
 from monitor.extract.html import Anchor, Element, Outline, is_inline, measure_text_weight
@@ -25,7 +26,13 @@ _MIN_REPEATS = 3
 def group_links(page: Outline) -> list[list[Anchor]]:
     """Return every distinct group of at least two links (to different urls), each in page order."""
     pagers = _find_pager_links(page)
-    anchors = [anchor for anchor in page.anchors if anchor.element.index not in pagers and not _is_blank(page, anchor)]
+    # A link without text, content and a class that could style it is invisible.
+    anchors = [
+        anchor
+        for anchor in page.anchors
+        if anchor.element.index not in pagers
+        and (anchor.text or page.get_descendants(anchor.element) or anchor.element.css_class)
+    ]
     names = _PathIndex([anchor.element for anchor in anchors])
     groups: dict[Hashable, list[Anchor]] = defaultdict(list)
     for anchor in anchors:
@@ -44,10 +51,7 @@ def _add_distinct(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterabl
 
 
 def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
-    """Return the links whose texts differ, without those with the same text in each row ("Summary", "Download").
-
-    Where hardly any differ (a "Decision" and a "Summary" in each row), return the links of each text.
-    """
+    """Return the links without those of one text in each row ("Download"), or those of each text if few differ."""
     counts = Counter([anchor.text for anchor in members])
     if len(counts) in (1, len(members)):
         return []
@@ -76,11 +80,6 @@ def _find_pager_links(page: Outline) -> set[int]:
             found.update((last[0].element.index, anchor.element.index))
         last = (anchor, number)
     return found
-
-
-def _is_blank(page: Outline, anchor: Anchor) -> bool:
-    """Whether a link is invisible: no text, no content and no class that could style it."""
-    return not (anchor.text or page.get_descendants(anchor.element) or anchor.element.css_class)
 
 
 def _list_keys(anchor: Anchor, names: "_PathIndex") -> Iterator[Hashable]:
@@ -141,10 +140,8 @@ def _list_with_ancestors(ends: list[Element]) -> list[Element]:
     """Return the elements and all their ancestors, parents first."""
     found: dict[int, Element] = {}
     for end in ends:
-        node: Element | None = end
-        while node is not None and node.index not in found:
+        for node in takewhile(lambda node: node.index not in found, end.iter_ancestors()):
             found[node.index] = node
-            node = node.parent
     return [found[index] for index in sorted(found)]
 
 
@@ -216,8 +213,7 @@ class RowGroup:
         return self.features["dated"] + self.features["beside"]
 
 
-@dataclass(slots=True)
-class _LinkTraits:
+class _LinkTraits(NamedTuple):
     """What holds for a link in every group."""
 
     length: int
@@ -230,7 +226,7 @@ class ListScorer:
 
     def __init__(self, page: Outline) -> None:
         self.page = page
-        self._dates = [0, *accumulate(_is_dated(text) for text in page.texts)]
+        self._dates = [0, *accumulate(has_day(text) or _RECENTLY.search(text) is not None for text in page.texts)]
         anchored = [False] * (len(page.elements) + 1)
         linked = [False] * len(page.texts)
         for anchor in page.anchors:
@@ -238,14 +234,12 @@ class ListScorer:
             anchored[element.index] = True
             linked[element.text_start : element.text_end] = [True] * (element.text_end - element.text_start)
         weights = [measure_text_weight(text) for text in page.texts]
+        sentences = (w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True))
         self._lengths = [0, *accumulate(weights)]
-        self._prose = [
-            0,
-            *accumulate(w if w >= 50 and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)),
-        ]
+        self._prose = [0, *accumulate(sentences)]
+        self._links = [0, *accumulate(anchored)]
         self._boilerplate: dict[int, bool] = {}
         self._named_columns: dict[int, bool] = {}
-        self._links = [0, *accumulate(anchored)]
         self._traits: dict[int, _LinkTraits] = {}
 
     def measure_other_prose(self, rows: Sequence[ListRow]) -> int:
@@ -273,14 +267,15 @@ class ListScorer:
         count = len(rows)
         traits = [self._get_traits(record.anchor) for record in rows]
         lengths = [
-            trait.length if len(record.anchors) == 1 else measure_text_weight(record.link_text)
-            for trait, record in zip(traits, rows, strict=True)
+            trait.length if len(row.anchors) == 1 else measure_text_weight(row.anchor.text)
+            for trait, row in zip(traits, rows, strict=True)
         ]
         texts = [self.measure_text(record) for record in rows]
         shapes = Counter([get_url_shape(record.url) for record in rows])
         parents = Counter([record.element.parent.index if record.element.parent else 0 for record in rows])
         dated, beside = self._count_dated(rows)
-        swallowed = sum(max(0, self._count_links(record.element) - 3) for record in rows) / count
+        links = self._links
+        swallowed = sum(max(0, links[row.element.end] - links[row.element.index] - 3) for row in rows) / count
         parts = {
             "dated": dated / count,
             "beside": beside / count,
@@ -291,7 +286,7 @@ class ListScorer:
             "count": math.log2(min(count, 24)),
             "boilerplate": sum(self._is_boilerplate(record.element) for record in rows) / count,
             "swallowed": min(7.5, swallowed),
-            "repeated": 1 - len({row.link_text or self.page.get_text(row.element) for row in rows}) / count,
+            "repeated": 1 - len({row.anchor.text or self.page.get_text(row.element) for row in rows}) / count,
             "few": max(0, 4 - count) / 2,
             "inline": sum(trait.is_inline for trait in traits) / count,
             "purity": max(shapes.values()) / count,
@@ -337,7 +332,11 @@ class ListScorer:
         before = max(0, rows[0].text_start - _MAX_NEARBY_TEXTS)
         for position, record in enumerate(rows):
             end = record.text_end
-            headings += any(self._is_date_line(index) for index in range(before, record.text_start))
+            # The heading above the rows of one day is hardly more than a date.
+            headings += any(
+                dates[index + 1] > dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
+                for index in range(before, record.text_start)
+            )
             headed += headings > 0
             before = end
             if dates[end] > dates[record.text_start]:
@@ -348,18 +347,16 @@ class ListScorer:
         is_headed = inside <= 0.1 * len(rows) and 2 <= headings <= 0.5 * len(rows)
         return inside, max(behind, headed - inside) if is_headed else behind
 
-    def _is_date_line(self, index: int) -> bool:
-        """Whether a text is hardly more than a date, as the heading above the rows of one day is."""
-        return self._dates[index + 1] > self._dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
-
     def _get_traits(self, anchor: Anchor) -> _LinkTraits:
-        traits = self._traits.get(anchor.element.index)
+        element = anchor.element
+        traits = self._traits.get(element.index)
         if traits is None:
-            traits = self._traits[anchor.element.index] = _LinkTraits(
-                length=measure_text_weight(anchor.text),
-                is_article_like=bool(_ARTICLE_URL.search(_strip_host(anchor.url))),
-                is_inline=is_inline(self.page, anchor.element),
+            path = anchor.url.split("/", 3)[-1] if anchor.url.count("/") >= 3 else ""
+            is_article_like = _ARTICLE_URL.search(path) is not None
+            traits = _LinkTraits(
+                measure_text_weight(anchor.text), is_article_like, is_inline(self.page, anchor.element)
             )
+            self._traits[anchor.element.index] = traits
         return traits
 
     def _is_boilerplate(self, element: Element) -> bool:
@@ -391,14 +388,3 @@ class ListScorer:
         ):
             return False
         return 2 * (self._lengths[element.text_end] - self._lengths[element.text_start]) <= self._lengths[-1]
-
-    def _count_links(self, element: Element) -> int:
-        return self._links[element.end] - self._links[element.index]
-
-
-def _is_dated(text: str) -> bool:
-    return has_day(text) or _RECENTLY.search(text) is not None
-
-
-def _strip_host(url: str) -> str:
-    return url.split("/", 3)[-1] if url.count("/") >= 3 else ""

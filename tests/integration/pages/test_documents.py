@@ -6,7 +6,7 @@ import openpyxl
 import pytest
 
 from monitor.errors import WorkFailed
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 
 
 def a_pdf(path: Path, text: str, pages: int = 1) -> Path:
@@ -35,7 +35,7 @@ def a_pdf(path: Path, text: str, pages: int = 1) -> Path:
 
 
 async def test_pdf_is_read_page_by_page(tmp_path: Path) -> None:
-    text = await DocumentTextReader().read(a_pdf(tmp_path / "a.pdf", "Notice of the ministry", pages=3))
+    text = await DocumentReader().read(a_pdf(tmp_path / "a.pdf", "Notice of the ministry", pages=3))
     assert [line for line in text.splitlines() if line] == [f"Notice of the ministry {i}" for i in (1, 2, 3)]
 
 
@@ -46,7 +46,7 @@ async def test_docx_is_read_with_its_tables_in_order(tmp_path: Path) -> None:
     table.rows[0].cells[0].text, table.rows[0].cells[1].text = "装机容量", "1,234 MW"
     document.add_paragraph("结尾")
     document.save(str(tmp_path / "a.docx"))
-    text = await DocumentTextReader().read(tmp_path / "a.docx")
+    text = await DocumentReader().read(tmp_path / "a.docx")
     assert text.split("\n") == ["国发〔2026〕3号", "装机容量\t1,234 MW", "结尾"]
 
 
@@ -56,14 +56,14 @@ async def test_xlsx_is_read_sheet_by_sheet(tmp_path: Path) -> None:
     workbook.active.append(["指标", "数值"])
     workbook.active.append(["增加值", 5.2])
     workbook.save(tmp_path / "a.xlsx")
-    assert await DocumentTextReader().read(tmp_path / "a.xlsx") == "# 一月\n指标\t数值\n增加值\t5.2"
+    assert await DocumentReader().read(tmp_path / "a.xlsx") == "# 一月\n指标\t数值\n增加值\t5.2"
 
 
 async def test_text_csv_and_html_are_read_in_their_own_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("关于做好工作的通知，请各单位遵照执行".encode("gb18030"))
     (tmp_path / "a.csv").write_text("指标,数值\n增加值,5.2", encoding="utf-8")
     (tmp_path / "a.html").write_text("<title>t</title><script>x()</script><p>正文 一</p><p>二</p>", encoding="utf-8")
-    documents = DocumentTextReader()
+    documents = DocumentReader()
     assert await documents.read(tmp_path / "a.txt") == "关于做好工作的通知，请各单位遵照执行"
     assert await documents.read(tmp_path / "a.csv") == "指标,数值\n增加值,5.2"
     assert await documents.read(tmp_path / "a.html") == "正文 一\n二"
@@ -71,7 +71,7 @@ async def test_text_csv_and_html_are_read_in_their_own_encoding(tmp_path: Path) 
 
 async def test_long_documents_are_cut(tmp_path: Path) -> None:
     path = a_pdf(tmp_path / "a.pdf", "Notice", pages=50)
-    assert len(await DocumentTextReader(max_chars=60).read(path)) <= 60
+    assert len(await DocumentReader(max_chars=60).read(path)) <= 60
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx"])
@@ -79,7 +79,7 @@ async def test_long_documents_are_cut(tmp_path: Path) -> None:
 async def test_a_damaged_file_is_one_clear_sentence(tmp_path: Path, name: str, body: bytes) -> None:
     (tmp_path / name).write_bytes(body)
     with pytest.raises(WorkFailed, match=f"{name} cannot be read: The file is damaged"):
-        await DocumentTextReader().read(tmp_path / name)
+        await DocumentReader().read(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["a.exe", "a.bin", "a", "a.doc", "a.xls", "a.wps", "missing.pdf"])
@@ -87,16 +87,16 @@ async def test_other_files_are_refused(tmp_path: Path, name: str) -> None:
     if not name.startswith("missing"):
         (tmp_path / name).write_bytes(b"x")
     with pytest.raises(WorkFailed):
-        await DocumentTextReader().read(tmp_path / name)
+        await DocumentReader().read(tmp_path / name)
 
 
 async def test_a_file_over_the_limit_and_one_without_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 2000)
     with pytest.raises(WorkFailed, match="larger than"):
-        await DocumentTextReader(max_bytes=1000).read(tmp_path / "a.txt")
+        await DocumentReader(max_bytes=1000).read(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("  \n")
     with pytest.raises(WorkFailed, match="holds no text"):
-        await DocumentTextReader().read(tmp_path / "b.txt")
+        await DocumentReader().read(tmp_path / "b.txt")
 
 
 async def test_an_archive_that_swells_is_refused(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ async def test_an_archive_that_swells_is_refused(tmp_path: Path) -> None:
         for i in range(3):
             archive.writestr(f"word/{i}.xml", b"\0" * 70_000_000)
     with pytest.raises(WorkFailed, match="swells"):
-        await DocumentTextReader().read(tmp_path / "a.docx")
+        await DocumentReader().read(tmp_path / "a.docx")
 
 
 async def test_a_reader_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     path = a_pdf(tmp_path / "a.pdf", "Notice")
     with pytest.raises(WorkFailed, match="could not be read within"):
-        await DocumentTextReader(timeout_s=0.001).read(path)
+        await DocumentReader(timeout_s=0.001).read(path)

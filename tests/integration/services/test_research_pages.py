@@ -13,7 +13,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.research import Research
 from monitor.evidence.records import EvidenceArchive, FileStorage
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.page import PageErrorCode
 from monitor.pages.loader import LoaderPool
 from monitor.services.evidence import SnapshotReader
@@ -38,7 +38,7 @@ async def pages(
     settings = Settings(network={"allowed_private_hosts": [site.host]}, pages={"delay_s": 0, "render": "never"})
     loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
     recorder = records.create_recorder(research_id="r-1", attempt=1)
-    yield ResearchPageLoader(store=either_store, loader=loaders.for_run(recorder), documents=DocumentTextReader())
+    yield ResearchPageLoader(store=either_store, loader=loaders.for_run(recorder), documents=DocumentReader())
     await loaders.close()
 
 
@@ -75,7 +75,7 @@ async def test_a_page_that_was_not_saved_is_fetched_and_kept(
     kept = await either_store.evidence.get_record(page.record or "")
     assert kept is not None
     assert (kept.research_id, kept.run_id) == ("r-1", None)
-    again = SnapshotReader(store=either_store, records=records, documents=DocumentTextReader())
+    again = SnapshotReader(store=either_store, records=records, documents=DocumentReader())
     assert TEXT in (await again.load_text(kept.id) or "")
 
 
@@ -110,7 +110,7 @@ async def test_a_document_has_its_text_and_its_record(
     page = await pages.load(url)
     assert page.error is None
     assert page.text.strip()
-    kept = SnapshotReader(store=either_store, records=records, documents=DocumentTextReader())
+    kept = SnapshotReader(store=either_store, records=records, documents=DocumentReader())
     assert await kept.load_text(page.record or "") == page.text
 
 

@@ -17,7 +17,7 @@ from monitor.db.tables.collection import CandidateRecord, Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
-from monitor.extract.documents import DocumentTextReader
+from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.llm.chat import ChatModel
@@ -250,7 +250,7 @@ async def bureau(
             store=store,
             settings=settings,
             clock=movable_clock,
-            documents=DocumentTextReader(),
+            documents=DocumentReader(),
             steps=InProcessSteps(),
             presence=presence,
             runs=RunService(store=store, clock=movable_clock, presence=presence, timezone=settings.timezone),
@@ -335,7 +335,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             deps = SweepDependencies(
                 store=bureau.store,
                 loader=loader,
-                documents=DocumentTextReader(),
+                documents=DocumentReader(),
                 model=models[0]("r", bureau.store),
                 steps=InProcessSteps(),
                 clock=bureau.clock,

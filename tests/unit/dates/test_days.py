@@ -1,15 +1,22 @@
 """Dates in texts and urls; a doubtful one is none."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.dates import date_in_url, detect_order, find_days, has_day, parse_day
+from monitor.dates import date_in_url, detect_order, find_days, has_day
 
 TODAY = dt.date(2026, 11, 21)
 FEBRUARY_3 = dt.date(2026, 2, 3)
+
+
+def parse_day(text: str, today: dt.date, **options: Any) -> dt.date | None:
+    """The one day that a short text gives; None where it gives none, or two different ones."""
+    found = {match.date for match in find_days(text, today, relative=True, **options)}
+    return found.pop() if len(found) == 1 else None
 
 
 @pytest.mark.parametrize(
