@@ -127,9 +127,9 @@ class SourceStore(Queries):
         is_unfinished = col(Run.status).in_((RunStatus.QUEUED, RunStatus.RUNNING))
         runs = select(col(Run.source_id), col(Run.id)).where(is_unfinished, col(Run.source_id).is_not(None))
         async with self._sessions.begin_read() as session:
-            counts = await session.execute(alarms.group_by(col(Alarm.source_id)))
-            unfinished = await session.execute(runs.order_by(col(Run.planned_at)))
-            return SourceActivity(dict(counts.tuples().all()), dict(unfinished.tuples().all()))
+            open_alarms = {row[0]: row[1] for row in await session.execute(alarms.group_by(col(Alarm.source_id)))}
+            unfinished = {row[0]: row[1] for row in await session.execute(runs.order_by(col(Run.planned_at)))}
+            return SourceActivity(open_alarms, unfinished)
 
 
 async def record_run(
