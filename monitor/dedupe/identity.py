@@ -155,7 +155,6 @@ def _strip_heading(text: str, title: TitleFields, number: str) -> str:
 
 
 def _get_speaking_office(item: DocumentIdentity) -> str:
-    """The office of the title, else that of the field."""
     if item.title.issuer and not _UNNAMED_PLACE.match(item.title.issuer):
         return item.title.issuer
     return item.issuer if is_office(item.issuer) else ""

@@ -1,7 +1,7 @@
-"""What two items are to each other: one document, a policy and its reading, or two documents.
+"""What two items are to each other: one document, a policy and its interpretation, or two documents.
 
-What must differ decides first: numbers, years, batches, periods, annexes, stages. Then what must agree: the title's
-body, the number, the text. Where nothing proves that two items are one document they are two.
+Numbers, years, batches, periods, annexes or stages that differ decide first, then the title's body, number or text that
+agree. Without a proof that two items are one document they are two.
 """
 
 import re
@@ -38,21 +38,21 @@ from monitor.dedupe.titles import (
 
 _MIN_DISTINCTIVE_CHARS = 40
 _ANNOUNCEMENT_PREFIX = re.compile(r"^[^\W\d_]{2,12}?(?:印发|发布|公布|出台)(?=.{6})")
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[a-zà-ÿ]{3,}|\d+(?:\.\d+)?|[^\W\da-zà-ÿ]+")
 
 
 def is_distinctive(texts: TextComparison) -> bool:
     """Whether a shared text is more than a form of words that any office may use."""
-    if texts.verdict is not TextMatch.AGREE:
-        return False
-    return measure_width(texts.shared) >= _MIN_DISTINCTIVE_CHARS or len(extract_figures(texts.shared)) > 1
+    is_long = measure_width(texts.shared) >= _MIN_DISTINCTIVE_CHARS
+    return texts.verdict is TextMatch.AGREE and (is_long or len(extract_figures(texts.shared)) > 1)
 
 
 def is_proven_by_text(one: DocumentIdentity, other: DocumentIdentity, texts: TextComparison) -> bool:
     """Whether one text under two titles is one document.
 
-    A form has the same words for many documents: what only one of the titles says must stand in the shared text, for
-    then the text is about it. Marks that one title alone has must stand there too, or the text hold figures enough.
+    A form has the same words for many documents, so the shared text must have what only one of the titles says. It must
+    also have the marks of only one title, or enough figures.
     """
     gap = count_days_between(one, other)
     if gap is None or gap > MAX_REPOST_DAYS or texts.has_small_differences:
@@ -61,9 +61,8 @@ def is_proven_by_text(one: DocumentIdentity, other: DocumentIdentity, texts: Tex
     if figures > 1 and _is_subtitled(one.title, other.title):
         return True
     for mark in one.title.marks ^ other.title.marks:
-        if mark in DISTINCT_DOCUMENT_STAGES or not (
-            is_stated_in(mark, texts.shared) or (figures > 1 and is_time_mark(mark))
-        ):
+        is_explained = is_stated_in(mark, texts.shared) or (figures > 1 and is_time_mark(mark))
+        if mark in DISTINCT_DOCUMENT_STAGES or not is_explained:
             return False
     if compare_numbers(one.number, other.number) is True or (one.title.name and one.title.name == other.title.name):
         return True
@@ -74,13 +73,14 @@ def is_proven_by_text(one: DocumentIdentity, other: DocumentIdentity, texts: Tex
 
 
 def _is_about_both(a: TitleFields, b: TitleFields, shared: str, *, has_figures: bool) -> bool:
-    """Whether the titles are two names for what a shared text is about: one cut down, extended, mistyped or retold."""
+    """Whether one title is the other one cut down, extended, mistyped or retold, for what a shared text is about."""
     if a.body == b.body:
         return not (a.aside and b.aside)
     shares = _compute_title_shares(a, b, shared)
     if OSA.distance(a.body, b.body, score_cutoff=1) <= 1:
         # Of a word and its misspelling the text has one; of two words that differ it has none, or both.
-        return _extract_numbers(a) == _extract_numbers(b) and min(shares) == 0 and max(shares) >= 0.5
+        has_same_numbers = _DIGITS.findall(a.body) == _DIGITS.findall(b.body)
+        return has_same_numbers and min(shares) == 0 and max(shares) >= 0.5
     names = [_ANNOUNCEMENT_PREFIX.sub("", strip_document_form(title.body)) for title in (a, b)]
     (shorter, _), (longer, share) = sorted(zip(names, shares, strict=True), key=lambda named: len(named[0]))
     if measure_width(shorter) >= MIN_BODY_WIDTH:
@@ -95,7 +95,7 @@ def _is_about_both(a: TitleFields, b: TitleFields, shared: str, *, has_figures: 
 
 
 def _is_subtitled(a: TitleFields, b: TitleFields) -> bool:
-    """Whether one title is the other without what stands behind its dash."""
+    """Whether one title is the other without the part behind its dash."""
     return (a.head == b.body or b.head == a.body) and min(map(measure_width, (a.head, b.head))) >= MIN_BODY_WIDTH
 
 
@@ -105,18 +105,14 @@ def _is_prefixed_by_speaker(a: TitleFields, b: TitleFields) -> bool:
     return any(measure_width(name) >= MIN_BODY_WIDTH for name in names)
 
 
-def _extract_numbers(title: TitleFields) -> list[str]:
-    return re.findall(r"\d+", title.body)
-
-
 def _compute_title_shares(a: TitleFields, b: TitleFields, shared: str) -> tuple[float, float]:
-    """How much of what only one title says stands in the shared text, for both."""
+    """The shares of what only the one and only the other title says that are in the shared text."""
     pieces, others = _split_title_pieces(a), _split_title_pieces(b)
     return _compute_share(pieces - others, shared), _compute_share(others - pieces, shared)
 
 
 def _split_title_pieces(title: TitleFields) -> frozenset[str]:
-    """The words of scripts with blanks, and the pairs of letters of those without."""
+    """The words of scripts with spaces, and the pairs of characters of those without."""
     found: set[str] = set()
     for word in _WORD.findall(title.plain):
         found |= {word} if word.isascii() else {word[place : place + 2] for place in range(max(1, len(word) - 1))}
@@ -139,19 +135,15 @@ _RECURRING = re.compile(
     r"|release)s?\b|wochen|monats|bericht|议事|会议|결과|동향"
 )
 
-_DIGITS = re.compile(r"\d+")
-
 
 class DocumentRelation(Enum):
-    """What two items are to each other."""
-
     SAME = "same"
     INTERPRETATION = "interpretation"
     DIFFERENT = "different"
 
 
 def classify_relation(one: DocumentIdentity, other: DocumentIdentity) -> DocumentRelation:
-    """What two items are to each other; the order of the two does not matter."""
+    """Return the relation of two items, whatever their order."""
     if one.address == other.address:
         return DocumentRelation.SAME
     if (one.title.interpretation is None) != (other.title.interpretation is None):
@@ -172,18 +164,14 @@ def classify_relation(one: DocumentIdentity, other: DocumentIdentity) -> Documen
 
 
 def _is_interpretation_of(interpretation: DocumentIdentity, policy: DocumentIdentity) -> bool:
-    """Whether a reading names this policy in its title, or carries its number; an edition of another year is not it."""
+    """Whether an interpretation names this policy, not an edition of another year, in its title or by its number."""
     gap = count_days_between(interpretation, policy)
     if len(interpretation.subject) < MIN_BODY_WIDTH / 2 or (gap is not None and gap > _MAX_INTERPRETATION_DAYS):
         return False
     if have_same_unique_number(interpretation, policy):
         return not have_conflicting_marks(interpretation.title.marks, policy.title.marks)
-    title = policy.title
-    if (
-        interpretation.subject_issuer
-        and title.issuer
-        and not is_same_office(interpretation.subject_issuer, title.issuer)
-    ):
+    title, issuer = policy.title, interpretation.subject_issuer
+    if issuer and title.issuer and not is_same_office(issuer, title.issuer):
         return False
     names = (title.body, title.full, title.name, strip_document_form(title.body))
     return interpretation.subject in names
@@ -218,7 +206,7 @@ def _is_same_document(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def _may_be_same_edition(one: DocumentIdentity, other: DocumentIdentity, texts: TextComparison) -> bool:
-    """Whether no title names an edition of its own; where one alone does, the text has to say that it is the same."""
+    """Whether the titles name no two editions; where one alone names one, the texts must agree."""
     a, b = one.title.edition, other.title.edition
     if a == b or (a and b):
         return a == b
@@ -231,7 +219,7 @@ def _may_be_same_edition(one: DocumentIdentity, other: DocumentIdentity, texts: 
 
 
 def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
-    """Whether the bodies are equal, and what stands around them names no two offices or kinds of reading."""
+    """Whether the bodies are equal, without two offices or kinds of interpretation around them."""
     a, b = one.title, other.title
     if a.is_truncated or b.is_truncated or (a.aside and b.aside and a.aside != b.aside):
         return False
@@ -239,11 +227,7 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
         return True
     if a.interpretation and b.interpretation:
         letters, others = (sorted(title.full.removeprefix("关于")) for title in (a, b))
-        return (
-            a.interpretation.form == b.interpretation.form
-            and a.interpretation.subject == b.interpretation.subject
-            and letters == others
-        )
+        return a.interpretation == b.interpretation and letters == others
     if filter_stages(a.marks) != filter_stages(b.marks):
         return False
     if a.body == b.body:
@@ -257,7 +241,7 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
     """Whether two titles of one number may be one document's: spellings of one title, or one the number alone.
 
-    An annex or a part of a document may bear its number too.
+    A document's annexes and parts may bear its number too.
     """
     if a.is_number or b.is_number:
         return not any(mark in DISTINCT_DOCUMENT_STAGES or mark[0] in ("annex", "part") for mark in a.marks | b.marks)
@@ -265,12 +249,12 @@ def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
 
 
 def _is_truncation(a: TitleFields, b: TitleFields) -> bool:
-    """Whether a cut title is how the other one begins, be it without the issuer that one of them names."""
-    for short, long in ((a, b), (b, a)):
-        for cut, whole in ((short.full, long.full), (short.head, long.head)):
-            if short.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut):
-                return True
-    return False
+    """Whether the other title begins with a truncated one, with or without its issuer."""
+    return any(
+        short.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut)
+        for short, long in ((a, b), (b, a))
+        for cut, whole in ((short.full, long.full), (short.head, long.head))
+    )
 
 
 def _accepts_same_title(one: DocumentIdentity, other: DocumentIdentity, texts: TextComparison) -> bool:
@@ -292,7 +276,7 @@ def _accepts_same_title(one: DocumentIdentity, other: DocumentIdentity, texts: T
 
 
 def _accepts_without_text(one: DocumentIdentity, other: DocumentIdentity, gap: int | None, *, is_named: bool) -> bool:
-    """Whether equal titles alone are enough: one that is short is not, one that comes again needs the same day."""
+    """Whether equal titles alone are enough: a short one is not, a recurring one needs the same day."""
     is_elsewhere = one.host != other.host
     least = min(measure_width(one.title.body), measure_width(other.title.body))
     if least < MIN_BODY_WIDTH or (least < _LONG_BODY_CHARS and not is_named and not is_elsewhere):
@@ -310,7 +294,7 @@ def _accepts_without_text(one: DocumentIdentity, other: DocumentIdentity, gap: i
 
 
 def _are_sibling_files(one: DocumentIdentity, other: DocumentIdentity) -> bool:
-    """Whether one title stands at two addresses of a folder that differ in numbers alone, which are two files."""
+    """Whether one title is at two addresses of a folder that differ in numbers alone, which are two files."""
     forms = {_DIGITS.sub("0", item.address) for item in (one, other)}
     return one.title.full == other.title.full and len(forms) == 1 and forms.pop().count("/") > 1
 
@@ -330,15 +314,11 @@ def _accepts_truncated_title(one: DocumentIdentity, other: DocumentIdentity, tex
     # On one site two documents of a day may begin alike, and differ behind the cut.
     is_elsewhere = one.host != other.host
     is_whole_known = one.title.is_truncated != other.title.is_truncated
-    is_clear = is_whole_known and _differ_by_year_only(one.title, other.title)
+    # No batch, annex or stage in the rest of the title makes another document of it.
+    is_clear = is_whole_known and all(kind == "year" for kind, _ in one.title.marks ^ other.title.marks)
     if is_elsewhere and is_clear and not _is_recurring(one, other):
         return gap is not None and gap <= _MAX_COPY_DAYS
     return gap == 0 and (is_elsewhere or (is_whole_known and one.title.marks == other.title.marks))
-
-
-def _differ_by_year_only(a: TitleFields, b: TitleFields) -> bool:
-    """Whether the rest of the title has no batch, annex or stage that makes another document of it."""
-    return all(kind == "year" for kind, _ in a.marks ^ b.marks)
 
 
 def _have_same_number(one: DocumentIdentity, other: DocumentIdentity) -> bool:

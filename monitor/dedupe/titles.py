@@ -1,4 +1,4 @@
-"""A title taken apart: issuer, wrapping, name, number, marks, and whether it announces a reading of another one."""
+"""Parses titles: issuer, wrapping, name, number, marks, and whether one announces an interpretation of another."""
 
 import re
 from collections.abc import Collection
@@ -37,19 +37,18 @@ _QUOTED_NAME = re.compile(r"《(.+)》")
 
 @dataclass(frozen=True, slots=True)
 class InterpretationMark:
-    """The form of a reading, and its subject as the title names it, folded."""
+    """The form of an interpretation, and its subject as the title names it, folded."""
 
     form: str
     subject: str
 
 
 def parse_interpretation(title: str) -> InterpretationMark | None:
-    """What a folded title says that it explains; None for a title that announces no reading."""
+    """Parse what a folded title says that it explains; None where it announces no interpretation."""
     form = next((form for form, pattern in _COMPILED_FORMS if pattern.search(title)), None)
     if form is None:
         return None
-    named = _QUOTED_NAME.search(title)
-    if named:
+    if named := _QUOTED_NAME.search(title):
         name = named[1]
         if "》" in name and "《" not in name.partition("》")[0]:
             name = name.partition("》")[0]
@@ -63,24 +62,18 @@ def parse_interpretation(title: str) -> InterpretationMark | None:
 TitleMark = tuple[str, str]
 _UNITS = r"季度|部分|标段|批|期|月|号|届|次|回|轮|章|卷|册|版|辑|编|集|级|차|회|호|분기|월|日|时|审|讲"
 
-_NUMBERS = (
-    ("year", re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")),
-    ("nth", re.compile(r"第(\d+)")),
-    (
-        "part",
-        re.compile(r"\((\d{1,2})\)|之(\d{1,2})(?!\w)|\b(?:part|teil|volume|vol\.?|phase|chapter|tier|stage) ?(\w+)"),
-    ),
-    (
-        "annex",
-        re.compile(r"(?:附件|附录|附表|别纸|붙임|별첨|\bannex|\bappendix|\banlage|\battachment) ?([a-z\d]{0,3}\b)"),
-    ),
-    ("month", re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b")),
-    ("quarter", re.compile(r"\bq([1-4])\b")),
-    ("plan", re.compile(r"(十[一二三四五六七八九]?五|九五)(?=[\"》规时期计]|$)")),
-    ("period", re.compile(r"(上半年|下半年|全年|年初|年末|上旬|中旬|下旬|上午|下午|\bh[12]\b)")),
-    ("number", re.compile(r"\bno\.? ?(\d+)")),
-)
-
+_MARK_PATTERNS = {
+    "year": r"(?<!\d)((?:19|20)\d\d)(?!\d)",
+    "nth": r"第(\d+)",
+    "part": r"\((\d{1,2})\)|之(\d{1,2})(?!\w)|\b(?:part|teil|volume|vol\.?|phase|chapter|tier|stage) ?(\w+)",
+    "annex": r"(?:附件|附录|附表|别纸|붙임|별첨|\bannex|\bappendix|\banlage|\battachment) ?([a-z\d]{0,3}\b)",
+    "month": r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\b",
+    "quarter": r"\bq([1-4])\b",
+    "plan": r"(十[一二三四五六七八九]?五|九五)(?=[\"》规时期计]|$)",
+    "period": r"(上半年|下半年|全年|年初|年末|上旬|中旬|下旬|上午|下午|\bh[12]\b)",
+    "number": r"\bno\.? ?(\d+)",
+}
+_NUMBERS = tuple((kind, re.compile(pattern)) for kind, pattern in _MARK_PATTERNS.items())
 _COUNTED = re.compile(rf"(\d+)\s?({_UNITS})")
 
 _STAGES = {
@@ -111,7 +104,6 @@ _STAGE_PATTERNS = tuple((stage, re.compile(pattern)) for stage, pattern in _STAG
 
 
 def extract_marks(title: str) -> frozenset[TitleMark]:
-    """The marks of a folded title, each a kind and its value."""
     found = {(kind, _parse_value(match)) for kind, pattern in _NUMBERS for match in pattern.finditer(title)}
     found |= {(match[2], str(int(match[1]))) for match in _COUNTED.finditer(title)}
     found |= {("stage", stage) for stage, pattern in _STAGE_PATTERNS if pattern.search(title)}
@@ -119,7 +111,7 @@ def extract_marks(title: str) -> frozenset[TitleMark]:
 
 
 def have_conflicting_marks(one: frozenset[TitleMark], other: frozenset[TitleMark]) -> bool:
-    """Whether both speak of the same kind of mark, and do not say the same."""
+    """Whether both have marks of one kind with different values."""
     for kind in {kind for kind, _ in one} & {kind for kind, _ in other}:
         values, others = ({value for of, value in marks if of == kind} for marks in (one, other))
         if not (values <= others or others <= values) or (kind == "stage" and values != others):
@@ -128,12 +120,11 @@ def have_conflicting_marks(one: frozenset[TitleMark], other: frozenset[TitleMark
 
 
 def filter_stages(marks: frozenset[TitleMark]) -> frozenset[TitleMark]:
-    """The marks that say where the work stands: draft, amended, corrected."""
     return frozenset(mark for mark in marks if mark[0] == "stage")
 
 
 def is_stated_in(mark: TitleMark, text: str) -> bool:
-    """Whether a text in the form of `folding.core` has the mark, written out with its unit."""
+    """Whether a text of letters and digits alone has the mark, written out with its unit."""
     kind, value = mark
     if kind == "stage":
         return re.search(_STAGES[value], text) is not None
@@ -143,7 +134,7 @@ def is_stated_in(mark: TitleMark, text: str) -> bool:
 
 
 def is_time_mark(mark: TitleMark) -> bool:
-    """Whether the mark is a period or day, which a headline leaves out before anything else."""
+    """Whether the mark is a period or day, which headlines leave out first."""
     return mark[0] in ("year", "month", "quarter", "period", "plan", "季度", "月", "日", "분기", "월")
 
 
@@ -211,12 +202,12 @@ _CALL_FOR_COMMENTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TitleFields:
-    """The parts of a title, each in the form of `folding.core`.
+    """The parts of a title, but for `plain` as letters and digits alone.
 
-    `body` is the title without number, decoration, issuer and the wrapping 关于印发…的通知, `is_named` where that is a
-    document's name. `head` is what stands before a dash, `name` what stands in 《》 where the title only announces it.
-    `issuer` stands before 关于, `aside` is a tag or tail that may be a site's name, `edition` a note as
-    (2026年3月1日修订). `is_cut`: the list gave only the beginning of the title. `is_number`: it is the number alone.
+    `body` is the title without number, decoration, issuer and the wrapping 关于印发…的通知; `is_named`: it is a name.
+    `head` is the part before a dash, `name` what a title that only announces it has in 《》. `issuer` is before 关于,
+    `aside` is a tag or tail that may be a site's name, `edition` a note as (2026年3月1日修订).
+    `is_truncated`: the list gave only the beginning of the title. `is_number`: it is the number alone.
     """
 
     plain: str
@@ -236,7 +227,7 @@ class TitleFields:
 
 
 def parse_title(title: str, *, published: tuple[int, int, int] | None, site_names: Collection[str]) -> TitleFields:
-    """The parts of a title as published; `posted` is the item's day, `places` the cores of the names of its site."""
+    """Parse a title as published; `published` is the item's date, `site_names` are letters and digits alone."""
     plain = normalize_text(title)
     is_cut = bool(_TRUNCATION.search(plain))
     plain = _TRUNCATED_NUMBER.sub("", _TRUNCATION.sub("", plain)) if is_cut else plain
@@ -245,14 +236,13 @@ def parse_title(title: str, *, published: tuple[int, int, int] | None, site_name
     plain, tail = _split_site_tail(_strip_decorations(plain, published, site_names), site_names)
     number, rest = split_document_number(_strip_decorations(plain, published, site_names))
     is_number = number is not None and _NUMBER_FORM.fullmatch(keep_alphanumerics(rest)) is not None
-    plain, edition = _split_edition(_strip_brackets(plain if is_number else rest))
-    plain, behind = _split_trailing_office(plain)
+    plain, edition = _split_note(_strip_brackets(plain if is_number else rest), _EDITION)
+    plain, behind = _split_note(plain, _TRAILING_OFFICE)
     issuer, rest = _split_issuer(plain)
     body, is_named = _unwrap_name(rest)
     if is_named and not issuer:
         issuer, rest = _split_issuer(body)
         body = _unwrap_name(rest)[0]
-    reading = parse_interpretation(f"{tag} {plain}".strip())
     return TitleFields(
         plain=plain,
         full=keep_alphanumerics(plain),
@@ -267,29 +257,29 @@ def parse_title(title: str, *, published: tuple[int, int, int] | None, site_name
         is_truncated=is_cut,
         number=number,
         marks=frozenset() if is_number else extract_marks(f"{tag} {plain}"),
-        interpretation=reading,
+        interpretation=parse_interpretation(f"{tag} {plain}".strip()),
     )
 
 
 def parse_subject(interpretation: InterpretationMark) -> tuple[str, str]:
-    """The issuer and the body of the title of the policy that a reading is about."""
+    """Return the issuer and the title's body of the policy that an interpretation is about."""
     issuer, rest = _split_issuer(_strip_brackets(interpretation.subject))
     within, rest = _split_issuer(_unwrap_name(rest)[0])
     return issuer or within, _normalize_name(_unwrap_name(rest)[0])
 
 
 def strip_document_form(body: str) -> str:
-    """A title's body without the state's name and the kind of paper: 加强燃气整治的通知 is about 加强燃气整治."""
+    """Return a title's body without 中华人民共和国 and the form: 加强燃气整治的通知 is about 加强燃气整治."""
     return _DOCUMENT_FORM.sub("", body).removeprefix("中华人民共和国")
 
 
 def measure_width(body: str) -> int:
-    """Letters as far as they tell: one of a script with blanks counts a third."""
-    return sum(not char.isascii() for char in body) + sum(char.isascii() for char in body) // 3
+    """The number of characters, of which an ASCII one counts a third."""
+    ascii_chars = sum(map(str.isascii, body))
+    return len(body) - ascii_chars + ascii_chars // 3
 
 
 def is_office(name: str) -> bool:
-    """Whether a core may be the name of an office: what stands before 关于, or where a text was taken from."""
     return bool(_OFFICE.fullmatch(name))
 
 
@@ -307,12 +297,10 @@ def _strip_tags(plain: str) -> tuple[str, str]:
 
 def _strip_decorations(plain: str, published: tuple[int, int, int] | None, site_names: Collection[str]) -> str:
     named = _TRAILING_NAME_IN_BRACKETS.search(plain)
-    if (
-        named
-        and not extract_marks(named[1])
-        and any(place in keep_alphanumerics(named[1]) for place in site_names if len(place) > 2)
-    ):
-        plain = plain[: named.start()]
+    if named and not extract_marks(named[1]):
+        name = keep_alphanumerics(named[1])
+        if any(place in name for place in site_names if len(place) > 2):
+            plain = plain[: named.start()]
     masked = mask_dates(plain)
     found = _POSTED_DATE.search(masked.text)
     if found and published and _numbers_of_day(masked, found) in (sorted(published), sorted(published[1:])):
@@ -321,32 +309,25 @@ def _strip_decorations(plain: str, published: tuple[int, int, int] | None, site_
 
 
 def _numbers_of_day(masked: MaskedText, found: re.Match[str]) -> list[int]:
-    """Year, month and day of a written day, ascending: what its order was does not matter."""
     if found["short"]:
         return sorted(map(int, re.findall(r"\d+", found["short"])))
     date = masked.date_of(found["behind"] or found["before"] or found["last"])
     return sorted(part for part in date.value.parts if part)
 
 
-def _split_edition(plain: str) -> tuple[str, str]:
-    found = _EDITION.search(plain)
-    return (plain[: found.start()].strip(), keep_alphanumerics(found[1])) if found else (plain, "")
-
-
-def _split_trailing_office(plain: str) -> tuple[str, str]:
-    """The title without the office in brackets behind it, and that office."""
-    found = _TRAILING_OFFICE.search(plain)
+def _split_note(plain: str, pattern: re.Pattern[str]) -> tuple[str, str]:
+    """Return the title without a note in brackets behind it, and that note."""
+    found = pattern.search(plain)
     return (plain[: found.start()].strip(), keep_alphanumerics(found[1])) if found else (plain, "")
 
 
 def _strip_site_name(plain: str, site_names: Collection[str]) -> str:
-    """The title without the name of its own site before a bar."""
     before, bar, rest = plain.partition("|")
     return rest.strip() if bar and keep_alphanumerics(before) in site_names and keep_alphanumerics(rest) else plain
 
 
 def _split_site_tail(plain: str, site_names: Collection[str]) -> tuple[str, str]:
-    """The title without the name of the site behind it, and that name where it is not certain to be this site's."""
+    """Return the title without the name of a site behind it, and that name if it may be another site's."""
     found = _TAIL.match(plain)
     if not found or re.search(r"\d", found["name"]) or extract_marks(found["name"]):
         return plain, ""
@@ -367,27 +348,27 @@ def _split_issuer(plain: str) -> tuple[str, str]:
     before, word, rest = plain.partition("关于")
     if word and not before.strip():
         return "", rest
-    if word and "《" not in before and is_office(keep_alphanumerics(before)):
-        return keep_alphanumerics(before), rest
+    office = keep_alphanumerics(before)
+    if word and "《" not in before and is_office(office):
+        return office, rest
     issues = _ISSUING_OFFICE.match(plain)
     if issues and is_office(keep_alphanumerics(issues[1])):
         return keep_alphanumerics(issues[1]), plain[issues.end() :]
     before, word, rest = plain.partition(":")
-    if word and is_office(keep_alphanumerics(before)) and len(keep_alphanumerics(before)) > 2:
-        return keep_alphanumerics(before), rest.strip()
+    office = keep_alphanumerics(before)
+    if word and len(office) > 2 and is_office(office):
+        return office, rest.strip()
     return "", plain
 
 
 def _unwrap_name(rest: str) -> tuple[str, bool]:
-    """The name within 印发…的通知 or 《》, and whether it was so marked as a name; calls for comments in one form."""
-    comments = _CALL_FOR_COMMENTS.match(rest)
-    if comments:
+    """Return the name within 印发…的通知 or 《》, or a call for comments, and whether it was marked as a name."""
+    if comments := _CALL_FOR_COMMENTS.match(rest):
         again = comments["again"] or comments["again2"] or ""
         return f"{comments['name'] or comments['name2']} {again}征求意见", True
     wrapped = _WRAPPED_NAME.match(rest)
     inner = wrapped["name"] if wrapped else rest
-    name = re.fullmatch(r"《([^《》]+(?:《[^《》]+》[^《》]*)?)》(\([^()]*\))?", inner.strip())
-    if name:
+    if name := re.fullmatch(r"《([^《》]+(?:《[^《》]+》[^《》]*)?)》(\([^()]*\))?", inner.strip()):
         return name[1] + (name[2] or ""), True
     kind = _NAMED_FORM.fullmatch(inner.strip()) if wrapped else None
     if kind and not extract_marks(kind[1]):

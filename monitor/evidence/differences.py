@@ -158,7 +158,6 @@ def _merge_article_edits(old: Clause, new: Clause, edits: Sequence[PageEdit]) ->
 
 
 def _iter_paragraph_edits(before: Sequence[TextParagraph], after: Sequence[TextParagraph]) -> Iterator[PageEdit]:
-    """Yield the edits of paragraphs; what was only cut otherwise does not differ."""
     pairs = align_texts([paragraph.key for paragraph in before], [paragraph.key for paragraph in after])
     for is_same, run in groupby(pairs, key=lambda pair: _is_same_paragraph(before, after, pair)):
         if is_same:

@@ -30,8 +30,6 @@ _MIN_SIMILARITY = 0.25
 
 
 class PassageFinder:
-    """The passages of one recorded page."""
-
     def __init__(self, result: FetchResult) -> None:
         self._url = result.final_url
         self._source = decode(*unpack_body(result))[0]
@@ -92,7 +90,6 @@ class PassageFinder:
 
     @cached_property
     def _entries(self) -> list[str]:
-        """The entries of a feed or sitemap, as they are written."""
         return [entry for tag in _ENTRY_TAGS for entry in _iter_between(self._source, f"<{tag}", f"</{tag}>")]
 
     @cached_property

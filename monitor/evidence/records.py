@@ -75,7 +75,6 @@ class FileStorage:
                 files.rm_file(path)
 
     def list_locations(self, folder: str) -> list[str]:
-        """Return the paths of all files below a folder."""
         with self._translate_errors("list", folder):
             files, path = self._resolve(folder)
             root = path.removesuffix(folder)
@@ -233,7 +232,6 @@ class EvidenceArchive:
     def create_recorder(
         self, run_id: str | None = None, *, attempt: int, research_id: str | None = None
     ) -> "RunRecorder":
-        """Return what records the results of a run or of a research."""
         return RunRecorder({"run_id": run_id, "research_id": research_id}, attempt=attempt, archive=self)
 
     async def load_by_id(self, record_id: str) -> FetchResult | None:

@@ -47,7 +47,6 @@ class ReplayTransport:
         return self._can_render
 
     def renders_first(self, url: str) -> bool:
-        """Whether the run went to the browser at once."""
         known = self._records_by_request
         return (url, FetchMode.RENDERED) in known and (url, FetchMode.HTTP) not in known
 
@@ -64,7 +63,6 @@ class ReplayTransport:
 
 
 def hash_request(messages: Sequence[ChatMessage], *, phase: Phase, place: str, tools: Sequence[Tool]) -> str:
-    """Return the key of a model request: a hash of its messages, tools, phase and place."""
     request = {
         "messages": [message.model_dump() for message in messages],
         "tools": [tool.model_dump() for tool in tools],

@@ -59,7 +59,6 @@ class HeartbeatRegistry:
         }
 
     async def is_here(self, kind: str) -> bool:
-        """Whether this very process is at work as one of that kind."""
         me = (_get_hostname(), os.getpid(), kind)
         return any(
             (executor.host, executor.pid, executor.kind) == me for executor in await self.store.executors.list_all()

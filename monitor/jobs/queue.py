@@ -124,7 +124,6 @@ class DurableQueue:
         return {workflow.workflow_id: workflow.status for workflow in found}
 
     async def delete(self, run_id: str) -> None:
-        """Remove a run from the queue, whatever its state."""
         with suppress(dbos_error.DBOSNonExistentWorkflowError):
             await DBOS.delete_workflow_async(run_id)
 
@@ -216,13 +215,12 @@ class StepTracker:
 
 
 class DurableSteps:
-    """Keeps each step's result (`ports.Steps`): a run that goes on after a crash finds what was done."""
+    """Keeps each step's result : a run that goes on after a crash finds what was done."""
 
     def __init__(self, tracker: StepTracker) -> None:
         self._tracker = tracker
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        """The step's result, from now or from before the crash."""
         adapter = _get_adapter(cast("Any", result))
 
         async def kept() -> object:

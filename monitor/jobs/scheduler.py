@@ -276,7 +276,6 @@ class Scheduler:
         await self._deliveries.refresh()
 
     async def create_due_runs(self) -> None:
-        """Deal with every planned time that has come."""
         now = self._clock.now()
         for source_id, entry in self._entries.items():
             if entry.is_due(now):

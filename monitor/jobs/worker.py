@@ -4,7 +4,7 @@ import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,12 +23,10 @@ from monitor.jobs.queue import (
     DELIVERY_QUEUE,
     FAILED_STATES,
     RESEARCH_QUEUE,
-    DeliveryWorkflow,
+    RUN_QUEUE,
     DurableQueue,
     DurableSteps,
-    ResearchWorkflow,
     StepTracker,
-    SweepWorkflow,
 )
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
@@ -93,7 +91,6 @@ class DeliveryReconciler:
 
 
 def format_attempt_id(delivery: Delivery) -> str:
-    """The name of a delivery's next try."""
     return f"{delivery.id}.{delivery.attempts}"
 
 
@@ -124,24 +121,33 @@ class ResearchReconciler:
             for research in await self.store.research.list_open()
             if research.status in in_progress and research.enqueued_at is not None
         ]
-        if not waiting:
-            return
-        stale = set(await self.queue.list_outdated(RESEARCH_QUEUE))
-        states = await self.queue.get_states([research.workflow_id for research in waiting])
+        enqueued_at = {research.workflow_id: research.enqueued_at for research in waiting}
+        lost, failed = await _find_broken(self.queue, RESEARCH_QUEUE, enqueued_at, now=self.clock.now())
         for research in waiting:
-            is_settled = _is_settled(research.enqueued_at, self.clock)
-            is_lost = is_settled and states.get(research.workflow_id, "SUCCESS") == "SUCCESS"
-            if research.workflow_id in stale or is_lost:
+            if research.workflow_id in lost:
                 await self.queue.delete(research.workflow_id)
                 await self.store.research.requeue(research.id)
-            elif states.get(research.workflow_id) in FAILED_STATES:
+            elif research.workflow_id in failed:
                 reason = Message.of("cause.research_given_up", task_id=research.id)
                 await self.service.abandon(research.id, executor=research.executor, reason=reason)
 
 
-def _is_settled(enqueued_at: dt.datetime | None, clock: Clock) -> bool:
-    """Whether no worker can be between the row and the queue any more."""
-    return enqueued_at is not None and clock.now() - enqueued_at > _SETTLED_AFTER
+async def _find_broken(
+    queue: DurableQueue, name: str, enqueued_at: Mapping[str, dt.datetime | None], *, now: dt.datetime
+) -> tuple[set[str], set[str]]:
+    """Return which of these workflows are to be queued again, and which failed for good.
+
+    Again are queued those of another version and those that the queue has lost or finished without their row. One that
+    was queued a moment ago may still be on its way.
+    """
+    if not enqueued_at:
+        return set(), set()
+    lost = set(await queue.list_outdated(name))
+    states = await queue.get_states(list(enqueued_at))
+    for workflow, at in enqueued_at.items():
+        if at is not None and now - at > _SETTLED_AFTER and states.get(workflow, "SUCCESS") == "SUCCESS":
+            lost.add(workflow)
+    return lost, {workflow for workflow, state in states.items() if state in FAILED_STATES}
 
 
 EXECUTOR_TIMEOUT_S = 30.0
@@ -176,15 +182,7 @@ class Worker:
     async def run(self) -> AsyncIterator[str]:
         """Work for as long as the block lasts; gives the executor's name."""
         async with self.presence.register(WORKER_KIND) as executor:
-            queue = DurableQueue(
-                database_url=self.settings.database_url,
-                executor_id=executor,
-                sweep=self._build_sweep_workflow(executor),
-                deliver=self._build_delivery_workflow(),
-                research=self._build_research_workflow(executor),
-                concurrency=self.settings.work.concurrency,
-                max_runs=self.settings.work.max_runs,
-            )
+            queue = self._build_queue(executor)
             await queue.open()
             deliveries = DeliveryReconciler(store=self.store, clock=self.clock, dispatch=self.dispatch, queue=queue)
             researches = ResearchReconciler(store=self.store, clock=self.clock, service=self.research, queue=queue)
@@ -211,7 +209,7 @@ class Worker:
                     flow.cancel()
                 await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
                 await self._events.close()
-                await reaper.release_lease()
+                await reaper.lease.release()
                 await asyncio.to_thread(queue.close)
 
     @contextmanager
@@ -225,7 +223,7 @@ class Worker:
         finally:
             self._workflow_tasks.discard(task)
 
-    def _build_sweep_workflow(self, executor: str) -> SweepWorkflow:
+    def _build_queue(self, executor: str) -> DurableQueue:
         async def sweep(run_id: str, since: str | None, until: str | None) -> str:
             with self._track_workflow() as steps:
                 status = await self.sweeps.execute(
@@ -238,21 +236,23 @@ class Worker:
                 )
             return str(status)
 
-        return sweep
-
-    def _build_delivery_workflow(self) -> DeliveryWorkflow:
         async def deliver(delivery_id: str, attempt: int) -> str | None:
             with self._track_workflow() as steps:
                 return await self.dispatch.attempt_delivery(delivery_id, attempt, steps)
 
-        return deliver
-
-    def _build_research_workflow(self, executor: str) -> ResearchWorkflow:
         async def research(task_id: str) -> str:
             with self._track_workflow() as steps:
                 return str(await self.research.execute(task_id, executor=executor, steps=steps))
 
-        return research
+        return DurableQueue(
+            database_url=self.settings.database_url,
+            executor_id=executor,
+            sweep=sweep,
+            deliver=deliver,
+            research=research,
+            concurrency=self.settings.work.concurrency,
+            max_runs=self.settings.work.max_runs,
+        )
 
     async def _enqueue_runs(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; to do it twice does no harm."""
@@ -278,7 +278,7 @@ class Reaper:
     monotonic: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._lease = LeaseHolder("reaper", holder=self.executor, store=self.store, clock=self.clock)
+        self.lease = LeaseHolder("reaper", holder=self.executor, store=self.store, clock=self.clock)
         self._heartbeats: dict[str, tuple[dt.datetime, float]] = {}
         self._last_reap_s = self.monotonic()
         self._last_repair_s = self.monotonic() - _REPAIR_INTERVAL_S
@@ -286,7 +286,7 @@ class Reaper:
     async def reap(self) -> None:
         """Put the runs of dead executors back, end those that cannot go on, forget what is long past."""
         alive = await self._list_alive()
-        if alive is None or not await self._lease.acquire():
+        if alive is None or not await self.lease.acquire():
             return
         for workflow in await self.queue.list_pending():
             if workflow.executor_id not in alive:
@@ -300,10 +300,6 @@ class Reaper:
             long_ago = self.clock.now() - dt.timedelta(days=_RETENTION_DAYS)
             await self.queue.delete_ended(long_ago)
             await self.store.executors.delete_stale(long_ago)
-
-    async def release_lease(self) -> None:
-        """Let another one have the duty."""
-        await self._lease.release()
 
     async def _list_alive(self) -> set[str] | None:
         """The executors whose heartbeat moved lately by this process's own steady clock.
@@ -323,16 +319,14 @@ class Reaper:
 
     async def _repair(self) -> None:
         """Bring runs and queue together again after a crash, a new version or a restored backup."""
-        stale = set(await self.queue.list_outdated())
         runs = [run for run in await self.store.runs.list_open() if run.enqueued_at is not None]
-        states = await self.queue.get_states([run.id for run in runs]) if runs else {}
+        enqueued_at = {run.id: run.enqueued_at for run in runs}
+        lost, failed = await _find_broken(self.queue, RUN_QUEUE, enqueued_at, now=self.clock.now())
         for run in runs:
-            if run.id in stale or (
-                _is_settled(run.enqueued_at, self.clock) and states.get(run.id, "SUCCESS") == "SUCCESS"
-            ):
+            if run.id in lost:
                 await self.queue.delete(run.id)
                 await self.store.runs.requeue(run.id)
-            elif states.get(run.id) in FAILED_STATES:
+            elif run.id in failed:
                 now, reason = self.clock.now(), Message("cause.given_up")
                 await self.store.runs.abandon(run.id, reason=reason, at=now, executor=run.executor)
 

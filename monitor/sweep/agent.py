@@ -135,7 +135,6 @@ def _shorten_arguments(arguments: str) -> str:
 
 
 def _list_navigation_lines(page: str) -> list[str]:
-    """The lines after a page's candidates: what was cut from them, and the next page."""
     return [
         line[:_MAX_NAVIGATION_LINE_CHARS] for line in page.splitlines()[-3:] if "offset" in line or "下一页" in line
     ]

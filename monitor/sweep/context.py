@@ -67,7 +67,6 @@ class RunContext:
             self.deps.on_progress(progress)
 
     async def record_fallback(self, phase: Phase, where: str, reason: Message) -> None:
-        """Record that something fell back, was cut short or failed."""
         get_logger("sweep").warning("fell back", phase=str(phase), where=where, reason=str(reason))
         await self.deps.store.runs.add_fallback(self.run_id, phase, where, reason, self.deps.clock.now())
         self.report_progress(Progress(phase=phase, place=where, reason=reason, kind=EventKind.FALLBACK))

@@ -143,7 +143,6 @@ class _SectionCrawler:
         return result
 
     async def _read_by_rule(self) -> SectionEnd:
-        """Save what is open, and read on until the list ends, is known, or a limit is reached."""
         while True:
             self._run.check_cancelled(self._plan.name)
             await self._saver.save_open()

@@ -158,7 +158,6 @@ class CoverageLedger:
         return [LedgerEntry.model_validate(entry, from_attributes=True) for entry in self]
 
     def get_tail_date(self) -> dt.date | None:
-        """The last date of the list as far as it was read."""
         return next((entry.candidate.date for entry in reversed(list(self)) if entry.candidate.date), None)
 
     def _judge(

@@ -141,7 +141,6 @@ def _fold_letters(text: str) -> str:
 
 
 def _split_words(text: str) -> set[str]:
-    """Words of Latin text, pairs of characters of Chinese text."""
     words = set(re.findall(r"[a-z]{3,}", text.casefold()))
     for run in re.findall(r"[\u3400-\u9fff]+", text):
         words |= {run[i : i + 2] for i in range(len(run) - 1)}

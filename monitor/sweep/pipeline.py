@@ -83,28 +83,30 @@ class _SweepPipeline:
         self._run = run
         self._source = run.source
         self._deps = run.deps
+        self._store = run.deps.store
+        self._run_step = run.deps.steps.run
         self._today = today
         self._cached_items: dict[int, Item] = {}
         self._summariser = Summariser(run)
 
     async def run(self) -> RunStatus:
         try:
-            plans = await self._deps.steps.run("navigate", list[SectionPlan], self._navigate)
+            plans = await self._run_step("navigate", list[SectionPlan], self._navigate)
             for done, plan in enumerate(plans):
                 self._report_phase(Phase.CRAWL, plan.name, done, len(plans))
-                await self._deps.steps.run(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
+                await self._run_step(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
             if not self._deps.is_trial:
                 await self._summarise()
-                await self._deps.steps.run("rank", int, self._rank)
+                await self._run_step("rank", int, self._rank)
                 await self._revisit()
         except RunCancelled:
-            return await self._deps.steps.run("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
-        return await self._deps.steps.run("end", RunStatus, self._finish)
+            return await self._run_step("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
+        return await self._run_step("end", RunStatus, self._finish)
 
     async def _navigate(self) -> list[SectionPlan]:
         self._report_phase(Phase.NAVIGATE, self._source.url or self._source.name)
         plans = await self._build_plans()
-        await self._deps.store.runs.save_plan(self._run.run_id, plans)
+        await self._store.runs.save_plan(self._run.run_id, plans)
         self._report_phase(Phase.NAVIGATE, "", len(plans), len(plans))
         return plans
 
@@ -120,7 +122,7 @@ class _SweepPipeline:
         if home.error is not None:
             await self._run.record_fallback(Phase.NAVIGATE, source.url, home.error.reason)
             place = UnseenPlace(section=source.name, url=source.url, reason=home.error.reason)
-            await self._deps.store.runs.add_unseen(self._run.run_id, [place])
+            await self._store.runs.add_unseen(self._run.run_id, [place])
             return []
         return await navigate(self._run, home)
 
@@ -132,7 +134,7 @@ class _SweepPipeline:
         self._run.report_progress(section)
         reading = await crawl_section(self._run, plan)
         linker = self._deps.linker
-        await self._deps.store.runs.save_reading(
+        await self._store.runs.save_reading(
             self._run.run_id,
             self._source.id or 0,
             reading,
@@ -145,7 +147,7 @@ class _SweepPipeline:
         return str(reading.ended)
 
     async def _summarise(self) -> None:
-        items = await self._deps.steps.run("unsummarised", list[int], self._list_unsummarised)
+        items = await self._run_step("unsummarised", list[int], self._list_unsummarised)
         slots = asyncio.Semaphore(self._deps.limits.summary_concurrency)
         done = 0
         titles: dict[int, str] = {}
@@ -153,7 +155,7 @@ class _SweepPipeline:
 
         async def write(item_id: int) -> int:
             self._run.check_cancelled()
-            item = self._cached_items.pop(item_id, None) or await self._deps.store.items.get(item_id)
+            item = self._cached_items.pop(item_id, None) or await self._store.items.get(item_id)
             if item is not None:
                 titles[item_id] = item.title
                 await self._summariser.summarise(item)
@@ -162,7 +164,7 @@ class _SweepPipeline:
         async def summarise_one(item_id: int) -> None:
             nonlocal done
             async with slots:
-                await self._deps.steps.run(f"summarise:{item_id}", int, partial(write, item_id))
+                await self._run_step(f"summarise:{item_id}", int, partial(write, item_id))
             done += 1
             self._report_phase(Phase.SUMMARISE, titles.get(item_id, ""), done, len(items))
 
@@ -174,17 +176,16 @@ class _SweepPipeline:
             raise several.exceptions[0] from several
 
     async def _list_unsummarised(self) -> list[int]:
-        self._cached_items = {
-            item.id or 0: item for item in await self._deps.store.items.list_unsummarised(self._run.run_id)
-        }
+        items = await self._store.items.list_unsummarised(self._run.run_id)
+        self._cached_items = {item.id or 0: item for item in items}
         return list(self._cached_items)
 
     async def _rank(self) -> int:
         self._run.check_cancelled()
-        items = await self._deps.store.items.list_for_run(self._run.run_id)
+        items = await self._store.items.list_for_run(self._run.run_id)
         self._report_phase(Phase.RANK, "", 0, len(items))
         ranks = await _rank_items(self._run, items, await self._load_feedback(items))
-        await self._deps.store.items.set_ranks(ranks)
+        await self._store.items.set_ranks(ranks)
         self._report_phase(Phase.RANK, "", len(items), len(items))
         return len(items)
 
@@ -192,26 +193,26 @@ class _SweepPipeline:
         """The feedback of people on ranks, stored with the run, for it decides the order."""
         if self._deps.feedback is not None:
             return self._deps.feedback
-        feedback = await self._deps.store.marks.list_feedback(items)
-        await self._deps.store.evidence.save_feedback(self._run.run_id, feedback)
+        feedback = await self._store.marks.list_feedback(items)
+        await self._store.evidence.save_feedback(self._run.run_id, feedback)
         return feedback
 
     async def _revisit(self) -> None:
-        deps, revisitor = self._deps, ItemRevisitor(self._run)
+        revisitor, days = ItemRevisitor(self._run), self._deps.limits.revisit_days
 
         async def list_due() -> list[int]:
-            days, limit = deps.limits.revisit_days, MAX_REVISITS_PER_RUN
-            return await deps.store.revisions.list_due(
-                self._source.id or 0, at=deps.clock.now(), days=days, limit=limit
+            now = self._deps.clock.now()
+            return await self._store.revisions.list_due(
+                self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN
             )
 
         async def revisit(item_id: int) -> str:
             self._run.check_cancelled()
             return str(await revisitor.revisit(item_id))
 
-        items = await deps.steps.run("due", list[int], list_due)
+        items = await self._run_step("due", list[int], list_due)
         for done, item_id in enumerate(items, start=1):
-            kind = await deps.steps.run(f"revisit:{item_id}", str, partial(revisit, item_id))
+            kind = await self._run_step(f"revisit:{item_id}", str, partial(revisit, item_id))
             self._report_phase("revisit", f"{item_id}: {kind}", done, len(items))
 
     async def _record_loader_notes(self) -> None:
@@ -220,16 +221,15 @@ class _SweepPipeline:
 
     async def _finish(self, status: RunStatus | None = None) -> RunStatus:
         await self._record_loader_notes()
-        runs, error = self._deps.store.runs, None
-        outcome = await runs.load_outcome(self._run.run_id)
+        error = None
+        outcome = await self._store.runs.load_outcome(self._run.run_id)
         if status is None:
             status = RunStatus.DEGRADED if outcome.has_fallbacks else RunStatus.SUCCEEDED
             if not outcome.has_read:
                 status = RunStatus.FAILED
-                error = Message("cause.nothing_there")
-                if outcome.unseen is not None:
-                    error = Message.of("cause.nothing_read", reason=outcome.unseen)
-        await runs.end(
+                reason = outcome.unseen
+                error = Message.of("cause.nothing_read", reason=reason) if reason else Message("cause.nothing_there")
+        await self._store.runs.end(
             self._run.run_id,
             self._source.id,
             status=status,
@@ -247,18 +247,11 @@ class _SweepPipeline:
 
 def _summarise_reading(reading: SectionReading) -> dict[str, Any]:
     saved, candidates = sum(entry.disposition == "saved" for entry in reading.entries), len(reading.entries)
+    counts = {"saved": saved, "candidates": candidates, "pages": reading.pages}
     return {
-        "message": Message.of(
-            "progress.section_read",
-            saved=saved,
-            candidates=candidates,
-            pages=reading.pages,
-            ended=describe_end(reading.ended),
-        ),
+        **counts,
+        "message": Message.of("progress.section_read", **counts, ended=describe_end(reading.ended)),
         "ended": reading.ended,
-        "pages": reading.pages,
-        "candidates": candidates,
-        "saved": saved,
         "reason": reading.error,
     }
 
@@ -266,7 +259,6 @@ def _summarise_reading(reading: SectionReading) -> dict[str, Any]:
 async def _rank_items(
     run: RunContext, items: Sequence[Item], feedback: Sequence[RankFeedbackEntry]
 ) -> dict[int, RankPlacement]:
-    """The places by item id, with people's feedback; newest first where a model was asked in vain."""
     model = run.deps.model
     order = rank_by_rule(items) if model is None or len(items) < 2 else await _rank_by_model(run, model, items)
     tiers = [classify_tier(item) for item in items]

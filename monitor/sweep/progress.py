@@ -40,5 +40,4 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def describe_end(ended: SectionEnd) -> Message:
-    """How the reading of a section ended, to be put into other messages."""
     return Message(f"cause.ended_{ended}")

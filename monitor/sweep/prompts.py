@@ -152,7 +152,6 @@ def build_navigate_messages(
     language: str,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> list[ChatMessage]:
-    """Phase 1a: the one completion that finds the sections."""
     wording = _get_wording(language)
     user = prompts.render(
         _NAVIGATE_USER[wording],
@@ -202,7 +201,6 @@ def build_agent_prompt(
 def build_summary_messages(
     *, title: str, text: str, rules: str, language: str, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
-    """Phase 2: one isolated completion for one item."""
     wording = _get_wording(language)
     user = prompts.render(
         _SUMMARY_USER[wording],

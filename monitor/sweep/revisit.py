@@ -26,7 +26,6 @@ class ItemRevisitor:
     run: RunContext
 
     async def revisit(self, item_id: int) -> ChangeKind:
-        """Visit one item's page again and store what became of it."""
         store, run_id = self.run.deps.store, self.run.run_id
         item, stored = await store.items.get(item_id), await store.revisions.get_snapshot(item_id)
         if item is None:

@@ -82,7 +82,6 @@ def build_item_changes(item: Item, facts: ArticleFacts) -> dict[str, Any]:
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file, as records name bodies."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -158,7 +157,6 @@ def _compute_score(sentence: str, index: int, title_words: set[str], language: s
 
 
 def _extract_title_words(title: str) -> set[str]:
-    """The pairs of Chinese characters, and the words of four letters or more."""
     words = {word.lower() for word in re.findall(r"[^\W\d_\u4e00-\u9fff]{4,}", title)}
     for run in re.findall(r"[\u4e00-\u9fff]+", title):
         words.update(run[index : index + 2] for index in range(len(run) - 1))
@@ -211,7 +209,6 @@ class Summariser:
         self._deps = run.deps
 
     async def summarise(self, item: Item) -> None:
-        """Fetch the item's page, and store its text, its facts and a summary."""
         article = await fetch_article(self._run, item)
         if article.failure is not None:
             await self._run.record_fallback(Phase.SUMMARISE, item.url, article.failure)

@@ -93,7 +93,6 @@ class ItemSaver:
         return item
 
     async def save_open(self) -> None:
-        """Save the open candidates by rule, as far as there is room."""
         await self._save(self.ledger.list_open_entries()[: self.ledger.room], by=SavedBy.RULE)
 
     async def _save(

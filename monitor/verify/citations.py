@@ -1,6 +1,6 @@
-"""Parses sentences with numbered citations and checks them against what they cite.
+"""Parses sentences with numbered citations, and checks their particulars against what they cite.
 
-Each figure, date, document number and quoted name of a sentence must be in a passage that it cites, whoever wrote it.
+A sentence's particulars are its figures, dates, document numbers and quoted names.
 """
 
 import re
@@ -66,10 +66,9 @@ def append_citations(text: str, numbers: Sequence[int]) -> str:
 
 
 def is_supported_by(text: str, passages: Sequence[str]) -> bool:
-    """Whether one of the passages has every figure, date, document number and quoted name of a sentence.
+    """Whether the passages have all particulars of a sentence; each passage counts alone, also for parts of a date.
 
-    Each passage counts alone, so that the year of one never completes a date of another. A sentence with a web address,
-    and one shorter than 8 or longer than 400 characters, is never supported.
+    A sentence with a web address, and one shorter than 8 or longer than 400 characters, is never supported.
     """
     if not MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS or WEB_ADDRESS.search(text) or not passages:
         return False
@@ -77,13 +76,12 @@ def is_supported_by(text: str, passages: Sequence[str]) -> bool:
 
 
 def find_missing_particulars(text: str, passages: Sequence[str]) -> set[str]:
-    """Return the figures, dates, document numbers and quoted names of a text that every passage lacks."""
+    """Return the particulars of a text that every passage lacks."""
     missing = [_get_passage_index(passage).find_missing(text) for passage in passages]
     return set.intersection(*missing) if missing else {text}
 
 
 def has_particulars(text: str) -> bool:
-    """Whether a text has a figure, a date, a document number or a quoted name at all."""
     return bool(_get_passage_index("").find_missing(text))
 
 
@@ -95,7 +93,6 @@ class PassageIndex:
         self._alphanumerics = fold_alphanumerics(text)
 
     def find_missing(self, sentence: str) -> set[str]:
-        """Return the figures, dates, document numbers and quoted names of a sentence that this text lacks."""
         return {
             *self._numbers.find_ungrounded(sentence),
             *(name for name in _extract_names(sentence) if name not in self._alphanumerics),
@@ -109,7 +106,7 @@ def _get_passage_index(text: str) -> PassageIndex:
 
 @lru_cache(maxsize=256)
 def _extract_names(text: str) -> tuple[str, ...]:
-    """Return the quoted names and document numbers of a text, their letters and digits alone."""
+    """Return the quoted names and document numbers of a text as letters and digits alone."""
     numbers = (fold_alphanumerics("".join(groups)) + "号" for groups in DOCUMENT_NUMBER.findall(text))
     return (*(fold_alphanumerics("".join(groups)) for groups in _QUOTED_NAME.findall(text)), *numbers)
 

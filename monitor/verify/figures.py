@@ -1,7 +1,6 @@
 """Parses the figures and dates of running text, Chinese or English, into values that can be compared.
 
-A figure is a number with its unit. Idioms with numerals (进一步, 统一, 十四五, 一带一路, 第一) are words. Summary and
-page are parsed by the same rules, sentence by sentence, so that a copied sentence always finds its own figures again.
+A figure is a number with its unit. Idioms with numerals (进一步, 统一, 十四五, 一带一路, 第一) are words.
 """
 
 import re
@@ -9,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
 from monitor.dates import DateOrder, WrittenDate, find_compact_dates, find_dates
@@ -33,11 +33,8 @@ _UNITS: tuple[tuple[str, Fraction, str], ...] = tuple(
     for kind, size, words in (
         (POINTS, "1", r"百分点|percentage[ -]points?\b|pp\b|ppts?\b"),
         (POINTS, "0.01", r"个?基点|basis[ -]points?\b|bps?\b"),
-        (
-            PERCENT,
-            "1",
-            r"%|per ?cent\b|pct\b|pc\b|prozent\b|procent\b|pour cent\b|por ciento\b|por cento\b|per cento\b",
-        ),
+        (PERCENT, "1", r"%|per ?cent\b|pct\b|pc\b|prozent\b|procent\b"),
+        (PERCENT, "1", r"pour cent\b|por ciento\b|por cento\b|per cento\b"),
         (PERCENT, "0.1", r"‰"),
         (PERCENT, "10", r"成(?![立本员为就功果长熟品分年都份交套])"),
         ("dollar", "1", r"美元|美金|(?:U\.?S\.? )?dollars?\b|USD\b"),
@@ -87,18 +84,11 @@ _UNIT = re.compile(
 )
 
 CURRENCY_PREFIXES = {
-    "us$": "dollar",
-    "$": "dollar",
-    "usd": "dollar",
+    **dict.fromkeys(("us$", "$", "usd"), "dollar"),
+    **dict.fromkeys(("€", "eur"), "euro"),
+    **dict.fromkeys(("£", "gbp"), "pound"),
+    **dict.fromkeys(("¥", "rmb", "cny", "人民币"), "yuan"),
     "hk$": "hong kong dollar",
-    "€": "euro",
-    "eur": "euro",
-    "£": "pound",
-    "gbp": "pound",
-    "¥": "yuan",
-    "rmb": "yuan",
-    "cny": "yuan",
-    "人民币": "yuan",
 }
 
 
@@ -111,10 +101,7 @@ class Unit(NamedTuple):
 
 
 def parse_unit(text: str, position: int) -> Unit:
-    """Return the unit at a position right after a number.
-
-    A noun that is not in the table (`20 provinces`) has no kind, which is compatible with every kind but percentages.
-    """
+    """Return the unit at a position right after a number; a noun that is not in the table has no kind."""
     match = _UNIT.match(text, position)
     if match is None or match.lastgroup is None:
         return Unit(end=position)
@@ -125,12 +112,10 @@ def parse_unit(text: str, position: int) -> Unit:
 def are_compatible(claimed: str, found: str) -> bool:
     """Whether a figure of one kind may be supported by a figure of the other.
 
-    The same kind, or one of them bare: `5` in a table may be the summary's `5 provinces`. A bare number and a
-    percentage never support each other: `5` and `5%` are different statements.
+    They are of one kind, or one is bare: `5` in a table may be the summary's `5 provinces`. `5` and `5%` never support
+    each other.
     """
-    if claimed == found:
-        return True
-    return NO_UNIT in (claimed, found) and not {claimed, found} & {PERCENT, POINTS}
+    return claimed == found or (NO_UNIT in (claimed, found) and not {claimed, found} & {PERCENT, POINTS})
 
 
 _IDIOMS = re.compile(
@@ -192,8 +177,6 @@ class NumericFigure:
 
 @dataclass(frozen=True, slots=True)
 class FiguresAndDates:
-    """The figures and dates of a text, in the order of its sentences."""
-
     figures: tuple[NumericFigure, ...]
     dates: tuple[WrittenDate, ...]
 
@@ -211,7 +194,7 @@ def fold_width(text: str) -> str:
 
 
 def parse_figures(text: str, *, is_page: bool, order: DateOrder | None = None) -> FiguresAndDates:
-    """Return all figures and dates of a text; `is_page` reads generously, for a page may support a claim in any form.
+    """Return all figures and dates of a text; a page is read generously, for it may support a claim in any form.
 
     On a page 一个 is a 1 and the parts of a date are figures too; in a summary 一个 is an article, and single Chinese
     numerals count only before a unit. `order` settles dates such as 03/02/2026.
@@ -310,9 +293,7 @@ def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> b
         return True
     start = match.start("run")
     before, after = text[max(start - 1, 0) : start], text[match.end() : match.end() + 4]
-    if before and before in "几数" and run[0] in "十百千万亿":
-        return False
-    if run == "十" and after[:1] == "几":
+    if (before and before in "几数" and run[0] in "十百千万亿") or (run == "十" and after[:1] == "几"):
         return False
     if len(run) > 1:
         return True
@@ -345,14 +326,11 @@ def _iter_inherited_readings(text: str, match: re.Match[str], value: Fraction) -
         return
     _, unit = _apply_scale(text, following, Fraction(1))
     run = following["run"].strip()
-    scales = re.search(r"[百千万亿]*$", run)
-    scale = Fraction(1)
-    for char in scales[0] if scales and re.search(r"\d", run) else "":
-        scale *= {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8}[char]
-    word = _ENGLISH_SCALE.match(text, following.end())
-    if word:
-        scale *= ENGLISH_SCALES[word[1].lower()]
-    yield value * scale * unit.size, unit.kind
+    scales = re.search(r"\d.*?([百千万亿]*)$", run)
+    value *= prod({"百": 100, "千": 1000, "万": 10**4, "亿": 10**8}[char] for char in (scales[1] if scales else ""))
+    if word := _ENGLISH_SCALE.match(text, following.end()):
+        value *= ENGLISH_SCALES[word[1].lower()]
+    yield value * unit.size, unit.kind
 
 
 def _iter_number_words(text: str) -> Iterator[NumericFigure]:

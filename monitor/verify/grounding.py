@@ -40,18 +40,12 @@ class Grounding:
 def find_ungrounded_numbers(summary: str, text: str) -> list[str]:
     """Return the numbers and dates of a summary that its page lacks, as the summary writes them.
 
-    Values are compared, not spellings: width, thousands separators, percent signs and words, 万 and 亿, million and
-    billion, Chinese numerals and units of one kind are folded (contracts, section 4). A number is a whole token with a
-    compatible unit: 30 is not supported by 2030 or 1.30, 5% not by 5万, 3元 not by 3美元. A date may be less precise
-    than the page's, never more; its year may come from the date before it. A negative number needs a minus or a word
-    for a decrease on the other side.
+    Values are compared, not spellings (contracts, section 4). A number is a whole token with a compatible unit: 30 is
+    not supported by 2030 or 1.30, 5% not by 5万, 3元 not by 3美元. A date may be less precise than the page's, never
+    more; its year may come from the date before it. A negative number needs a minus or a word for a decrease on the
+    other side.
     """
     return NumberIndex(text).find_ungrounded(summary)
-
-
-def ground_numbers(summary: str, text: str) -> list[Grounding]:
-    """Return every number and date of a summary with the sentence of its page that supports it."""
-    return NumberIndex(text).ground(summary)
 
 
 class NumberIndex:
@@ -70,6 +64,7 @@ class NumberIndex:
         return list(dict.fromkeys(number.written for number in self.ground(summary) if number.passage is None))
 
     def ground(self, summary: str) -> list[Grounding]:
+        """Return every number and date of a summary with the sentence that supports it."""
         claimed = _parse_claims(summary, self._order)
         is_falling = _mentions_decrease(summary)
         dates = ((date.written, self._find_date_sentence(date)) for date in claimed.dates)
@@ -137,10 +132,7 @@ _MAX_OPEN_PAGES = 4
 
 
 class EvidenceLinker:
-    """Links the items of one run to its evidence records; what cannot be linked is skipped.
-
-    `load_result` returns the content of a record by its id.
-    """
+    """Links the items of one run to its evidence records, which `load_result` loads by their ids."""
 
     def __init__(self, load_result: Callable[[str], Awaitable[FetchResult | None]]) -> None:
         self._load_result = load_result
@@ -175,11 +167,9 @@ class EvidenceLinker:
             for day in sorted(filter(None, days)):
                 passage = await asyncio.to_thread(passages.find_date, day)
                 claims.append(_build_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
+            urls = [attachment.url for attachment in attachments]
             claims += [
-                _build_claim(
-                    item.id, ClaimKind.ATTACHMENT, attachment.url, record, passages.find_link_text(attachment.url)
-                )
-                for attachment in attachments
+                _build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passages.find_link_text(url)) for url in urls
             ]
         claims += await asyncio.to_thread(_build_summary_claims, item.id, summary, title, text, record, on_list)
         return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
@@ -187,12 +177,13 @@ class EvidenceLinker:
     async def _build_row_claims(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
         passages = await self._open_passages(record)
         date = candidate.date if candidate.date_source in (DateSource.LISTED, DateSource.FEED) else None
-        row = (
-            "" if passages is None else await asyncio.to_thread(passages.find_row, candidate.url, candidate.title, date)
-        )
+        row = passage = ""
+        if passages is not None:
+            row = await asyncio.to_thread(passages.find_row, candidate.url, candidate.title, date)
         claims = [_build_claim(item_id, ClaimKind.LIST, candidate.title, record, row)]
         if candidate.date is not None and candidate.date_source in _LIST_DATE_SOURCES:
-            passage = "" if passages is None else await asyncio.to_thread(_find_date_passage, passages, candidate, row)
+            if passages is not None:
+                passage = await asyncio.to_thread(_find_date_passage, passages, candidate, row)
             claims.append(_build_claim(item_id, ClaimKind.DATE, candidate.date.isoformat(), record, passage))
         return claims + [
             _build_claim(item_id, ClaimKind.ATTACHMENT, attachment.url, record, attachment.title)
@@ -200,7 +191,7 @@ class EvidenceLinker:
         ]
 
     async def _open_passages(self, record_id: str) -> PassageFinder | None:
-        """Return the recorded page; the latest ones are cached, for one list page has many items."""
+        """Return the recorded page, from a cache of the latest ones; None where it cannot be loaded."""
         if record_id in self._opened:
             self._opened.move_to_end(record_id)
             return self._opened[record_id]
@@ -232,18 +223,11 @@ def _build_summary_claims(
         _build_claim(item_id, ClaimKind.SUMMARY, sentence, record, find_nearest_sentence(sentence, text))
         for sentence in sentences
     ]
-    for number in ground_numbers(summary, f"{title}\n{text}"):
+    for number in NumberIndex(f"{title}\n{text}").ground(summary):
         if number.passage is not None:
             source = record if number.passage in text else on_list
-            claims.append(
-                _build_claim(
-                    item_id,
-                    ClaimKind.FIGURE,
-                    number.written,
-                    source,
-                    _cut_around_figure(number.written, number.passage),
-                )
-            )
+            passage = _cut_around_figure(number.written, number.passage)
+            claims.append(_build_claim(item_id, ClaimKind.FIGURE, number.written, source, passage))
     return claims
 
 

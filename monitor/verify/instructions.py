@@ -1,7 +1,6 @@
-"""Detects prompt injection: text of a page that is addressed to a language model.
+"""Detects prompt injection, text of a page that is addressed to a language model, by a fixed list of patterns.
 
-A fixed list of patterns. What they miss, the other checks limit; a false positive costs a sentence that is not quoted.
-The whole paragraph is dropped, for an injection often runs over several sentences.
+What they miss, the other checks limit; a false positive costs a paragraph that is not quoted.
 """
 
 import re

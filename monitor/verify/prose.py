@@ -112,7 +112,6 @@ def compute_overlap(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def compute_dice_similarity(words: frozenset[str], others: frozenset[str]) -> float:
-    """Return Dice's coefficient of two sets of words, 0 to 1."""
     return 2 * len(words & others) / (len(words) + len(others) or 1)
 
 
