@@ -120,5 +120,5 @@ async def _read_by_general_agent(run: Run, source: Source, window: DateWindow, d
     plan = SectionPlan(ordinal=0, name=source.name, url=source.url)
     context = RunContext(run_id=run.id, source=source, window=window, deps=deps)
     toolbox = build_toolbox(context, plan, memory=None, max_items=_MAX_SITE_ITEMS)
-    agent = CrawlAgent(model=deps.model, toolbox=toolbox, limits=deps.limits, place=source.name)
+    agent = CrawlAgent(model=deps.model, toolbox=toolbox)
     await agent.run_agent(source)

@@ -43,8 +43,7 @@ class FileStorage:
 
     def write(self, location: str, content: bytes) -> None:
         """Write a file, replacing an earlier one; `WorkFailed` where that fails."""
-        with self._translate_errors("write", location):
-            files, path = self._resolve(location)
+        with self._access("write", location) as (files, path):
             if not _is_local(files):
                 files.pipe_file(path, content)
                 return
@@ -59,24 +58,20 @@ class FileStorage:
 
     def read(self, location: str) -> bytes:
         """Return the content of a file; `WorkFailed` where it is missing or cannot be read."""
-        with self._translate_errors("read", location):
-            files, path = self._resolve(location)
+        with self._access("read", location) as (files, path):
             return bytes(files.cat_file(path))
 
     def exists(self, location: str) -> bool:
-        with self._translate_errors("look", location):
-            files, path = self._resolve(location)
+        with self._access("look", location) as (files, path):
             return bool(files.exists(path))
 
     def remove(self, location: str) -> None:
-        with self._translate_errors("remove", location):
-            files, path = self._resolve(location)
+        with self._access("remove", location) as (files, path):
             if files.exists(path):
                 files.rm_file(path)
 
     def list_locations(self, folder: str) -> list[str]:
-        with self._translate_errors("list", folder):
-            files, path = self._resolve(folder)
+        with self._access("list", folder) as (files, path):
             root = path.removesuffix(folder)
             found = files.find(path) if files.exists(path) else []
             return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
@@ -93,8 +88,7 @@ class FileStorage:
         return f"{self.get_display_path(place).removesuffix(place)} keeps and gives back"
 
     def get_display_path(self, location: str) -> str:
-        with self._translate_errors("find", location):
-            files, path = self._resolve(location)
+        with self._access("find", location) as (files, path):
             return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
 
     def _resolve(self, location: str) -> "tuple[AbstractFileSystem, str]":
@@ -112,10 +106,11 @@ class FileStorage:
         return root
 
     @contextmanager
-    def _translate_errors(self, operation: str, location: str) -> Iterator[None]:
+    def _access(self, operation: str, location: str) -> "Iterator[tuple[AbstractFileSystem, str]]":
+        """Give the storage and the file's path in it; turn the errors of any kind of storage into ours."""
         action = Message.of(f"storage.{operation}", location=location)
         try:
-            yield
+            yield self._resolve(location)
         except ImportError as error:
             raise SettingsError("storage.package_missing", error=str(error)) from error
         except FileNotFoundError as error:

@@ -8,14 +8,12 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.config.model import SweepSettings
 from monitor.db.reading import PhaseUsage
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
 from monitor.llm.chat import ChatMessage, ChatModel, Completion, Tool, ToolCall
-from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.tools import ALL_TOOLS, Toolbox
@@ -163,9 +161,6 @@ class CrawlAgent:
 
     model: ChatModel
     toolbox: Toolbox
-    limits: SweepSettings
-    place: str
-    prompts: PromptSet = DEFAULT_PROMPTS
 
     async def run_agent(
         self,
@@ -185,34 +180,41 @@ class CrawlAgent:
         Without prompts and tools it is the general agent for the whole site, with all six tools. `ModelFailed` where
         the model fails; the toolbox has what was saved so far. `RunCancelled` between two turns.
         """
+        run, saver = self.toolbox.run, self.toolbox.saver
         system, user = system_prompt, user_message
         if system is None or user is None:
-            general_system, general_user = self._build_agent_prompt(source, existing_urls or ())
+            ledger = saver.ledger
+            general_system, general_user = build_agent_prompt(
+                source,
+                window=ledger.window,
+                max_items=ledger.max_items,
+                known=existing_urls or (),
+                prompts=run.deps.prompts,
+            )
             system, user = system or general_system, user or general_user
-        limits = self.limits
+        limits = run.deps.limits
         sizes = {"max_chars": limits.context_max_chars, "page_max_chars": limits.page_max_chars}
         context = AgentContext(system, user, **sizes, is_pruned=enable_pruning)
-        result = AgentResult()
+        result, place = AgentResult(), self.toolbox.reader.plan.name
         turns = max_turns or (limits.general_max_turns if tools is None else limits.max_turns)
         ended: StopReason = "max_turns"
         while result.turns < turns and ended == "max_turns":
             if cancel_event is not None and cancel_event.is_set():
-                raise RunCancelled("sweep.cancelled_in", place=self.place)
+                raise RunCancelled("sweep.cancelled_in", place=place)
             result.turns += 1
             if on_progress is not None:
-                on_progress(Progress(phase=Phase.CRAWL, place=self.place, done=len(self.toolbox.saver.items)))
+                on_progress(Progress(phase=Phase.CRAWL, place=place, done=len(saver.items)))
             completion = await self._complete(context, tools if tools is not None else ALL_TOOLS, result)
             ended = await self._take_turn(context, completion, is_pruned=enable_pruning)
-        result.items = list(self.toolbox.saver.items)
+        result.items = list(saver.items)
         result.finished = ended in ("finish", "done")
         said = self.toolbox.reason
         result.reason = Message.other(said) if said else Message(f"cause.ended_{ended}")
         return result
 
     async def _complete(self, context: AgentContext, tools: Sequence[Tool], result: AgentResult) -> Completion:
-        completion = await self.model.complete(
-            context.prepare_messages(), phase=Phase.CRAWL, place=self.place, tools=tools
-        )
+        place = self.toolbox.reader.plan.name
+        completion = await self.model.complete(context.prepare_messages(), phase=Phase.CRAWL, place=place, tools=tools)
         usage = result.usage
         usage.calls += 1
         usage.prompt_tokens += completion.prompt_tokens
@@ -240,23 +242,12 @@ class CrawlAgent:
         return "done" if is_pruned and self.toolbox.is_done else "max_turns"
 
     async def _use_tool(self, context: AgentContext, call: ToolCall, *, is_page: bool) -> None:
-        room = context.make_room_for_page() if is_page or call.name == "read_document" else self.limits.page_max_chars
+        room = (
+            context.make_room_for_page()
+            if is_page or call.name == "read_document"
+            else self.toolbox.run.deps.limits.page_max_chars
+        )
         answer = await self.toolbox.call(call.name, parse_tool_arguments(call.arguments), room_chars=room)
         context.add_tool_result(call, answer, is_page=is_page)
         if self.toolbox.last_saved_urls:
             context.mark_processed(self.toolbox.last_saved_urls)
-
-    def _build_agent_prompt(self, source: Source, existing_urls: Iterable[str]) -> tuple[str, str]:
-        ledger = self.toolbox.saver.ledger
-        return build_agent_prompt(
-            section=source.name,
-            url=source.url,
-            focus=source.focus_areas,
-            since=ledger.window.since,
-            until=ledger.window.until,
-            max_items=ledger.max_items,
-            rules=source.rules,
-            known=existing_urls,
-            language=source.summary_language,
-            prompts=self.prompts,
-        )

@@ -108,24 +108,18 @@ class _SectionCrawler:
         await self._saver.save_open()
 
     async def _run_agent(self, model: ChatModel) -> AgentResult | None:
-        source, deps, window = self._run.source, self._run.deps, self._ledger.window
-        agent = CrawlAgent(
-            model=model, toolbox=self._toolbox, limits=deps.limits, place=self._plan.name, prompts=deps.prompts
-        )
+        source, deps = self._run.source, self._run.deps
         known = await deps.store.sections.list_recent_item_urls(source.id or 0, _MAX_KNOWN_URLS_IN_PROMPT)
         system, user = build_agent_prompt(
-            section=self._plan.name,
-            url=self._plan.url,
-            since=window.since,
-            until=window.until,
+            source,
+            self._plan,
+            window=self._ledger.window,
             max_items=self._ledger.max_items - self._ledger.saved_count,
-            rules=source.rules,
             known=known,
-            language=source.summary_language,
             prompts=deps.prompts,
         )
         try:
-            result = await agent.run_agent(
+            result = await CrawlAgent(model=model, toolbox=self._toolbox).run_agent(
                 source,
                 known,
                 self._run.report_progress,

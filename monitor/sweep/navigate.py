@@ -77,15 +77,8 @@ def _get_article_keys(home: Page) -> set[str]:
 
 async def _ask_model(run: RunContext, model: ChatModel, home: Page) -> list[Link]:
     source = run.source
-    messages = build_navigate_messages(
-        name=source.name,
-        url=source.url,
-        focus=source.focus_areas,
-        rules=source.rules,
-        page_text=render_page_text(home, max_chars=run.deps.limits.page_max_chars),
-        language=source.summary_language,
-        prompts=run.deps.prompts,
-    )
+    page_text = render_page_text(home, max_chars=run.deps.limits.page_max_chars)
+    messages = build_navigate_messages(source, page_text=page_text, prompts=run.deps.prompts)
     try:
         completion = await model.complete(messages, phase=Phase.NAVIGATE, place=source.url)
     except ModelFailed as error:

@@ -5,11 +5,13 @@ it. Page text stands between markers, and every prompt says that it is material,
 so that no wording can leave them out.
 """
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import Source
 from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt
+from monitor.sweep.ledger import DateWindow
 from monitor.vocabulary import ItemType
 
 MATERIAL_START = "<<<PAGE"
@@ -143,56 +145,45 @@ SWEEP_PROMPTS: tuple[Prompt, ...] = (
 
 
 def build_navigate_messages(
-    *,
-    name: str,
-    url: str,
-    focus: Sequence[str],
-    rules: str,
-    page_text: str,
-    language: str,
-    prompts: PromptSet = DEFAULT_PROMPTS,
+    source: Source, *, page_text: str, prompts: PromptSet = DEFAULT_PROMPTS
 ) -> list[ChatMessage]:
-    wording = _get_wording(language)
+    wording = _get_wording(source.summary_language)
     user = prompts.render(
         _NAVIGATE_USER[wording],
-        name=name,
-        url=url,
-        focus=_join_focus_areas(focus, wording),
-        rules=_format_rules(rules, wording),
+        name=source.name,
+        url=source.url,
+        focus=_join_focus_areas(source.focus_areas, wording),
+        rules=_format_rules(source.rules, wording),
         page=_fence_material(page_text),
     )
     return _build_messages(_render_system(_NAVIGATE_SYSTEM, wording, prompts), user)
 
 
 def build_agent_prompt(
+    source: Source,
+    section: SectionPlan | None = None,
     *,
-    section: str,
-    url: str,
-    since: dt.date,
-    until: dt.date,
+    window: DateWindow,
     max_items: int,
-    rules: str,
     known: Iterable[str],
-    language: str,
-    focus: Sequence[str] | None = None,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> tuple[str, str]:
-    """Phase 1b: system prompt and first message of an agent; known urls are listed up to 1,000 characters.
+    """System prompt and first message of an agent for one section or, without `section`, for the whole site.
 
-    Without `focus` it reads one section; with it, also where empty, it is the general agent for the whole site, whose
-    name is then given as `section`.
+    Known urls are listed up to 1,000 characters.
     """
-    wording = _get_wording(language)
+    wording = _get_wording(source.summary_language)
+    place = section or source
     user = prompts.render(
-        (_SECTION_USER if focus is None else _GENERAL_USER)[wording],
-        section=section,
-        url=url,
-        focus=_join_focus_areas(focus or (), wording),
-        since=since,
-        until=until,
+        (_SECTION_USER if section else _GENERAL_USER)[wording],
+        section=place.name,
+        url=place.url,
+        focus=_join_focus_areas(source.focus_areas, wording),
+        since=window.since,
+        until=window.until,
         max_items=max_items,
         types=_TYPES,
-        rules=_format_rules(rules, wording),
+        rules=_format_rules(source.rules, wording),
         known=_format_known_urls(known, wording),
     )
     return _render_system(_SECTION_SYSTEM, wording, prompts), user

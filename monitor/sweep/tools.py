@@ -221,7 +221,7 @@ class Toolbox:
         self.finished = False
         self.reason = ""
         self.last_saved_urls: list[str] = []
-        self._deps = run.deps
+        self.run = run
         self._links: dict[str, Candidate] = {}
         self._tools: dict[str, Callable[[dict[str, Any], int], Awaitable[str]]] = {
             "browse_page": self._browse,
@@ -321,17 +321,17 @@ class Toolbox:
                 error="this url stands on no page seen so far; download only what those pages link to"
             )
         try:
-            path = await self._deps.loader.download(url, self._deps.folder)
+            path = await self.run.deps.loader.download(url, self.run.deps.folder)
         except WorkFailed as error:
             return _format_answer(error=str(error))
         return _format_answer(file=path.name)
 
     async def _read(self, arguments: dict[str, Any], room_chars: int) -> str:
-        path = self._deps.folder / Path(str(arguments.get("file") or "")).name
+        path = self.run.deps.folder / Path(str(arguments.get("file") or "")).name
         if not path.is_file():
             return _format_answer(error="there is no such file; download it first")
         try:
-            return (await self._deps.documents.read(path))[:room_chars]
+            return (await self.run.deps.documents.read(path))[:room_chars]
         except WorkFailed as error:
             return _format_answer(error=str(error))
 

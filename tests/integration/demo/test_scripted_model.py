@@ -10,7 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from monitor.db.tables.collection import Item
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import Item, Source
 from monitor.demo.model.answers import ScriptedMode
 from monitor.demo.model.server import ScriptedModel
 from monitor.llm.answers import extract_plain_text, parse_array, parse_tool_arguments
@@ -19,12 +20,14 @@ from monitor.llm.wire import build_messages, build_tools
 from monitor.page import Candidate, Link, Page
 from monitor.pages.text import render_page_text
 from monitor.ranking.prompt import build_ranking_messages
+from monitor.sweep.ledger import DateWindow
 from monitor.sweep.prompts import build_agent_prompt, build_navigate_messages, build_summary_messages
 from monitor.sweep.tools import ALL_TOOLS, CRAWLER_TOOLS
 from monitor.vocabulary import ItemType
 
 SITE = "http://www.lvneng.gov.cn"
-SINCE, UNTIL = dt.date(2026, 11, 15), dt.date(2026, 11, 21)
+SITE_NAME = "国家绿色能源总署"
+WINDOW = DateWindow(since=dt.date(2026, 11, 15), until=dt.date(2026, 11, 21))
 ARTICLE = """来源：综合司
 为落实年度工作部署，国家绿色能源总署近日印发通知，对今冬明春能源保供作出安排。
 通知明确，全国统调电厂存煤不低于2.1亿吨，可用天数保持在25天以上。
@@ -55,7 +58,7 @@ LINES = [
 ]
 
 
-def list_page(number: int, count: int, *, date: dt.date = UNTIL, known: int = 0, has_next: bool = True) -> str:
+def list_page(number: int, count: int, *, date: dt.date = WINDOW.until, known: int = 0, has_next: bool = True) -> str:
     candidates = [
         Candidate(title=f"关于第{number}批{i}号项目的通知", url=f"{SITE}/zcfg/{number}-{i}.html", date=date)
         for i in range(count)
@@ -71,42 +74,20 @@ def list_page(number: int, count: int, *, date: dt.date = UNTIL, known: int = 0,
 
 
 def navigation() -> list[ChatMessage]:
-    return build_navigate_messages(
-        name="国家绿色能源总署",
-        url=f"{SITE}/",
-        focus=["政策法规"],
-        rules="",
-        page_text=render_page_text(HOME),
-        language="zh",
-    )
+    source = Source(name=SITE_NAME, url=f"{SITE}/", focus_areas=["政策法规"], summary_language="zh")
+    return build_navigate_messages(source, page_text=render_page_text(HOME))
 
 
 def section(language: str = "zh") -> list[dict[str, Any]]:
-    system, user = build_agent_prompt(
-        section="政策法规",
-        url=f"{SITE}/zcfg/1.html",
-        since=SINCE,
-        until=UNTIL,
-        max_items=20,
-        rules="",
-        known=[],
-        language=language,
-    )
+    source = Source(name=SITE_NAME, url=f"{SITE}/", summary_language=language)
+    plan = SectionPlan(ordinal=0, name="政策法规", url=f"{SITE}/zcfg/1.html")
+    system, user = build_agent_prompt(source, plan, window=WINDOW, max_items=20, known=[])
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def site() -> list[dict[str, Any]]:
-    system, user = build_agent_prompt(
-        section="国家绿色能源总署",
-        url=f"{SITE}/",
-        focus=[],
-        since=SINCE,
-        until=UNTIL,
-        max_items=20,
-        rules="",
-        known=[],
-        language="zh",
-    )
+    source = Source(name=SITE_NAME, url=f"{SITE}/", summary_language="zh")
+    system, user = build_agent_prompt(source, window=WINDOW, max_items=20, known=[])
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 

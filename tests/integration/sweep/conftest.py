@@ -345,7 +345,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
             window = build_window(today=bureau.clock.today, days=7)
             context = RunContext(run_id="r", source=source, window=window, deps=deps)
             toolbox = build_toolbox(context, plan, memory=None)
-            agent = CrawlAgent(model=deps.model, toolbox=toolbox, limits=deps.limits, place="site")
+            agent = CrawlAgent(model=deps.model, toolbox=toolbox)
             return await agent.run_agent(source)
 
     return run

@@ -4,9 +4,12 @@ import datetime as dt
 
 import pytest
 
+from monitor.db.reading import SectionPlan
+from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.llm.prompts import Prompt, PromptSet
 from monitor.services.settings import load_prompts
+from monitor.sweep.ledger import DateWindow
 from monitor.sweep.prompts import MATERIAL_END, MATERIAL_START, build_agent_prompt, build_summary_messages
 
 PROMPT = Prompt("p.zh", "甲{text}乙{title}", frozenset({"text"}), frozenset({"title"}))
@@ -56,15 +59,8 @@ def test_an_adjusted_wording_holds_in_its_language_alone() -> None:
     prompts = PromptSet({"section.user.zh": "{url}{since}{until}{max_items}{rules}{known} 只此一句"})
     day = dt.date(2026, 2, 3)
     for language, is_adjusted in (("zh", True), ("en", False)):
-        _, user = build_agent_prompt(
-            section="S",
-            url="u",
-            since=day,
-            until=day,
-            max_items=3,
-            rules="",
-            known=[],
-            language=language,
-            prompts=prompts,
-        )
+        source = Source(name="S", url="u", summary_language=language)
+        plan = SectionPlan(ordinal=0, name="S", url="u")
+        window = DateWindow(since=day, until=day)
+        _, user = build_agent_prompt(source, plan, window=window, max_items=3, known=[], prompts=prompts)
         assert ("只此一句" in user) is is_adjusted
