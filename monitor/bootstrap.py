@@ -614,8 +614,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
 
     `UsageError` where a SQLite database has a service already.
     """
-    from monitor.jobs.background import run_housekeeping
-    from monitor.jobs.presence import lock_database
+    from monitor.jobs.presence import lock_database, run_housekeeping
 
     async with AsyncExitStack() as stack:
         database = DatabaseAddress.parse(settings.database_url).file

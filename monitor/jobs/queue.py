@@ -179,10 +179,10 @@ def _get_adapter(result: Any) -> TypeAdapter[Any]:
     return TypeAdapter(result)
 
 
-class StepTracker:
-    """Says whether new steps may begin, and counts those under way.
+class DurableSteps:
+    """Runs steps and keeps their results: a run that goes on after a crash finds what was done.
 
-    Closed, it holds back every step that would begin: the run stays as it is and goes on after the next start.
+    Once it drains, it holds back every step that would begin: the run stays as it is and goes on after the next start.
     """
 
     def __init__(self) -> None:
@@ -192,19 +192,25 @@ class StepTracker:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def begin_step(self) -> None:
-        """Begin a step, or wait for ever."""
+    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
+        adapter = _get_adapter(cast("Any", result))
+
+        async def run_step() -> object:
+            return adapter.dump_python(await step(), mode="json")
+
         await self._accepting.wait()
         self._in_progress += 1
         self._idle.clear()
-
-    def end_step(self) -> None:
-        self._in_progress -= 1
-        if not self._in_progress:
-            self._idle.set()
+        try:
+            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, run_step))
+            return answer
+        finally:
+            self._in_progress -= 1
+            if not self._in_progress:
+                self._idle.set()
 
     async def drain(self, *, timeout_s: float) -> bool:
-        """Let no further step begin and wait for those under way; False where some did not end in time."""
+        """Let no further step begin and wait for those in progress; False where some did not end in time."""
         self._accepting.clear()
         try:
             async with asyncio.timeout(timeout_s):
@@ -212,23 +218,3 @@ class StepTracker:
         except TimeoutError:
             return False
         return True
-
-
-class DurableSteps:
-    """Keeps each step's result : a run that goes on after a crash finds what was done."""
-
-    def __init__(self, tracker: StepTracker) -> None:
-        self._tracker = tracker
-
-    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        adapter = _get_adapter(cast("Any", result))
-
-        async def kept() -> object:
-            return adapter.dump_python(await step(), mode="json")
-
-        await self._tracker.begin_step()
-        try:
-            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, kept))
-            return answer
-        finally:
-            self._tracker.end_step()

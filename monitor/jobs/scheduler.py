@@ -21,8 +21,7 @@ from monitor.db.tables.delivery import AlarmView, Delivery, DeliveryKind, Delive
 from monitor.db.tables.research import Schedule
 from monitor.errors import DatabaseError, UsageError
 from monitor.i18n.message import Message
-from monitor.jobs.background import repeat
-from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder
+from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_backoff_end, get_timezone
 from monitor.vocabulary import RunStatus

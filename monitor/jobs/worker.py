@@ -17,17 +17,8 @@ from monitor.db.tables.delivery import Delivery
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import NotDelivered
 from monitor.i18n.message import Message
-from monitor.jobs.background import repeat
-from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder
-from monitor.jobs.queue import (
-    DELIVERY_QUEUE,
-    FAILED_STATES,
-    RESEARCH_QUEUE,
-    RUN_QUEUE,
-    DurableQueue,
-    DurableSteps,
-    StepTracker,
-)
+from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
+from monitor.jobs.queue import DELIVERY_QUEUE, FAILED_STATES, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
@@ -175,7 +166,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._events = RunEventLog(store=self.store, clock=self.clock)
-        self._tracker = StepTracker()
+        self._steps = DurableSteps()
         self._workflow_tasks: set[asyncio.Task[object]] = set()
 
     @asynccontextmanager
@@ -203,7 +194,7 @@ class Worker:
                 ):
                     yield executor
             finally:
-                if not await self._tracker.drain(timeout_s=_STOP_TIMEOUT_S):
+                if not await self._steps.drain(timeout_s=_STOP_TIMEOUT_S):
                     _log.warning("Steps that did not end within %g s are repeated after the start.", _STOP_TIMEOUT_S)
                 for flow in self._workflow_tasks:
                     flow.cancel()
@@ -213,23 +204,23 @@ class Worker:
                 await asyncio.to_thread(queue.close)
 
     @contextmanager
-    def _track_workflow(self) -> Iterator[DurableSteps]:
-        """Keep the task of a workflow, so that the worker's end can cancel it; gives what runs its steps."""
+    def _track_workflow(self) -> Iterator[None]:
+        """Keep the task of a workflow, so that the worker's end can cancel it."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 -- for the type checker
         self._workflow_tasks.add(task)
         try:
-            yield DurableSteps(self._tracker)
+            yield
         finally:
             self._workflow_tasks.discard(task)
 
     def _build_queue(self, executor: str) -> DurableQueue:
         async def sweep(run_id: str, since: str | None, until: str | None) -> str:
-            with self._track_workflow() as steps:
+            with self._track_workflow():
                 status = await self.sweeps.execute(
                     run_id,
                     executor=executor,
-                    steps=steps,
+                    steps=self._steps,
                     since=dt.date.fromisoformat(since) if since else None,
                     until=dt.date.fromisoformat(until) if until else None,
                     on_progress=self._events.get_progress_callback(run_id),
@@ -237,12 +228,12 @@ class Worker:
             return str(status)
 
         async def deliver(delivery_id: str, attempt: int) -> str | None:
-            with self._track_workflow() as steps:
-                return await self.dispatch.attempt_delivery(delivery_id, attempt, steps)
+            with self._track_workflow():
+                return await self.dispatch.attempt_delivery(delivery_id, attempt, self._steps)
 
         async def research(task_id: str) -> str:
-            with self._track_workflow() as steps:
-                return str(await self.research.execute(task_id, executor=executor, steps=steps))
+            with self._track_workflow():
+                return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
 
         return DurableQueue(
             database_url=self.settings.database_url,
