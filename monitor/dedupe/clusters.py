@@ -24,10 +24,7 @@ IndexPair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DocumentCluster:
-    """One document: the item that leads, the other places, and its interpretations, which are clusters too.
-
-    The lead is on the issuer's own site if it was seen there, else the place that was seen first.
-    """
+    """One document: the lead, on the issuer's own site or else seen first, the other places, the interpretations."""
 
     lead: Item
     places: tuple[Item, ...] = ()

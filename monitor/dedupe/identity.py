@@ -128,10 +128,7 @@ def is_office_ambiguous(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def is_same_office(a: str, b: str) -> bool:
-    """Whether one name is short for the other (工信部, 工业和信息化部), or the first of joint issuers, in any order.
-
-    A branch is an office of its own: 国家税务总局 is not 国家税务总局四川省税务局.
-    """
+    """Whether one name is short for the other (工信部, 工业和信息化部) or its joint issuers, but no branch of it."""
     shorter, longer = sorted((_JOINT_ISSUERS.sub("", name) for name in (a, b)), key=len)
     if shorter and longer.startswith(shorter) and _BRANCH_OFFICE.search(longer.removeprefix(shorter)):
         return False

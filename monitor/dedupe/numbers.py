@@ -164,10 +164,7 @@ _MIN_SERIAL_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class DocumentNumber:
-    """The parts of a number; `series` and `year` are empty where it has none.
-
-    `is_code`: it is the reference of a matter, which several documents bear, as a call for tenders and its result.
-    """
+    """The parts of a number, empty if not given; `is_code`: several documents bear it, as a tender and its result."""
 
     series: str
     year: str
@@ -194,11 +191,7 @@ def parse_document_number(written: str | None) -> DocumentNumber | None:
 
 
 def split_document_number(title: str) -> tuple[DocumentNumber | None, str]:
-    """Return the document's own number in a folded title, and the title without it.
-
-    A number is the document's own at the beginning or end of the title or alone in brackets; elsewhere it is that of a
-    document that the title speaks of.
-    """
+    """Split a folded title into the number at its beginning or end, or alone in brackets, and the rest."""
     for found in _NUMBER.finditer(title):
         before, after = title[: found.start()], title[found.end() :]
         number = _parse_match(found)

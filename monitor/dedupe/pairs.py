@@ -1,8 +1,4 @@
-"""What two items are to each other: one document, a policy and its interpretation, or two documents.
-
-Numbers, years, batches, periods, annexes or stages that differ decide first, then the title's body, number or text that
-agree. Without a proof that two items are one document they are two.
-"""
+"""What two items are to each other: without a proof that they are one document, they are two."""
 
 import re
 from collections.abc import Collection
@@ -239,10 +235,7 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
-    """Whether two titles of one number may be one document's: spellings of one title, or one the number alone.
-
-    A document's annexes and parts may bear its number too.
-    """
+    """Whether titles of one number may be one document's, which its annexes and parts may bear too."""
     if a.is_number or b.is_number:
         return not any(mark in DISTINCT_DOCUMENT_STAGES or mark[0] in ("annex", "part") for mark in a.marks | b.marks)
     return a.marks == b.marks and Indel.normalized_similarity(a.body, b.body) >= 0.6

@@ -101,12 +101,8 @@ def extract_figures(text: str) -> frozenset[str]:
 
 
 def _find_long_blocks(shorter: str, longer: str) -> list[tuple[int, int, int]]:
-    """Return the long pieces that both texts have, in order: place in the shorter, place in the longer, length.
-
-    The shorter text is aligned with the part of the longer that has its pieces: alignment with the whole of a much
-    longer text would find its letters all over it.
-    """
-    least = 6 if _is_wide(shorter) else 14
+    """Return the long pieces that both texts have, in order: place in the shorter, place in the longer, length."""
+    least = 6 if len(shorter.encode()) > 2 * len(shorter) else 14  # of wide characters, or of others
     start, end = _find_window(shorter, longer)
     blocks: list[tuple[int, int, int]] = []
     for op in Indel.opcodes(shorter, longer[start:end]):
@@ -138,10 +134,6 @@ def _iter_piece_offsets(text: str) -> range:
 
 def _get_piece(text: str, place: int) -> str:
     return text[place : place + _PIECE_CHARS]
-
-
-def _is_wide(text: str) -> bool:
-    return len(text.encode()) > 2 * len(text)
 
 
 def _is_small_difference(gap: tuple[str, str]) -> bool:

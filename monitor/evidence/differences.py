@@ -13,8 +13,7 @@ from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 
-MIN_SIMILARITY = 0.5
-"""Two texts at least this similar, of 0 to 1, are two versions of one."""
+MIN_SIMILARITY = 0.5  # two texts at least this similar, of 0 to 1, are two versions of one
 
 # Scoring takes about 50 microseconds a pair; where more paragraphs differ, they are not paired.
 _MAX_PAIRS = 40_000

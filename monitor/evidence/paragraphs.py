@@ -1,8 +1,4 @@
-"""The paragraphs and clauses of a page, as two versions of it are compared.
-
-What a site changes by itself is no part of the document: counters, the time of the visit, tools to share and print, the
-year in the footer. It is recognised by its form, never by the site.
-"""
+"""The paragraphs and clauses of a page, without what its site changes by itself, recognised by form alone."""
 
 import re
 import unicodedata
@@ -185,10 +181,7 @@ class ClauseKind(StrEnum):
 
 @dataclass(slots=True)
 class Clause:
-    """A part of a document under one number; without one, what stands before the first.
-
-    The first of its `paragraphs` is what follows the number in its own line; it may be empty.
-    """
+    """A part of a document under one number; the first of its `paragraphs` is the rest of the number's line."""
 
     kind: ClauseKind = ClauseKind.TEXT
     number: str | None = None
@@ -200,10 +193,7 @@ class Clause:
         return "".join(paragraph.key for paragraph in self.paragraphs)
 
     def number_at(self, places: Sequence[int]) -> str | None:
-        """The clause's number, with the subdivision that holds all these paragraphs: Section 4(b), § 3(2).
-
-        Chinese articles are named without it.
-        """
+        """The clause's number with the subdivision of all these paragraphs, Section 4(b), but for Chinese articles."""
         if self.number is None or self.kind is not ClauseKind.ARTICLE or _EAST_ASIAN_NUMBER.match(self.number):
             return self.number
         marks = {_find_subdivision(self.paragraphs, place) for place in places}

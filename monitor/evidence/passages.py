@@ -36,10 +36,7 @@ class PassageFinder:
         self._today = result.at.date() + dt.timedelta(days=1)
 
     def find_row(self, url: str, title: str, date: dt.date | None = None) -> str:
-        """Return the text of the record that links to `url`, with its date where that stands beside it.
-
-        Else the title alone, if it stands on the page; else the empty string.
-        """
+        """Return the text of the record that links to `url`, with a date beside it; else the title, if it is there."""
         rows = [_find_row_element(anchor) for anchor in self._list_anchors(url)[:_MAX_LINKS]]
         for text in (text for row in rows for text in _iter_row_texts(row)):
             if text and (date is None or self._shows_date(text, date)):

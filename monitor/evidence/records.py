@@ -34,10 +34,7 @@ _LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
 
 @dataclass
 class FileStorage:
-    """Files in a folder or bucket, by relative paths of lowercase letters, digits and `/`. Calls block.
-
-    A file is complete or absent: a folder gets it by rename, a bucket in one put.
-    """
+    """Files in a folder or bucket, each complete or absent. Calls block."""
 
     url: str
 
@@ -256,10 +253,7 @@ class EvidenceArchive:
         return self.storage.get_display_path(record.stored_at) if record.stored_at else None
 
     async def remove_unused(self, before: dt.date) -> int:
-        """Remove the files of days before `before` that no record refers to; return how many.
-
-        A process that is killed between writing a file and its record leaves one.
-        """
+        """Remove the files of days before `before` that no record refers to; return how many."""
         places = await asyncio.to_thread(self.storage.list_locations, EVIDENCE_FOLDER)
         old = [place for place in places if (day := _parse_location_day(place)) is not None and day < before]
         unused = sorted(set(old) - await self.store.evidence.list_used_locations(old))

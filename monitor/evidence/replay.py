@@ -141,10 +141,7 @@ class ReplayModel:
         tools: Sequence[Tool] = (),
         on_token: OnToken | None = None,
     ) -> Completion:
-        """Return the recorded answer in one piece.
-
-        `RecordLost` for a request that the run, if it was not interrupted, did not make.
-        """
+        """Return the recorded answer in one piece; `RecordLost` for a request that the run did not make."""
         answers = self._answers.get(hash_request(messages, phase=phase, place=place, tools=tools))
         if not answers and self._was_interrupted:
             raise ModelFailed("replay.interrupted", outcome="not_recorded")

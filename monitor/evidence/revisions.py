@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from itertools import islice
+from operator import attrgetter
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from monitor.db.tables.evidence import (
@@ -64,13 +65,10 @@ _EXTENSION = re.compile(r"\.[a-z]{2,4}$", re.IGNORECASE)
 
 
 def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[AttachmentSnapshot]) -> list[PageEdit]:
-    """Compare the documents of a page, which are matched by hash, address, file name or title.
-
-    One has changed if its hash differs; where a hash is unknown, if file or title differs.
-    """
+    """Compare the documents of a page, matched by hash, address, file name or title."""
     old, new = list(before), list(after)
     pairs: list[tuple[AttachmentSnapshot, AttachmentSnapshot]] = []
-    for get_key in (_get_hash, _get_address_key, _get_file_name, _normalize_title):
+    for get_key in (attrgetter("sha256"), _get_address_key, _get_file_name, _normalize_title):
         for attachment in list(old):
             key = get_key(attachment)
             other = next((candidate for candidate in new if key and get_key(candidate) == key), None)
@@ -86,10 +84,6 @@ def diff_attachments(before: Sequence[AttachmentSnapshot], after: Sequence[Attac
     gone = [PageEdit(op=EditOperation.REMOVED, part=PagePart.ATTACHMENT, before=attachment.title) for attachment in old]
     added = [PageEdit(op=EditOperation.ADDED, part=PagePart.ATTACHMENT, after=attachment.title) for attachment in new]
     return changed + gone + added
-
-
-def _get_hash(attachment: AttachmentSnapshot) -> str | None:
-    return attachment.sha256
 
 
 def _get_address_key(one: AttachmentSnapshot) -> str:
@@ -225,10 +219,7 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
 
 
 def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list[TextParagraph]:
-    """The paragraphs of the document, without links among them and repetitions of the title.
-
-    What the other snapshot has outside of the text is left out too: the text's bounds are not found alike each time.
-    """
+    """The document's paragraphs without links, its title, and what the other snapshot has outside of the text."""
     beside = set(other.beside)
     own = split_paragraphs(snapshot.text, without={build_text_key(line) for line in [*snapshot.links, snapshot.title]})
     text = _join_paragraph_keys(other.text) if other.whole else ""

@@ -56,11 +56,7 @@ def survive_errors(work: Work) -> Work:
 
 @asynccontextmanager
 async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
-    """Do each duty at once and again after a pause of so many seconds, for as long as the block lasts.
-
-    The pauses are measured with the steady clock, whatever happens to the time of day: other processes take one that
-    is silent for dead.
-    """
+    """Do each duty at once, and again after so many seconds of the steady clock, until the block ends."""
 
     async def run(pause_s: float, work: Work) -> None:
         while True:
@@ -127,8 +123,7 @@ async def _prune(retention: "RetentionService") -> None:
 
 
 HEARTBEAT_INTERVAL_S = 5.0
-ALIVE_TIMEOUT_S = 20.0
-"""A process seen within this time counts as alive, even if several heartbeats are late."""
+ALIVE_TIMEOUT_S = 20.0  # a process seen within this time counts as alive, even if several heartbeats are late
 
 
 @dataclass(kw_only=True)
@@ -142,10 +137,7 @@ class HeartbeatRegistry:
 
     @asynccontextmanager
     async def register(self, kind: str) -> AsyncIterator[str]:
-        """Be at work as a process of that kind, under a name that stays the same from start to start.
-
-        `UsageError` where another live process uses the configured name.
-        """
+        """Be at work under a name that is the same at every start; `UsageError` where a live process has it."""
         with self._reserve_name(kind) as name:
             await self._check_name_is_free(name)
             me = self._build_executor(name, kind)
@@ -244,16 +236,12 @@ def _is_process_alive(pid: int) -> bool:
     return True
 
 
-LEASE_TIMEOUT_S = 15.0
-"""A holder that has not renewed for this long has lost its duty."""
+LEASE_TIMEOUT_S = 15.0  # a holder that has not renewed for this long has lost its duty
 
 
 @dataclass
 class LeaseHolder:
-    """One process's claim on a duty.
-
-    A holder's silence is measured with this process's own steady clock: clocks that differ or jump do no harm.
-    """
+    """One process's claim on a duty; a holder's silence is measured with this process's own steady clock."""
 
     name: str
     _: KW_ONLY

@@ -1,7 +1,4 @@
-"""The queues of runs, of deliveries and of researches: durable workflows, one run at a time on a host.
-
-Our own tables say what is to be done; the queues' tables, in the same database, say how far it came.
-"""
+"""The queues of runs, deliveries and researches: durable workflows, one run at a time on a host."""
 
 import asyncio
 import datetime as dt
@@ -26,16 +23,14 @@ _ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
 FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 """The states of a workflow that nobody carries out any more."""
 
-FLOWS_VERSION = "2"
-"""Raised when the steps of a flow change, so that a run which began with other steps is begun anew."""
+FLOWS_VERSION = "2"  # raised when the steps of a flow change, so that a run with other steps is begun anew
 
 _APP_NAME = "monitor"
 _POLL_INTERVAL_S = 0.5
 _DELIVERY_CONCURRENCY = 4
 _RESEARCH_CONCURRENCY = 2
 _DELETE_BATCH_SIZE = 500
-_MAX_RECOVERY_ATTEMPTS = 20
-"""A run that took its process down so often is given up."""
+_MAX_RECOVERY_ATTEMPTS = 20  # a run that took its process down so often is given up
 
 SweepWorkflow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
 DeliveryWorkflow = Callable[[str, int], Coroutine[Any, Any, str | None]]

@@ -120,8 +120,7 @@ def find_due_times(
     return DueTimes(run=last, missed=missed, until=last, next_start=next_start)
 
 
-_BRIEFING_OPTIONS = ScheduleOptions(dt.timedelta.max)
-"""A briefing that is late is better than none."""
+_BRIEFING_OPTIONS = ScheduleOptions(dt.timedelta.max)  # a late briefing is better than none
 
 _log = logging.getLogger(__name__)
 SubjectT = TypeVar("SubjectT", Source, TargetSettings)
@@ -204,8 +203,7 @@ class DeliveryPlanner:
 
 
 _TICK_INTERVAL_S = 1.0
-_TICKS_PER_REFRESH = 5
-"""After this many ticks the lease is renewed and the list of sources read again."""
+_TICKS_PER_REFRESH = 5  # then the lease is renewed and the list of sources read again
 
 
 class Scheduler:

@@ -87,11 +87,7 @@ def format_attempt_id(delivery: Delivery) -> str:
 
 @dataclass(kw_only=True)
 class ResearchReconciler:
-    """Brings the researches on record and the queue together.
-
-    Each time that a research goes on, at first, after its plan was approved, after a failure, is a workflow of its
-    own, named after the research and a number: one worker carries it out, once.
-    """
+    """Brings the researches on record and the queue together; each time that one goes on is a workflow of its own."""
 
     store: Store
     clock: Clock
@@ -252,7 +248,8 @@ class Worker:
             # What is on no host, as a standing search, waits for nobody but itself.
             host = (get_host(source.url) or f"source {source.id}") if source else ""
             if run.retry_from is None or not await queue.rewind(run.id, run.retry_from, host=host):
-                await queue.enqueue(run.id, host=host, since=_format_day(run.since), until=_format_day(run.until))
+                since, until = (day.isoformat() if day else None for day in (run.since, run.until))
+                await queue.enqueue(run.id, host=host, since=since, until=until)
             await self.store.runs.mark_enqueued(run.id, at=self.clock.now())
 
 
@@ -293,10 +290,7 @@ class Reaper:
             await self.store.executors.delete_stale(long_ago)
 
     async def _list_alive(self) -> set[str] | None:
-        """The executors whose heartbeat moved lately by this process's own steady clock.
-
-        None where this process saw no heartbeat at all, because it was stopped or had no database.
-        """
+        """The executors whose heartbeat moved lately by this process's own steady clock; None if it saw none at all."""
         now_s = self.monotonic()
         if now_s - self._last_reap_s > EXECUTOR_TIMEOUT_S / 2:
             self._heartbeats.clear()
@@ -320,7 +314,3 @@ class Reaper:
             elif run.id in failed:
                 now, reason = self.clock.now(), Message("cause.given_up")
                 await self.store.runs.abandon(run.id, reason=reason, at=now, executor=run.executor)
-
-
-def _format_day(day: dt.date | None) -> str | None:
-    return None if day is None else day.isoformat()

@@ -1,9 +1,4 @@
-"""What people's feedback does to an order of importance: it moves an item by a tier at most.
-
-"Higher" or "lower" moves the item itself past those of its own tier and of the next one, and every item like it (of the
-same source, section and type) past those of its own tier. No item moves further, whatever the order was made by. To
-apply feedback twice changes nothing, so that a run and then a briefing can do so.
-"""
+"""Applies people's feedback to an order: an item moves past the next tier, those like it past their own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +13,7 @@ _TOP_TIER, _BOTTOM_TIER = 1, 5
 
 @dataclass(frozen=True)
 class RankFeedbackResult:
-    """An order after feedback, by index.
-
-    `moved` says which way an item's place changed, `tiers` in which tier an item with feedback of its own is now.
-    """
+    """An order after feedback; `moved` and `tiers` tell by index how items moved and where those with feedback are."""
 
     order: list[int]
     moved: dict[int, RankDirection]
@@ -38,10 +30,7 @@ def compute_lifts(items: Sequence[Item], feedback: Sequence[RankFeedbackEntry]) 
 
 
 def apply_feedback(order: Sequence[int], *, tiers: Sequence[int], lifts: Sequence[int]) -> RankFeedbackResult:
-    """Return the order after the lifted items have moved; `tiers` and `lifts` are by index, like the order's numbers.
-
-    The others keep their order. Of several items that end up in one gap, the more important come first.
-    """
+    """Return the order after the lifted items have moved; `tiers` and `lifts` are by index, as the order is."""
     rest = [index for index in order if not lifts[index]]
     gaps: dict[int, list[int]] = {}
     moved: dict[int, RankDirection] = {}

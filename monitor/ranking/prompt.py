@@ -85,11 +85,7 @@ def build_ranking_messages(
 
 
 def repair_order(answer: Any, count: int, *, fallback_order: Sequence[int] | None = None) -> list[int] | None:
-    """Return the usable numbers of an answer once each, then those it forgot, in the order of `fallback_order`.
-
-    The answer may be an array or an object with one; numbers may be strings or whole floats. None where no number is
-    usable.
-    """
+    """Return the usable numbers of an answer, then those it forgot, in the fallback order; None if none is usable."""
     if isinstance(answer, dict):
         answer = next((value for value in answer.values() if isinstance(value, list)), None)
     if not isinstance(answer, list):

@@ -1,7 +1,4 @@
-"""The order of importance by rule: in which tier of the seed (002, phase 3) a title stands, and of which type it is.
-
-Within a tier the newer comes first.
-"""
+"""The order of importance by rule: the tier of the seed (002, phase 3) and the type of a title."""
 
 import datetime as dt
 import re
@@ -82,11 +79,6 @@ PROCEDURE = re.compile(
     re.IGNORECASE,
 )
 
-_MEETING = (
-    r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
-    r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)"
-)
-
 
 def _compile_rule(item_type: ItemType, words: str) -> tuple[ItemType, re.Pattern[str]]:
     return item_type, re.compile(words, re.IGNORECASE)
@@ -115,7 +107,11 @@ TYPE_RULES = (
         ItemType.ANNOUNCEMENT,
         r"公告|公示|通告|启事|名单(?:公布)?$|结果(?:公布|的?公示)|\b(?:public notice|announcement|notices?)\b",
     ),
-    _compile_rule(ItemType.MEETING, _MEETING),
+    _compile_rule(
+        ItemType.MEETING,
+        r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
+        r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)",
+    ),
     _compile_rule(ItemType.NEWS, r"会见|会谈|来访|拜会|调研|考察|慰问|走访"),
     _compile_rule(
         ItemType.STANDARD,

@@ -84,12 +84,11 @@ class AgentContext:
             saved = sum(url in self.messages[index].content for url in saved_urls)
             if saved:
                 note = f"[已处理该页面，保存了 {saved} 条，原文已省略 / processed: {saved} items saved]"
-                self._replace(index, "\n".join([note, *_list_navigation_lines(self.messages[index].content)]))
+                tail = self.messages[index].content.splitlines()[-3:]
+                links = [line[:_MAX_NAVIGATION_LINE_CHARS] for line in tail if "offset" in line or "下一页" in line]
+                self._replace(index, "\n".join([note, *links]))
                 self._pages.remove(index)
         self._shorten_arguments()
-
-    def nudge(self, text: str) -> None:
-        self.messages.append(ChatMessage(role="user", content=text))
 
     def _shrink_to(self, max_chars: int) -> None:
         """Shorten messages, the oldest first, and at last drop whole turns, until the rest fits."""
@@ -130,12 +129,6 @@ def _shorten_arguments(arguments: str) -> str:
     if len(arguments) <= _MAX_ARGUMENTS_CHARS:
         return arguments
     return json.dumps({"note": f"{len(arguments)} characters of arguments left out"})
-
-
-def _list_navigation_lines(page: str) -> list[str]:
-    return [
-        line[:_MAX_NAVIGATION_LINE_CHARS] for line in page.splitlines()[-3:] if "offset" in line or "下一页" in line
-    ]
 
 
 StopReason = Literal["finish", "done", "max_turns", "no_tool_call"]
@@ -227,7 +220,7 @@ class CrawlAgent:
         if not completion.tool_calls:
             if context.messages[-2].content == _NUDGE_MESSAGE:
                 return "no_tool_call"
-            context.nudge(_NUDGE_MESSAGE)
+            context.messages.append(ChatMessage(role="user", content=_NUDGE_MESSAGE))
             return "max_turns"
         has_opened = False
         for call in completion.tool_calls:

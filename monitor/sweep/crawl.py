@@ -1,8 +1,4 @@
-"""Phase 1b: one section, read to where nothing new in range can come (contracts, section 4).
-
-Code looks first; an agent works where there is something new; code then saves what the agent left without a reason
-and reads on to the end. So a section gives the same items with a good model, a lazy one, and none.
-"""
+"""Phase 1b: reads a section by code, agent and code again, so that a lazy model or none costs no item."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,11 +26,7 @@ _MAX_KNOWN_URLS_IN_PROMPT = 50
 def build_toolbox(
     run: RunContext, plan: SectionPlan, *, memory: SourceSection | None, max_items: int | None = None
 ) -> Toolbox:
-    """Build the tools for one section, with its reader, saver and ledger.
-
-    `memory` is what is remembered of the section. `max_items` in place of the source's own limit is for an agent that
-    reads a whole site as one section.
-    """
+    """Build the tools for one section; `max_items` is for an agent that reads a whole site as one section."""
     ledger = CoverageLedger(
         run_id=run.run_id,
         section=plan.name,
@@ -68,7 +60,9 @@ class _SectionCrawler:
         self._model = None if is_by_rule else run.deps.model
 
     async def read(self, carried: Sequence[Candidate]) -> SectionReading:
-        await self._save_carried_over(carried)
+        for candidate in carried[: self._ledger.room]:  # first what the last run had no room for
+            self._ledger.add_extra(candidate, page_url=self._plan.url)
+        await self._saver.save_open()
         first = await self._reader.open(self._plan.url)
         if first.error is not None:
             await self._record_fallback(self._reader.unseen[0].reason)
@@ -100,12 +94,6 @@ class _SectionCrawler:
         elif ended in (SectionEnd.MAX_PAGES, SectionEnd.MAX_ITEMS):
             await self._record_fallback(Message.of("cause.cut_short", limit=describe_end(ended)))
         return ended
-
-    async def _save_carried_over(self, carried: Sequence[Candidate]) -> None:
-        """Save first what the last run had no room for."""
-        for candidate in carried[: self._ledger.room]:
-            self._ledger.add_extra(candidate, page_url=self._plan.url)
-        await self._saver.save_open()
 
     async def _run_agent(self, model: ChatModel) -> AgentResult | None:
         source, deps = self._run.source, self._run.deps

@@ -1,8 +1,4 @@
-"""The ledger of a section: every candidate on its list pages, each url once, each with exactly one disposition.
-
-A candidate is judged when its page is read: `known`, `filtered`, `out_of_range` and `left` are final; what is in
-range stays open until it is saved, left for a reason, or there is no more room.
-"""
+"""The ledger of a section: every candidate on its list pages, each url once, each with exactly one disposition."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,10 +31,7 @@ class DateWindow(BaseModel, frozen=True):
 def build_window(
     *, today: dt.date, days: int, since: dt.date | None = None, until: dt.date | None = None
 ) -> DateWindow:
-    """Return the window of a run: `days` calendar days including today, unless dates are given.
-
-    `UsageError` where they are reversed. `today` is the day in the source's time zone.
-    """
+    """Return a window of `days` calendar days, or of the dates given; `UsageError` where they are reversed."""
     first, last = since or (until or today) - dt.timedelta(days=days - 1), until or today
     if first > last:
         raise UsageError("sweep.range_reversed", first=first.isoformat(), last=last.isoformat())
@@ -186,10 +179,7 @@ class CoverageLedger:
         entry.settle(Disposition.LEFT, unopened or UNDATED)
 
     def _is_late(self, day: dt.date, *, is_above_seen: bool) -> bool:
-        """Whether a new url with an old date is late: earlier runs have read past its place.
-
-        Further down, where the list was never read, old dates are simply old.
-        """
+        """Whether a new url with an old date is late: earlier runs have read past its place in the list."""
         memory = self.memory
         if self.window.is_fixed or memory is None or memory.last_complete_on is None:
             return False

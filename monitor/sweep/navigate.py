@@ -13,6 +13,7 @@ from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
 from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_navigate_messages
+from monitor.sweep.summarise import fold_letters
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Phase, SavedBy
 
@@ -120,17 +121,13 @@ def _is_navigation(text: str) -> bool:
 
 def _matches_area(text: str, area: str) -> bool:
     """Whether a link's text names a focus area: one contains the other, or they share most of their words."""
-    a, b = _fold_letters(text), _fold_letters(area)
+    a, b = fold_letters(text), fold_letters(area)
     if len(a) < 2 or len(b) < 2:
         return a == b and bool(a)
     if a in b or b in a:
         return True
     parts_a, parts_b = _split_words(text), _split_words(area)
     return len(parts_a & parts_b) >= max(1, round(0.6 * min(len(parts_a), len(parts_b))))
-
-
-def _fold_letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _split_words(text: str) -> set[str]:

@@ -1,7 +1,4 @@
-"""One source, once: navigate, crawl, summarise, rank; then visit the pages of earlier items again.
-
-Each step stores what it found before it ends, so that a run that is killed loses at most the step in progress.
-"""
+"""One source, once: navigate, crawl, summarise, rank; then visit the pages of earlier items again."""
 
 import asyncio
 import datetime as dt

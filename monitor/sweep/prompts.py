@@ -1,9 +1,4 @@
-"""What the model is told in the phases of a sweep: role, inputs, constraints, format of the answer (seed 002).
-
-Each wording exists in Chinese and in English; a source's `summary_language` chooses, and an administrator may replace
-it. Page text stands between markers, and every prompt says that it is material, never an instruction: code adds both,
-so that no wording can leave them out.
-"""
+"""The prompts of a sweep; code marks page text as material and says so, whatever an administrator's wording."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,8 +1,4 @@
-"""A standing search as a source: each of its queries is a section, and what the search found is the section's list.
-
-What is found is treated like every other candidate. A result list has no further pages and is no complete list of
-anything: nothing is concluded from what is missing in it.
-"""
+"""A saved search as a source: each query is a section, and what the search found is the section's list."""
 
 import datetime as dt
 import re
@@ -27,8 +23,6 @@ from monitor.urls import get_host, is_on_site
 from monitor.vocabulary import DateSource, Render
 
 QUERY_SCHEME = "query:"
-
-_ERROR_CODES = {str(code): code for code in PageErrorCode}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +89,7 @@ class QueryLoader:
         query = SearchQuery(text=plan.name, time_range=self._date_range, site_filter=self._site)
         results = await self._query_runner.run_query(f"q{plan.ordinal + 1}", query)
         if results.notes:
-            self._notes[url] = reduce(_join_notes, results.notes)
+            self._notes[url] = reduce(lambda a, b: Message.of("cause.both", first=a, second=b), results.notes)
         return build_result_page(results, url, site=self._site, at=self._clock.now())
 
     async def download(self, url: str, folder: Path) -> Path:
@@ -130,15 +124,11 @@ def _build_candidate(item: SearchResultItem, today: dt.date) -> Candidate:
     return Candidate(title=item.title, url=item.url, date=day, date_source=source)
 
 
-def _join_notes(first: Message, second: Message) -> Message:
-    return Message.of("cause.both", first=first, second=second)
-
-
 def _build_page_error(error: SearchError | None) -> PageError:
     if error is None:
         return PageError(code=PageErrorCode.NETWORK, message=Message("page.no_search_answer"))
-    code = _ERROR_CODES.get(str(error.type), PageErrorCode.BAD_GATEWAY)
-    message = error.message
-    if str(error.type) not in _ERROR_CODES:
-        message = Message.of("page.search_error", kind=str(error.type), error=message)
-    return PageError(code=code, detail_code=error.detail_code, message=message)
+    kind = str(error.type)
+    if kind in set(PageErrorCode):
+        return PageError(code=PageErrorCode(kind), detail_code=error.detail_code, message=error.message)
+    message = Message.of("page.search_error", kind=kind, error=error.message)
+    return PageError(code=PageErrorCode.BAD_GATEWAY, detail_code=error.detail_code, message=message)

@@ -87,7 +87,8 @@ class SectionReader:
             return SectionEnd.ERROR
         ended = self._get_list_end()
         if not self.ledger.has_room and (ended is not None or not self.is_seeking):
-            return SectionEnd.MAX_ITEMS if self._has_more() else SectionEnd.END
+            has_more = self.next_url or self.cut_short_at or self.ledger.list_open_entries()
+            return SectionEnd.MAX_ITEMS if has_more else SectionEnd.END
         return ended
 
     def _get_list_end(self) -> SectionEnd | None:
@@ -165,7 +166,9 @@ class SectionReader:
         self._fetches += 1
         article = await self._load(candidate.url, is_list=False)
         if article.error is not None:
-            self._record_unread_article(article)
+            if article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:  # a document has no date to read
+                place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
+                self.unread_articles.append(place)
             if is_disallowed_by_robots(article):
                 self._disallowed.add(url_key(candidate.url))
             return candidate
@@ -190,17 +193,8 @@ class SectionReader:
         )
         return page
 
-    def _record_unread_article(self, article: Page) -> None:
-        # A document has no date to read.
-        if article.error is not None and article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
-            place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
-            self.unread_articles.append(place)
-
     def _has_new(self) -> bool:
         return any(entry.disposition is not Disposition.KNOWN for entry in self.ledger)
-
-    def _has_more(self) -> bool:
-        return self.next_url is not None or self.cut_short_at is not None or bool(self.ledger.list_open_entries())
 
     def _ends_in_range(self, page: Page) -> bool:
         """Whether more of a list, shown in the same page, could be new and in range: one of its last candidates is."""

@@ -1,8 +1,4 @@
-"""Visits the pages of earlier items again, last in a run and with falling frequency.
-
-A page that cannot be seen now is visited another day. That a page is gone or has moved, or lost most of its words, is
-recorded only when two runs have seen it.
-"""
+"""Visits the pages of earlier items again, last in a run and with falling frequency."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""Phase 2: a summary for each item, each from its own page in an isolated completion.
-
-A summary is accepted only if every number and date in it stands in the page's text. After one retry an extract of the
-page's own sentences takes its place, marked as one.
-"""
+"""Phase 2: a summary for each item, by the model or else an extract of the page's own sentences."""
 
 import asyncio
 import hashlib
@@ -32,10 +28,7 @@ from monitor.vocabulary import Phase, SummaryBy
 
 @dataclass(frozen=True, kw_only=True)
 class ArticleContent:
-    """The content of an item's page; `failure` says why there is no text.
-
-    Later visits are compared with `snapshot`. `record` is the id under which the run kept the page.
-    """
+    """The content of an item's page; `failure` says why there is no text, `record` is the page's evidence id."""
 
     snapshot: PageSnapshot
     text: str = ""
@@ -193,7 +186,7 @@ def find_fault(summary: str, *, title: str, text: str) -> Message | None:
         return Message("cause.too_short" if summary else "cause.empty")
     if len(summary) > MAX_SUMMARY_CHARS:
         return Message("cause.too_long")
-    if _fold_letters(summary) == _fold_letters(title):
+    if fold_letters(summary) == fold_letters(title):
         return Message("cause.title_again")
     if WEB_ADDRESS.search(summary):
         return Message("cause.web_address")
@@ -280,5 +273,5 @@ def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:
     return ItemSnapshot.from_page(item.id or 0, item.run_id, article.snapshot)
 
 
-def _fold_letters(text: str) -> str:
+def fold_letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())

@@ -1,8 +1,4 @@
-"""The tools that an agent is offered, and saving: what is stored is the page's, not the model's.
-
-A tool's answer is one short JSON line, except for a page. Arguments come from a model that a page may have misled: only
-urls that were seen are opened, only what is on a page is saved, and files are named by us (contracts, section 4).
-"""
+"""The tools of an agent, and saving: only seen urls are opened, and only what is on a page is saved."""
 
 import datetime as dt
 import json
@@ -223,7 +219,8 @@ class Toolbox:
         self.last_saved_urls: list[str] = []
         self.run = run
         self._links: dict[str, Candidate] = {}
-        self._tools: dict[str, Callable[[dict[str, Any], int], Awaitable[str]]] = {
+        self._room_chars = 0
+        self._tools: dict[str, Callable[[dict[str, Any]], Awaitable[str]]] = {
             "browse_page": self._browse,
             "save_results_batch": self._save_batch,
             "save_result": self._save_one,
@@ -235,12 +232,13 @@ class Toolbox:
     async def call(self, name: str, arguments: dict[str, Any] | None, *, room_chars: int) -> str:
         """Return the tool's answer, at most `room_chars` long; a wrong call is answered with what is right."""
         self.last_saved_urls = []
+        self._room_chars = room_chars
         tool = self._tools.get(name)
         if tool is None:
             return _format_answer(error=f"there is no such tool; known are {', '.join(self._tools)}")
         if arguments is None:
             return _format_answer(error="the arguments are not a JSON object; call again")
-        return await tool(arguments, room_chars)
+        return await tool(arguments)
 
     @property
     def is_done(self) -> bool:
@@ -250,7 +248,7 @@ class Toolbox:
             return ended is not None
         return not self.saver.ledger.list_open_entries()
 
-    async def _browse(self, arguments: dict[str, Any], room_chars: int) -> str:
+    async def _browse(self, arguments: dict[str, Any]) -> str:
         url = clean_url(str(arguments.get("url") or ""))
         if url is None or not self._may_open(url):
             return _format_answer(error="this url stands on no page seen so far; open only links of those pages")
@@ -259,7 +257,7 @@ class Toolbox:
         offset = arguments.get("offset")
         known = [c.url for c in page.candidates if self._is_known(c.url)]
         start = offset if isinstance(offset, int) and offset > 0 else 0
-        return render_page_text(page, known=known, max_chars=room_chars, offset=start)
+        return render_page_text(page, known=known, max_chars=self._room_chars, offset=start)
 
     def _may_open(self, url: str) -> bool:
         key = url_key(url)
@@ -282,8 +280,7 @@ class Toolbox:
         entry = self.saver.ledger.find(url)
         return entry is not None and entry.disposition in (Disposition.KNOWN, Disposition.SAVED)
 
-    async def _save_batch(self, arguments: dict[str, Any], room_chars: int) -> str:
-        del room_chars
+    async def _save_batch(self, arguments: dict[str, Any]) -> str:
         items = arguments.get("items")
         if not isinstance(items, list):
             return _format_answer(error="items must be an array; call again")
@@ -296,11 +293,10 @@ class Toolbox:
                 self.last_saved_urls.append(outcome.url)
         return _format_answer(saved=len(self.last_saved_urls), refused=refused)
 
-    async def _save_one(self, arguments: dict[str, Any], room_chars: int) -> str:
-        return await self._save_batch({"items": [arguments]}, room_chars)
+    async def _save_one(self, arguments: dict[str, Any]) -> str:
+        return await self._save_batch({"items": [arguments]})
 
-    async def _finish(self, arguments: dict[str, Any], room_chars: int) -> str:
-        del room_chars
+    async def _finish(self, arguments: dict[str, Any]) -> str:
         self.finished, self.reason = True, str(arguments.get("reason") or "")[:_MAX_REASON_CHARS]
         left = arguments.get("left")
         for entry in left if isinstance(left, list) else []:
@@ -313,8 +309,7 @@ class Toolbox:
         if entry is not None and entry.disposition is None and reason:
             entry.settle(Disposition.LEFT, Message.of("candidate.left_by_agent", text=reason[:_MAX_REASON_CHARS]))
 
-    async def _download(self, arguments: dict[str, Any], room_chars: int) -> str:
-        del room_chars
+    async def _download(self, arguments: dict[str, Any]) -> str:
         url = clean_url(str(arguments.get("url") or ""))
         if url is None or url_key(url) not in self._links:
             return _format_answer(
@@ -326,12 +321,12 @@ class Toolbox:
             return _format_answer(error=str(error))
         return _format_answer(file=path.name)
 
-    async def _read(self, arguments: dict[str, Any], room_chars: int) -> str:
+    async def _read(self, arguments: dict[str, Any]) -> str:
         path = self.run.deps.folder / Path(str(arguments.get("file") or "")).name
         if not path.is_file():
             return _format_answer(error="there is no such file; download it first")
         try:
-            return (await self.run.deps.documents.read(path))[:room_chars]
+            return (await self.run.deps.documents.read(path))[: self._room_chars]
         except WorkFailed as error:
             return _format_answer(error=str(error))
 

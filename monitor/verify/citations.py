@@ -1,7 +1,4 @@
-"""Parses sentences with numbered citations, and checks their particulars against what they cite.
-
-A sentence's particulars are its figures, dates, document numbers and quoted names.
-"""
+"""Checks sentences with citations for their particulars: figures, dates, document numbers and quoted names."""
 
 import re
 import unicodedata
@@ -36,10 +33,7 @@ class CitedSentence:
 
 
 def parse_cited_sentences(text: str, count: int) -> list[CitedSentence]:
-    """Return the sentences of a text with their citations of `count` sources, before the full stop or after it.
-
-    Brackets with other numbers stay in the sentence, where `CITATION` finds them.
-    """
+    """Return the sentences of a text with their citations of `count` sources; other brackets stay in the sentence."""
     return [parse_cited_sentence(sentence, count) for sentence in _iter_cited_sentences(text)]
 
 

@@ -1,7 +1,4 @@
-"""Parses the figures and dates of running text, Chinese or English, into values that can be compared.
-
-A figure is a number with its unit. Idioms with numerals (进一步, 统一, 十四五, 一带一路, 第一) are words.
-"""
+"""Parses the figures and dates of running text, Chinese or English, into values that can be compared."""
 
 import re
 import unicodedata
@@ -182,10 +179,7 @@ class FiguresAndDates:
 
 
 def fold_width(text: str) -> str:
-    """Return the text with full-width characters as plain ones and a circle for zero as 〇.
-
-    A Chinese comma never becomes a thousands separator, except between full-width digits.
-    """
+    """Fold full-width characters and circles for zero; a Chinese comma separates only full-width thousands."""
     text = _THIN_THOUSANDS_SPACE.sub(",", text)
     text = _FULL_WIDTH_COMMA.sub("、", text)
     text = re.sub(r"[○◯Οο](?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])[○◯Ο]", "〇", text)

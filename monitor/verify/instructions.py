@@ -1,7 +1,4 @@
-"""Detects prompt injection, text of a page that is addressed to a language model, by a fixed list of patterns.
-
-What they miss, the other checks limit; a false positive costs a paragraph that is not quoted.
-"""
+"""Detects prompt injection, text of a page that is addressed to a language model, by a fixed list of patterns."""
 
 import re
 import unicodedata
@@ -94,10 +91,7 @@ _INVISIBLE_CHARS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\uf
 
 
 def is_prompt_injection(text: str) -> bool:
-    """Whether a sentence, or a sentence of a paragraph, is an instruction to a language model.
-
-    Width is folded and invisible characters are removed first.
-    """
+    """Whether a sentence, or a sentence of a paragraph, is an instruction to a language model."""
     plain = _INVISIBLE_CHARS.sub("", unicodedata.normalize("NFKC", text))
     return _INJECTION.search(plain) is not None or any(map(_INJECTION_AT_START.match, split_sentences(plain)))
 

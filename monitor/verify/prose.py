@@ -38,12 +38,11 @@ STATEMENT_WORDS = re.compile(
 )
 """Words of sentences that state a measure, a duty or a change."""
 
-DEPENDENT_START = re.compile(
+DEPENDENT_START = re.compile(  # of a sentence that depends on the one before it
     r"^(?:其中|此外|同时|另外|但是?|因此|所以|对此|例如|比如|该|这[一些是个]|他|她|它|问[:：]|答[:：]|(?:however|but"
     r"|it|this|these|that|they|he|she|also|in addition|moreover|furthermore|therefore)\b)",
     re.IGNORECASE,
 )
-"""The beginning of a sentence that depends on the one before it."""
 
 STOCK_PHRASE = re.compile(
     r"加强组织领导|细化任务分工|认真贯彻(?:执行|落实)|结合实际.{0,8}(?:落实|执行|实施)|抓好落实|压实责任|高度重视|"
@@ -55,10 +54,7 @@ STOCK_PHRASE = re.compile(
 
 
 def iter_whole_sentences(text: str, max_weight: float) -> Iterator[str]:
-    """Yield the complete sentences of a page's text verbatim, without boilerplate.
-
-    A sentence whose `compute_text_weight` is above `max_weight` gives its clauses that end with ；.
-    """
+    """Yield the complete sentences of a page without boilerplate; of too heavy ones the clauses that end with ；."""
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or _BOILERPLATE.match(stripped) or _BANNER.search(stripped):
