@@ -22,8 +22,6 @@ from monitor.sweep.ledger import DateWindow
 from monitor.urls import get_host, is_on_site
 from monitor.vocabulary import DateSource, Render
 
-QUERY_SCHEME = "query:"
-
 
 @dataclass(frozen=True, kw_only=True)
 class QueryResult:
@@ -57,7 +55,7 @@ def build_query_plans(source: Source) -> list[SectionPlan]:
 
 def build_query_url(query: str) -> str:
     """The url under which a query's list is stored, readable for people."""
-    return QUERY_SCHEME + re.sub(r"[%?#/\\\s]", lambda sign: quote(sign[0], safe=""), query)
+    return "query:" + re.sub(r"[%?#/\\\s]", lambda sign: quote(sign[0], safe=""), query)
 
 
 def compute_date_range(source: Source, window: DateWindow) -> DateRange:
