@@ -56,7 +56,7 @@ def survive_errors(work: Work) -> Work:
 
 @asynccontextmanager
 async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
-    """Do each duty at once, and again after so many seconds of the steady clock, until the block ends."""
+    """Do each duty at once and again after so many seconds of the steady clock, which no change of the time stops."""
 
     async def run(pause_s: float, work: Work) -> None:
         while True:
