@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from sqlalchemy import Date, Integer, Select, Subquery, case, delete, func, literal, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
@@ -53,10 +53,12 @@ class DailyPhaseSpending(UsageTotals):
     day: dt.date
 
 
-class DailySpending(DailyPhaseSpending):
+class DailySpending(UsageTotals):
     """What the calls of one source in one phase came to on one day; `source` as the name in `NamedSpending`."""
 
-    source: str | None = Field(validation_alias="spender")
+    phase: Phase
+    source: str | None
+    day: dt.date
 
 
 class DailySearchUsage(BaseModel):
@@ -97,7 +99,8 @@ class UsageStore(Queries):
 
     async def load_daily(self, days: Sequence[Day]) -> list[DailySpending]:
         query = _select_daily_totals(days, _SPENDER, col(ModelCall.phase))
-        return await self._fetch_as(DailySpending, query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
+        rows = await self._fetch_rows(query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
+        return [DailySpending(source=row.spender, **row._asdict()) for row in rows]
 
     async def load_daily_by_phase(self, days: Sequence[Day]) -> list[DailyPhaseSpending]:
         return await self._fetch_as(DailyPhaseSpending, _select_daily_totals(days, col(ModelCall.phase)))
