@@ -54,7 +54,7 @@ class DailyPhaseSpending(UsageTotals):
 
 
 class DailySpending(UsageTotals):
-    """What the calls of one source in one phase came to on one day; `source` as the name in `NamedSpending`."""
+    """What the calls of one source, or of researches, came to in one phase on one day."""
 
     phase: Phase
     source: str | None
@@ -93,7 +93,6 @@ class UsageStore(Queries):
             return (await load_usage(session, [run_id]))[run_id]
 
     async def count_tokens_since(self, instant: dt.datetime) -> int:
-        """All tokens, of prompts and of completions, which the daily budget limits."""
         tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         return int(await self._fetch_first(select(tokens).where(col(ModelCall.at) >= instant)) or 0)
 
