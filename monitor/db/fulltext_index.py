@@ -26,9 +26,7 @@ from monitor.db.terms import extract_terms
 INDEX_NAME = "item_terms_index"
 """The name of the index in either database; the tables that SQLite makes for it begin with it."""
 
-TITLE_PREFIX = "t:"
-"""The prefix that marks a term as one of the title."""
-
+TITLE_PREFIX = "t:"  # marks a term as one of the title
 _INDEXED_FIELDS = frozenset({"title", "summary", "date"})
 
 

@@ -33,6 +33,8 @@ class LedgerEntry(BaseModel):
 
 
 class UnseenPlace(MessageModel):
+    """A section or list page that was not read, and why."""
+
     section: str
     url: str
     reason: Message
@@ -98,6 +100,8 @@ class PhaseUsage(BaseModel):
 
 
 class RunUsage(PhaseUsage):
+    """What the model calls of a run cost, in all and by phase."""
+
     by_phase: dict[str, PhaseUsage] = Field(default_factory=dict)
 
     def add(self, phase: Phase, spent: PhaseUsage) -> None:

@@ -178,7 +178,6 @@ class ResearchStore(Queries):
         await self._update_where(task_id, _ACTIVE_STATUSES, enqueued_at=at)
 
     async def requeue(self, task_id: str) -> None:
-        """Queue a research that has not ended again."""
         await self._update_where(task_id, _ACTIVE_STATUSES, status=ResearchStatus.QUEUED, enqueued_at=None)
 
     async def load_notebook(self, task_id: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

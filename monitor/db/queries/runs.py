@@ -120,7 +120,6 @@ class RunStore(Queries):
         await self._execute(update(Run).where(col(Run.id) == run_id).values(enqueued_at=at, retry_from=None))
 
     async def requeue(self, run_id: str) -> None:
-        """Queue a run that has not ended again."""
         values = {"status": RunStatus.QUEUED, "enqueued_at": None}
         await self._execute(update(Run).where(col(Run.id) == run_id, _IS_OPEN).values(values))
 

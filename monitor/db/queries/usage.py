@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from sqlalchemy import Date, Integer, Select, Subquery, case, delete, func, literal, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
@@ -53,10 +53,12 @@ class DailyPhaseSpending(UsageTotals):
     day: dt.date
 
 
-class DailySpending(DailyPhaseSpending):
-    """What the calls of one source in one phase came to on one day; `source` as the name in `NamedSpending`."""
+class DailySpending(UsageTotals):
+    """What the calls of one source, or of researches, came to in one phase on one day."""
 
-    source: str | None = Field(validation_alias="spender")
+    phase: Phase
+    source: str | None
+    day: dt.date
 
 
 class DailySearchUsage(BaseModel):
@@ -91,13 +93,13 @@ class UsageStore(Queries):
             return (await load_usage(session, [run_id]))[run_id]
 
     async def count_tokens_since(self, instant: dt.datetime) -> int:
-        """All tokens, of prompts and of completions, which the daily budget limits."""
         tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         return int(await self._fetch_first(select(tokens).where(col(ModelCall.at) >= instant)) or 0)
 
     async def load_daily(self, days: Sequence[Day]) -> list[DailySpending]:
         query = _select_daily_totals(days, _SPENDER, col(ModelCall.phase))
-        return await self._fetch_as(DailySpending, query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
+        rows = await self._fetch_rows(query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
+        return [DailySpending(source=row.spender, **row._asdict()) for row in rows]
 
     async def load_daily_by_phase(self, days: Sequence[Day]) -> list[DailyPhaseSpending]:
         return await self._fetch_as(DailyPhaseSpending, _select_daily_totals(days, col(ModelCall.phase)))

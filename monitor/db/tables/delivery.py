@@ -18,7 +18,7 @@ MAX_ATTEMPTS = 10
 
 
 class DeliveryKind(StrEnum):
-    """`typed` is a briefing that a person asked for."""
+    """What is delivered; `typed` is a briefing that a person asked for."""
 
     PLANNED = "planned"
     TYPED = "typed"
