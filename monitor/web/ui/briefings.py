@@ -429,7 +429,6 @@ async def _render_target(
 ) -> Response:
     return renderer.render(
         "settings/target.html",
-        section="settings",
         target=target,
         values=values,
         errors=errors,
