@@ -18,11 +18,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchmarks.research_world import ResearchWorld
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.db.migrate import upgrade_database
 from monitor.db.tables.research import ResearchEvent
-from monitor.demo.model.server import ScriptedModel
 from monitor.errors import WorkFailed
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
 from monitor.services.audit import COMMAND_LINE

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from benchmarks.scripted_model.server import MODEL_NAME, ScriptedModel
 from monitor.clock import SystemClock
 from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
-from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.demo.site import SampleSite, build_sample_settings
 from monitor.extract.documents import DocumentReader
 from monitor.llm.client import ModelClient

@@ -1,1 +1,1 @@
-"""The sample sites and the scripted model, for `monitor demo`, the desk and the tests."""
+"""The sample sites, for `monitor demo`, the desk and the tests."""

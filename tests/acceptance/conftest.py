@@ -20,11 +20,11 @@ import yaml
 from playwright.async_api import Browser, async_playwright
 from sqlalchemy import create_engine, text
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.loading import load_settings
 from monitor.config.model import BrowserSettings
 from monitor.db.engines import DatabaseAddress
-from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.fetch.browser.launch import find_browser
 from monitor.services.audit import COMMAND_LINE

@@ -19,7 +19,7 @@ import pytest
 from docx import Document
 from playwright.async_api import expect
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.demo.site import SampleSite
 from monitor.i18n.catalogue import get_word
 from tests.acceptance.people import PASSWORD, TIMEOUT_MS, Person, Service

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 
 CONTEXT_CEILING = 20_000
 ONLY_BY_MODEL = "碳路先锋"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.research import build_research_reply
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
-from monitor.demo.model.answers import ScriptedMode
-from monitor.demo.model.conversation import Conversation, PromptTask
-from monitor.demo.model.research import build_research_reply
-from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
 

@@ -15,11 +15,11 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.loading import load_settings
 from monitor.db.engines import DatabaseAddress
-from monitor.demo.model.conversation import Conversation, PromptTask
-from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
 

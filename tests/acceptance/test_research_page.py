@@ -15,7 +15,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from tests.acceptance.people import PASSWORD, TIMEOUT_MS, Person, Service
 
 QUESTIONS = {

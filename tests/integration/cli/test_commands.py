@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.config.model import Settings
-from monitor.demo.model.server import ScriptedModel
 
 RUN_FIELDS = {"run_id", "source", "status", "fallbacks", "sections", "items", "coverage", "usage"}
 COVERAGE = {"saved", "known", "out_of_range", "filtered", "over_limit", "refused", "left", "unseen"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 
 
 @pytest.mark.parametrize(

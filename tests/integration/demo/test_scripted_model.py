@@ -10,10 +10,10 @@ from typing import Any
 import openai
 import pytest
 
+from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Item, Source
-from monitor.demo.model.answers import ScriptedMode
-from monitor.demo.model.server import ScriptedModel
 from monitor.llm.answers import extract_plain_text, parse_array, parse_tool_arguments
 from monitor.llm.chat import ChatMessage
 from monitor.llm.wire import build_messages, build_tools
@@ -356,7 +356,7 @@ async def test_it_runs_as_a_program() -> None:
     program = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "monitor.demo.model.server",
+        "benchmarks.scripted_model.server",
         "--mode",
         "lazy",
         "--port",

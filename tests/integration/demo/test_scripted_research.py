@@ -9,8 +9,8 @@ import httpx
 import openai
 import pytest
 
-from monitor.demo.model.conversation import Conversation, PromptTask
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.llm.answers import parse_array, parse_object
 
 QUESTION = "<<<QUESTION\n2026年新型储能的发展现状与政策走向如何？\nQUESTION>>>\n"

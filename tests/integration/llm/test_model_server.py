@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.config.model import LlmSettings
 from monitor.db.tables.collection import ModelCall
-from monitor.demo.model.server import ScriptedModel
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
 from monitor.i18n.catalogue import render
 from monitor.llm.chat import ChatMessage, CompletionRequest, Tool

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import ModelCall
-from monitor.demo.model.server import ScriptedModel
 from monitor.evidence.passages import extract_all_text
 from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchResult

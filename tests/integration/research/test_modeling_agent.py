@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.errors import RunCancelled
 from monitor.research.dependencies import ignore_progress
 from monitor.research.findings import list_quotes

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.research.dependencies import ignore_progress

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.research.findings import build_notes, list_quotes
 from monitor.research.shapes import AgentOutput, ResearchReport, SearchAgentResult, SearchStrategy, StepType
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry, State

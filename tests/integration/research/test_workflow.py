@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.db.tables.research import ResearchStatus
-from monitor.demo.model.server import ScriptedModel
 from monitor.research.shapes import STEP_IDS, ResearchOptions, StepEvent, StepType
 from monitor.research.workflow import ResearchOutcome, ResearchTaskProcessor
 from monitor.steps import InProcessSteps

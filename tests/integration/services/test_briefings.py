@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
 from monitor.config.model import LlmSettings, Settings
@@ -15,7 +16,6 @@ from monitor.db.tables.collection import Item, Run, RunSection, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, Revision
 from monitor.db.tables.people import HiddenItem
-from monitor.demo.model.server import ScriptedModel
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel

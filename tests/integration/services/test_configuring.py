@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, build_doctor, open_app
 from monitor.config.model import LlmSettings, Settings
 from monitor.db.maintenance import create_backup
-from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render

@@ -16,12 +16,12 @@ from zoneinfo import ZoneInfo
 import pytest
 import pytest_asyncio
 
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, open_app
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
 from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
-from monitor.demo.model.server import ScriptedModel
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError
 from monitor.i18n.catalogue import render

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.db.tables.research import Research, ResearchStatus
-from monitor.demo.model.server import ScriptedModel
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.catalogue import render
 from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig, render_messages

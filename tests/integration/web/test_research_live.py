@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
+from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.server import MODEL_NAME, ScriptedModel
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
-from monitor.demo.model.answers import ScriptedMode
-from monitor.demo.model.server import MODEL_NAME, ScriptedModel
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import serve_web

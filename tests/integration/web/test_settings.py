@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.model.server import ScriptedModel
+from benchmarks.scripted_model.server import ScriptedModel
 from monitor.services.settings import KEY_VARIABLE
 
 PAGES = ["", "/model", "/prompts", "/prompts/ranking.user.en", "/search", "/limits", "/network", "/storage"]

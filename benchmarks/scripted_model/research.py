@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from monitor.demo.model.conversation import URL_PATTERN, Conversation, PromptTask
+from benchmarks.scripted_model.conversation import URL_PATTERN, Conversation, PromptTask
 
 TOOLS = (
     "basic_search_news",

@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from monitor.dates import date_in_url
-from monitor.demo.model.conversation import (
+from benchmarks.scripted_model.conversation import (
     RANK_LINE_PATTERN,
     RESEARCH_TASKS,
     URL_PATTERN,
@@ -20,7 +19,8 @@ from monitor.demo.model.conversation import (
     ScriptedReply,
     ScriptedToolCall,
 )
-from monitor.demo.model.research import build_research_reply, dump_json
+from benchmarks.scripted_model.research import build_research_reply, dump_json
+from monitor.dates import date_in_url
 
 PLAN_MARKER = "待访问："
 _LINK = re.compile(r"\[([^\]\n]{1,80})\]\((https?://[^)\s]+)\)")

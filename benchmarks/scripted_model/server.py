@@ -17,7 +17,7 @@ It stands in for a real model in tests and in the demo, so it is told nothing bu
 
 It answers the prompts of a sweep and those of a research, whole or streamed.
 
-`python -m monitor.demo.model.server --mode good --port 8100` runs it until it is interrupted.
+`python -m benchmarks.scripted_model.server --mode good --port 8100` runs it until it is interrupted.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import cycle
 from typing import Any
 
-from monitor.demo.model.answers import ReplyPayload, ScriptedMode, build_reply
-from monitor.demo.model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.answers import ReplyPayload, ScriptedMode, build_reply
+from benchmarks.scripted_model.conversation import Conversation, PromptTask
 from monitor.demo.serving import HOST, BusyTimer, LoopbackRequest, LoopbackResponse, serve_loopback
 
 MODEL_NAME = "scripted"
@@ -212,7 +212,7 @@ async def _run(model: ScriptedModel, port: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m monitor.demo.model.server", description="A scripted model.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scripted_model.server", description="A scripted model.")
     parser.add_argument("--mode", choices=[str(mode) for mode in ScriptedMode], default=str(ScriptedMode.GOOD))
     parser.add_argument("--port", type=int, default=8100)
     parser.add_argument("--latency-s", type=float, default=None, help="seconds that each answer takes")
