@@ -78,7 +78,8 @@ class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, Rep
     def run_by_rule(self, given: str) -> ReportStructure:
         """Plan background, present state, rules, effects and outlook of the question's topic."""
         topic = extract_topic(given)
-        titles, contents = (get_words(self.deps.language, kind) for kind in ("plan_title", "plan_content"))
+        language = self.deps.language
+        titles, contents = get_words(language, "plan_title"), get_words(language, "plan_content")
         paragraphs = [
             PlanParagraph(title=titles[name], content=contents[name].format(topic=topic))
             for name in _PLAN_BY_RULE[: self.deps.limits.max_paragraphs]

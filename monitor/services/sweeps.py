@@ -240,7 +240,7 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
-        return await self._execute_run(self.store, run, source, since, until, steps, on_progress, cancel_event)
+        return await self._execute_run(self.store, run, source, (since, until), steps, on_progress, cancel_event)
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
@@ -303,7 +303,7 @@ class SweepService(AuditedService):
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
             try:
                 await self._execute_run(
-                    store, run, source, run.since, run.until, self.steps, on_progress, cancel_event, trial=trial
+                    store, run, source, (run.since, run.until), self.steps, on_progress, cancel_event, trial=trial
                 )
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
@@ -315,8 +315,7 @@ class SweepService(AuditedService):
         store: Store,
         run: Run,
         source: Source,
-        since: dt.date | None,
-        until: dt.date | None,
+        window: tuple[dt.date | None, dt.date | None],
         steps: StepRunner,
         on_progress: ProgressCallback | None,
         cancel_event: asyncio.Event | None,
@@ -328,16 +327,14 @@ class SweepService(AuditedService):
         event = cancel_event or asyncio.Event()
 
         async def begin() -> RunStart:
-            start = await self._begin(store, run, source, since, until)
+            start = await self._begin(store, run, source, *window)
             if not is_trial:
                 await self.dependency_factory.save_manifest(run, source, store, deps, start)
             return start
 
         _log.info("run begins", run=run.id, source=source.name)
-        with (
-            bind_log_context(run=run.id, source=source.name),
-            tempfile.TemporaryDirectory(prefix="monitor-run-") as folder,
-        ):
+        log_context = bind_log_context(run=run.id, source=source.name)
+        with log_context, tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             sweep_deps = SweepDependencies(
                 store=store,
                 loader=deps.loader,
