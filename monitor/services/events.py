@@ -260,7 +260,7 @@ _RESEARCH_WRITE_INTERVAL_S = 0.25
 
 @dataclass(kw_only=True)
 class ResearchEventLog:
-    """The messages of one research on their way into the database (`research.parts.Audience`).
+    """The messages of one research on their way into the database.
 
     They are written together, four times a second and where somebody waits for it; chunks of a text that wait beside
     each other are written as one. Progress never falls, over restarts too. `RunCancelled` where another process has

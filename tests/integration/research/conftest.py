@@ -34,7 +34,7 @@ NOON = dt.datetime(2026, 11, 21, 8, 0, tzinfo=dt.UTC)
 
 @dataclass
 class KeptResults:
-    """Keeps what a research sees, for as long as a test lasts (`ports.Recorder`)."""
+    """Keeps what a research sees, for as long as a test lasts."""
 
     kept: list[FetchResult] = field(default_factory=list)
 

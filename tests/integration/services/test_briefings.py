@@ -30,7 +30,7 @@ TODAY = dt.date(2026, 11, 21)
 
 
 class At:
-    """A clock that a test sets (`ports.Clock`)."""
+    """A clock that a test sets."""
 
     def __init__(self, at: dt.datetime) -> None:
         self.at = at

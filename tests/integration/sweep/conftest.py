@@ -84,7 +84,7 @@ def article_html(row: Row) -> str:
 
 
 class Notices:
-    """Keeps the alarms that it is handed; while it `is_down` none arrives (`ports.Notifier`)."""
+    """Keeps the alarms that it is handed; while it `is_down` none arrives."""
 
     def __init__(self) -> None:
         self.received: list[AlarmView] = []

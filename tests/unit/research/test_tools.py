@@ -10,7 +10,7 @@ from monitor.search.contract import DateRange, ProviderMeta, Recency, SearchQuer
 
 
 class Noted:
-    """Web search that takes down what it was asked (`ports.WebSearch`)."""
+    """Web search that takes down what it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[SearchQuery, int]] = []
