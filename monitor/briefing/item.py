@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from monitor.db.tables.collection import Item
 from monitor.exports.document import Cell, Span
-from monitor.i18n.catalogue import get_word, render
+from monitor.i18n.catalogue import get_word, render, translate
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import Attachment
@@ -34,6 +34,11 @@ class BriefingMessages:
         """Return the word for a value of a vocabulary, such as `type`, `status` or `gap`."""
         return get_word(self.language, kind, value)
 
+    def get_title(self, column: str) -> str:
+        """Return the title of a column: that of an item's field, or `sheet_column.<column>` for another."""
+        shown = ITEM_COLUMNS.get(column)
+        return self(f"sheet_column.{column}") if shown is None else translate(self.language, shown.title)
+
     def translate(self, reason: Message | None) -> str:
         """Return a reason of the record as a sentence; the empty string for none."""
         return "" if reason is None else render(reason, self.language)
@@ -47,13 +52,14 @@ def get_briefing_messages(language: str) -> BriefingMessages:
 
 @dataclass(frozen=True, slots=True)
 class ItemColumn:
-    """How a field of an item is shown to people; its title is `sheet_column.<field>` in the catalogue.
+    """How a field of an item is shown to people, under an English title that the catalogue translates.
 
     `position` orders the columns from left to right, `width` counts Latin letters. `vocabulary` names the words of its
     values, `is_link` makes it lead to the item's page, `is_detail` lists it among the facts on the desk's page of the
     item.
     """
 
+    title: str
     position: int
     width: int
     vocabulary: str = ""
@@ -69,24 +75,24 @@ class ItemSchema(BaseModel):
     """
 
     id: int | None
-    source: Annotated[str, ItemColumn(6, 18)]
-    section: Annotated[str, ItemColumn(10, 16)]
-    title: Annotated[str, ItemColumn(4, 72, is_link=True)]
-    url: Annotated[str, ItemColumn(100, 48, is_link=True)]
-    date: Annotated[dt.date | None, ItemColumn(3, 12)]
-    date_source: Annotated[DateSource, ItemColumn(12, 11, vocabulary="date_source")]
-    type: Annotated[ItemType, ItemColumn(5, 13, vocabulary="type")]
-    summary: Annotated[str, ItemColumn(8, 64)]
-    summary_by: Annotated[SummaryBy, ItemColumn(9, 11, vocabulary="summary")]
-    rank: Annotated[int | None, ItemColumn(1, 6)]
+    source: Annotated[str, ItemColumn("Source", 6, 18)]
+    section: Annotated[str, ItemColumn("Section", 10, 16)]
+    title: Annotated[str, ItemColumn("Title", 4, 72, is_link=True)]
+    url: Annotated[str, ItemColumn("Web address", 100, 48, is_link=True)]
+    date: Annotated[dt.date | None, ItemColumn("Date", 3, 12)]
+    date_source: Annotated[DateSource, ItemColumn("Date from", 12, 11, vocabulary="date_source")]
+    type: Annotated[ItemType, ItemColumn("Type", 5, 13, vocabulary="type")]
+    summary: Annotated[str, ItemColumn("Summary", 8, 64)]
+    summary_by: Annotated[SummaryBy, ItemColumn("Summary by", 9, 11, vocabulary="summary")]
+    rank: Annotated[int | None, ItemColumn("No.", 1, 6)]
     tier: int | None
     by: SavedBy
-    late: Annotated[bool, ItemColumn(13, 8)]
-    document_number: Annotated[str | None, ItemColumn(7, 22)]
-    issuer: Annotated[str | None, ItemColumn(11, 20, is_detail=True)]
+    late: Annotated[bool, ItemColumn("Late", 13, 8)]
+    document_number: Annotated[str | None, ItemColumn("Document number", 7, 22)]
+    issuer: Annotated[str | None, ItemColumn("Issuer", 11, 20, is_detail=True)]
     language: str | None
-    first_seen: Annotated[dt.datetime, ItemColumn(15, 17)]
-    attachments: Annotated[list[Attachment], ItemColumn(14, 36)] = Field(default_factory=list)
+    first_seen: Annotated[dt.datetime, ItemColumn("First seen", 15, 17)]
+    attachments: Annotated[list[Attachment], ItemColumn("Attachments", 14, 36)] = Field(default_factory=list)
     evidence: list[str] = Field(default_factory=list)
     date_conflict: dt.date | None = None
 
@@ -124,7 +130,7 @@ def build_item_cell(item: ItemSchema, name: str, words: BriefingMessages, zone: 
 def list_item_details(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo) -> list[tuple[str, Cell]]:
     """Return the facts that a page about the item lists, each under its title."""
     names = [name for name, column in ITEM_COLUMNS.items() if column.is_detail]
-    cells = [(words(f"sheet_column.{name}"), build_item_cell(item, name, words, zone)) for name in names]
+    cells = [(words.get_title(name), build_item_cell(item, name, words, zone)) for name in names]
     return [(title, cell) for title, cell in cells if cell not in (None, "")]
 
 

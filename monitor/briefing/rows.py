@@ -92,7 +92,7 @@ def build_briefing_workbook(briefing: Briefing) -> Workbook:
 def _build_sheet(title: str, names: Sequence[str], rows: Iterable[dict[str, Cell]], words: BriefingMessages) -> Sheet:
     return Sheet(
         title=title,
-        columns=[Column(name=name, title=words(f"sheet_column.{name}"), width=_COLUMN_WIDTHS[name]) for name in names],
+        columns=[Column(name=name, title=words.get_title(name), width=_COLUMN_WIDTHS[name]) for name in names],
         rows=[[row.get(name) for name in names] for row in rows],
         printed=names.index(_LAST_PRINTED_COLUMN) + 1 if _LAST_PRINTED_COLUMN in names else None,
     )

@@ -161,8 +161,8 @@ def test_dates_of_a_workbook_are_dates_and_instants_the_clocks_of_the_briefing()
     head, first, *others = book["条目"].iter_rows(values_only=True)
     row = dict(zip(head, first, strict=True))
     assert row["日期"].date() == dt.date(2026, 2, 1)
-    assert row["首次看到"].isoformat() == "2026-02-03T08:30:00"
-    assert (row["序"], row["位置"], row["类型"], row["迟到"], row["摘要方式"]) == (1, "条目", "通知", "迟到", "摘录")
+    assert row["首次发现"].isoformat() == "2026-02-03T08:30:00"
+    assert (row["序号"], row["位置"], row["类型"], row["迟到"], row["摘要方式"]) == (1, "条目", "通知", "迟到", "摘录")
     assert [(other[0], other[1]) for other in others] == [
         (1, "解读"),
         (1, "亦见"),
