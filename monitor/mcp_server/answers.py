@@ -20,7 +20,7 @@ from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
 from monitor.search.tools import FetchToolResult
-from monitor.services.evidence import ItemProof
+from monitor.services.evidence import EvidenceRecordSchema, ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import RunReport
@@ -163,9 +163,14 @@ def build_item_detail(item: FullItemSchema, proof: ItemProof, *, max_chars: int)
         text=text[:max_chars],
         has_more_text=len(text) > max_chars,
         evidence=[EvidenceOutput.model_validate(claim, from_attributes=True) for claim in proof.claims],
-        records=[RecordOutput.model_validate(record, from_attributes=True) for record in proof.records],
+        records=[_build_record_output(record) for record in proof.records],
         revisions=[_format_revision(revision) for revision in item.revisions],
     )
+
+
+def _build_record_output(record: EvidenceRecordSchema) -> RecordOutput:
+    problem = render(record.problem, "en") if record.problem else ""
+    return RecordOutput(**record.model_dump(include={"id", "url", "fetched_at", "sha256"}), problem=problem)
 
 
 def _format_revision(revision: RevisionSchema) -> str:

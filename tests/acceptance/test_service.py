@@ -54,11 +54,11 @@ async def test_the_web_part_says_how_the_service_fares_and_asks_for_a_token(tria
 
 async def test_a_run_is_cancelled_within_five_seconds_and_retried_from_there(trial: Any) -> None:
     place = trial.ministry.workplace
-    trial.model._latency_s = 0.0
+    trial.model.latency_s = 0.0
     await trial.start("serve")
     sweep = asyncio.create_task(place.monitor("sweep", "ministry", "--json"))
     await trial.asked(8, sweep)
-    trial.model._latency_s = LONG_S  # from here on the model hangs
+    trial.model.latency_s = LONG_S  # from here on the model hangs
     await trial.asked(len(trial.model.requests) + 1, sweep)
     ((run_id,),) = trial.rows("SELECT id FROM run")
     finished, calls = trial.finished(), trial.calls()
@@ -69,7 +69,7 @@ async def test_a_run_is_cancelled_within_five_seconds_and_retried_from_there(tri
         await asyncio.sleep(0.05)
     answer = await sweep
     assert (answer.code, json.loads(answer.out)["runs"][0]["status"]) == (1, "cancelled")
-    trial.model._latency_s = 0.0
+    trial.model.latency_s = 0.0
     again = await place.monitor("runs", "retry", run_id, "--json")
     assert again.code == 0, again.err
     (run,) = again.json["runs"]
@@ -83,7 +83,7 @@ async def test_a_run_is_cancelled_within_five_seconds_and_retried_from_there(tri
 
 async def test_a_sweep_that_is_killed_in_the_plain_command_does_not_stay_running(trial: Any) -> None:
     place = trial.ministry.workplace
-    trial.model._latency_s = LONG_S
+    trial.model.latency_s = LONG_S
     process = await trial.start_command("sweep", "ministry")
     await trial.asked(1, asyncio.create_task(process.wait()))
     assert trial.rows("SELECT status FROM run") == [("running",)]

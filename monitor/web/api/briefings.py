@@ -215,7 +215,7 @@ async def send(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: 
 
 
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
-    asked = draft.query.model_dump(exclude={"previous"})
+    asked = draft.query.model_dump(include=set(ComposeRequest.model_fields))
     return SavedBriefingSchema(
         **draft.row.model_dump(),
         query=ComposeRequest.model_validate(asked),

@@ -121,7 +121,7 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
 
 
 async def test_a_research_under_way_is_cancelled_and_its_stream_ends_with_that(house: House) -> None:
-    house.model._latency_s = 0.2
+    house.model.latency_s = 0.2
     task_id, running = await house.begin()
     watching = asyncio.create_task(read(house.client, task_id))
     answer = await house.client.delete(f"/api/research/{task_id}")

@@ -67,7 +67,7 @@ def test_names_of_drivers_are_there_and_unique() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "description", "told"),
+    ("name", "description", "report"),
     [
         ("规模", "到2027年达到1.8亿千瓦。到2030年达到9亿千瓦。", "到2027年达到1.8亿千瓦。"),
         ("规模", "到2030年达到9亿千瓦。", "到2027年，全国新型储能装机规模达到1.8亿千瓦以上。"),

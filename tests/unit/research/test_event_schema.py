@@ -148,6 +148,6 @@ def test_an_error_is_told_in_the_readers_language_in_the_protocols_words() -> No
     payload = build_error_payload("cancelled", Message.of("research.cancelled"))
     event = build_step_event(StepType.PLAN, "error", 0.5, language="zh", payload=payload).to_json()
     for language, message in (("en", "The research was cancelled."), ("zh", "研究已取消。")):
-        event = render_messages(event, language)
-        VALIDATOR.validate(event)
-        assert event["payload"] == {"error": {"code": "cancelled", "message": message}, "result": None}
+        rendered = render_messages(event, language)
+        VALIDATOR.validate(rendered)
+        assert rendered["payload"] == {"error": {"code": "cancelled", "message": message}, "result": None}

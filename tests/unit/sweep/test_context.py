@@ -3,7 +3,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.llm.chat import Completion, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, ToolCall
 from monitor.sweep.agent import AgentContext
 
 LIMIT = 20_000
@@ -73,7 +73,7 @@ def test_whatever_happens_a_call_stays_within_the_ceiling_and_every_answer_has_i
             browse(book, "p" * size)
         elif kind == "talk":
             book.add_completion(Completion(text="t" * size))
-            book.nudge("go on")
+            book.messages.append(ChatMessage(role="user", content="go on"))
         else:
             save = call("save_results_batch", json.dumps({"items": "i" * size}))
             book.add_completion(Completion(tool_calls=[save]))

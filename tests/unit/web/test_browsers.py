@@ -6,7 +6,7 @@ from monitor.web.ui.people import describe_browser
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "report"),
     [
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox · Linux"),
         ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0", "Edge · Windows"),
