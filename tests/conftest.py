@@ -27,6 +27,14 @@ from psycopg import sql
 
 from monitor.db import migrate
 
+_LONGEST_FILE = "test_every_page"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the file that takes longest, so that no worker is alone with it at the end."""
+    items.sort(key=lambda item: item.path.stem != _LONGEST_FILE)
+
+
 # How long an example takes says more about the machine than about the program: speed is measured by `make bench`.
 # A property takes the same examples each time: a change is blamed for what it did. `make soak` looks for others.
 settings.register_profile("monitor", deadline=None, derandomize=True)
