@@ -27,12 +27,12 @@ from psycopg import sql
 
 from monitor.db import migrate
 
-_LONGEST_FILE = "test_every_page"
+SLOWEST_FILE = "test_every_page"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the file that takes longest, so that no worker is alone with it at the end."""
-    items.sort(key=lambda item: item.path.stem != _LONGEST_FILE)
+    items.sort(key=lambda item: item.path.stem != SLOWEST_FILE)
 
 
 # How long an example takes says more about the machine than about the program: speed is measured by `make bench`.
