@@ -88,6 +88,7 @@ class Store(AbstractAsyncContextManager["Store"]):
         self._engine = engine
         self._address = address
         self.sessions = SessionFactory(engine, address)
+        self.transaction = self.sessions.transaction
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":
@@ -108,10 +109,6 @@ class Store(AbstractAsyncContextManager["Store"]):
         if found != migrate.get_head_revision():
             raise build_not_migrated_error(self._address)
         self.sessions.max_retry_s = self._max_retry_s
-
-    def transaction(self) -> AbstractAsyncContextManager[None]:
-        """One transaction around several methods of the store; no network inside."""
-        return self.sessions.transaction()
 
     async def close(self) -> None:
         """Close all connections; a later query opens new ones."""
