@@ -42,9 +42,16 @@ _OPTIONS: dict[str, Any] = {
         typer.Option("--days", min=1, max=3660, metavar="N", help="So many days, up to that day; default 1."),
     ],
     "top": Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")],
-    "sources": Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")],
-    "tags": Annotated[list[str] | None, typer.Option("--tag", help="Only sources with this tag; may be repeated.")],
-    "types": Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")],
+    "sources": Annotated[
+        list[str] | None, typer.Option("--source", metavar="NAME", help="Only of this source; may be repeated.")
+    ],
+    "tags": Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only sources with this tag; may be repeated.")
+    ],
+    "types": Annotated[
+        list[ItemType] | None,
+        typer.Option("--type", metavar="|".join(ItemType), help="Only of this type; may be repeated."),
+    ],
     "keywords": Annotated[
         list[str] | None,
         typer.Option(

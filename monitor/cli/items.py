@@ -30,9 +30,16 @@ if TYPE_CHECKING:
 
 app = build_group()
 _SELECTION: dict[str, Any] = {
-    "sources": Annotated[list[str] | None, typer.Option("--source", help="Only of this source; may be repeated.")],
-    "tags": Annotated[list[str] | None, typer.Option("--tag", help="Only of sources with this tag; may be repeated.")],
-    "types": Annotated[list[ItemType] | None, typer.Option("--type", help="Only of this type; may be repeated.")],
+    "sources": Annotated[
+        list[str] | None, typer.Option("--source", metavar="NAME", help="Only of this source; may be repeated.")
+    ],
+    "tags": Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only of sources with this tag; may be repeated.")
+    ],
+    "types": Annotated[
+        list[ItemType] | None,
+        typer.Option("--type", metavar="|".join(ItemType), help="Only of this type; may be repeated."),
+    ],
     "since": SinceOption,
     "until": UntilOption,
 }

@@ -59,7 +59,7 @@ _OPTIONS: dict[str, Any] = {
     "allow_other_hosts": Annotated[
         bool | None, typer.Option("--other-hosts/--no-other-hosts", help="Take links to other hosts, as reposts.")
     ],
-    "tags": Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.")],
+    "tags": Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")],
     "language": Annotated[str | None, typer.Option("--language", help="The language of the site, as zh or en.")],
     "summary_language": Annotated[str | None, typer.Option("--summary-language", help="As zh or en.")],
     "enabled": Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it runs.")],
