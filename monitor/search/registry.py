@@ -139,7 +139,7 @@ class SearchBackends:
     clock: Clock
     _clients: list[HttpClient] = field(init=False, default_factory=list)
     _client_settings: object = field(init=False, default=None)
-    _politeness: Politeness = field(init=False)
+    _politeness: Politeness = field(init=False, repr=False)
 
     def build_search(self, names: Sequence[str]) -> WebSearch:
         settings = self.settings

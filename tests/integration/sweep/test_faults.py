@@ -5,6 +5,7 @@ import datetime as dt
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -236,17 +237,19 @@ class TestInTheBrowser:
 
 def _kill_browsers() -> list[int]:
     """Kill, at once, every Chromium that this process has started; answers their numbers."""
-    ours, found = {os.getpid()}, []
-    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-        try:
+    children: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            name = (folder / "comm").read_text()
-        except OSError:
-            continue
-        if parent in ours:
-            ours.add(int(folder.name))
-            if "chrom" in name or "headless" in name:
-                found.append(int(folder.name))
+            names[int(folder.name)] = (folder / "comm").read_text()
+            children.setdefault(parent, []).append(int(folder.name))
+    waiting, found = [os.getpid()], []
+    while waiting:  # from parent to child: a child's number is the lower one once the numbers begin again
+        for number in children.get(waiting.pop(), []):
+            waiting.append(number)
+            if "chrom" in names[number] or "headless" in names[number]:
+                found.append(number)
     for number in found:
         os.kill(number, 9)
     return found
