@@ -8,6 +8,7 @@ import typer
 
 from monitor.cli.parser import build_group
 from monitor.cli.terminal import (
+    ORIGIN_OPTIONS,
     JsonOption,
     OptionValue,
     Terminal,
@@ -21,7 +22,6 @@ from monitor.cli.terminal import (
 )
 from monitor.errors import UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
-from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,16 +42,7 @@ _OPTIONS: dict[str, Any] = {
         typer.Option("--days", min=1, max=3660, metavar="N", help="So many days, up to that day; default 1."),
     ],
     "top": Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Show so many items in full.")],
-    "sources": Annotated[
-        list[str] | None, typer.Option("--source", metavar="NAME", help="Only of this source; may be repeated.")
-    ],
-    "tags": Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only sources with this tag; may be repeated.")
-    ],
-    "types": Annotated[
-        list[ItemType] | None,
-        typer.Option("--type", metavar="|".join(ItemType), help="Only of this type; may be repeated."),
-    ],
+    **ORIGIN_OPTIONS,
     "keywords": Annotated[
         list[str] | None,
         typer.Option(

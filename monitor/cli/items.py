@@ -9,6 +9,7 @@ import typer
 
 from monitor.cli.parser import build_group
 from monitor.cli.terminal import (
+    ORIGIN_OPTIONS,
     JsonOption,
     OptionValue,
     SinceOption,
@@ -21,7 +22,6 @@ from monitor.cli.terminal import (
     write_output,
 )
 from monitor.exports.registry import ITEM_FORMATS, get_format
-from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -29,20 +29,7 @@ if TYPE_CHECKING:
     from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
 app = build_group()
-_SELECTION: dict[str, Any] = {
-    "sources": Annotated[
-        list[str] | None, typer.Option("--source", metavar="NAME", help="Only of this source; may be repeated.")
-    ],
-    "tags": Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only of sources with this tag; may be repeated.")
-    ],
-    "types": Annotated[
-        list[ItemType] | None,
-        typer.Option("--type", metavar="|".join(ItemType), help="Only of this type; may be repeated."),
-    ],
-    "since": SinceOption,
-    "until": UntilOption,
-}
+_SELECTION: dict[str, Any] = {**ORIGIN_OPTIONS, "since": SinceOption, "until": UntilOption}
 """By the fields of an item query."""
 
 _FILTERS = _SELECTION | {

@@ -18,6 +18,7 @@ from typer._click.globals import get_current_context
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_system_language, get_word, render, translate
 from monitor.i18n.message import Message
+from monitor.vocabulary import ItemType
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -191,6 +192,20 @@ SinceOption = Annotated[
     dt.date | None, typer.Option("--since", parser=parse_day, metavar="DATE", help="The first day, as 2026-02-03.")
 ]
 UntilOption = Annotated[dt.date | None, typer.Option("--until", parser=parse_day, metavar="DATE", help="The last day.")]
+ORIGIN_OPTIONS: dict[str, Any] = {
+    "sources": Annotated[
+        list[str] | None, typer.Option("--source", metavar="NAME", help="Only of this source; may be repeated.")
+    ],
+    "tags": Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only of sources with this tag; may be repeated.")
+    ],
+    "types": Annotated[
+        list[ItemType] | None,
+        typer.Option("--type", metavar="|".join(ItemType), help="Only of this type; may be repeated."),
+    ],
+}
+"""Which items are meant, by the fields of the queries for items and for briefings."""
+
 _BOM = "\ufeff"
 
 
