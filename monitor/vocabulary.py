@@ -42,7 +42,7 @@ class Role(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a model is asked for: the four phases of a sweep, then the four steps of a research."""
+    """What a model is asked for: the four phases of a sweep, the four steps of a research, and second readings."""
 
     NAVIGATE = "navigate"
     CRAWL = "crawl"
@@ -52,6 +52,7 @@ class Phase(StrEnum):
     SEARCH = "search"
     MODELING = "modeling"
     REPORT = "report"
+    VERIFY = "verify"
 
 
 SWEEP_PHASES = (Phase.NAVIGATE, Phase.CRAWL, Phase.SUMMARISE, Phase.RANK)
@@ -117,6 +118,50 @@ class SummaryBy(StrEnum):
     MODEL = "model"
     EXTRACT = "extract"
     NONE = "none"
+
+
+class Verdict(StrEnum):
+    """Whether the passages that a statement may rest on say what it says: contracts, section 9."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    UNCHECKED = "unchecked"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a statement with this verdict may be shown."""
+        return self in (Verdict.SUPPORTED, Verdict.UNCHECKED)
+
+
+class JudgedBy(StrEnum):
+    CODE = "code"
+    MODEL = "model"
+
+
+class ReasonCode(StrEnum):
+    """Why a statement is not supported."""
+
+    NUMBER = "number"
+    DATE = "date"
+    UNIT = "unit"
+    POLARITY = "polarity"
+    DIRECTION = "direction"
+    BOUND = "bound"
+    MODALITY = "modality"
+    PERIOD = "period"
+    WHOSE_FIGURE = "whose_figure"
+    SUBJECT_OBJECT = "subject_object"
+    ISSUER = "issuer"
+    ACTOR = "actor"
+    QUOTE = "quote"
+    STAGE = "stage"
+    VALIDITY = "validity"
+    QUANTIFIER = "quantifier"
+    ATTRIBUTION = "attribution"
+    CITATION = "citation"
+    ECHO = "echo"
+    CUT_OFF = "cut_off"
 
 
 class SavedBy(StrEnum):

@@ -213,6 +213,7 @@ class Item(SQLModel, table=True):
     `evidence` are the ids of the records that it rests on, that of its list page first; `moved` says how feedback moved
     it when its run was ranked. `date` is the list's where the list has one; `page_date` is what the article states.
     `day`, by which lists are ordered, is the date, or the day of first sight where that is unknown; it is derived.
+    `statements` are the `StatementCounts` of its summary; None where nothing judged that.
     """
 
     __table_args__ = (
@@ -242,6 +243,7 @@ class Item(SQLModel, table=True):
     type: ItemType = enum_field(ItemType, ItemType.OTHER)
     summary: str = Field(default="", sa_column=Column(Text, nullable=False))
     summary_by: SummaryBy = enum_field(SummaryBy, SummaryBy.NONE)
+    statements: dict[str, int] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
     rank: int | None = None
     tier: int | None = None
     moved: RankDirection | None = enum_field(RankDirection)

@@ -14,7 +14,7 @@ from sqlmodel import Field, SQLModel
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
 from monitor.page import Attachment, PageErrorCode
-from monitor.vocabulary import FetchMode, Phase
+from monitor.vocabulary import FetchMode, JudgedBy, Phase, Verdict
 
 
 class EvidenceRecord(SQLModel, table=True):
@@ -66,7 +66,8 @@ class ClaimKind(StrEnum):
 class Claim(SQLModel, table=True):
     """A statement of an item, and the passage of a record that supports it.
 
-    The passage is a quotation, but for white space; it is empty for the whole page, or where none was found.
+    The passage is a quotation, but for white space; it is empty for the whole page, or where none was found. Sentences
+    of a summary have a verdict, with its `reasons` as objects with `code` and `args`; those of 0.1.0 have none.
     """
 
     __table_args__ = (Index("ix_claim_item_id", "item_id"), Index("ix_claim_record_id", "record_id"))
@@ -77,6 +78,9 @@ class Claim(SQLModel, table=True):
     claim: str = Field(default="", sa_column=Column(Text, nullable=False))
     record_id: str = owner_field("record.id", String(16))
     passage: str = Field(default="", sa_column=Column(Text, nullable=False))
+    verdict: Verdict | None = enum_field(Verdict)
+    judged_by: JudgedBy | None = enum_field(JudgedBy)
+    reasons: list[dict[str, Any]] = list_field()
 
 
 @dataclass(frozen=True)
