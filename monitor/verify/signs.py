@@ -1,0 +1,394 @@
+"""What speaks for a statement and against it on a page: signs, each a number that grows with its strength."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from monitor.dates import WrittenDate
+from monitor.extract.sentences import split_sentences
+from monitor.verify.citations import PassageIndex
+from monitor.verify.clauses import Mark, Segment, parse_segments
+from monitor.verify.figures import NO_UNIT, NumericFigure, are_compatible
+from monitor.verify.prose import is_chinese
+from monitor.verify.statements import SourceText
+
+_UNIT_END = re.compile(r"[；;]")
+_LEAD_IN = re.compile(r"[:：]\s*$")
+_NEW = {"finality.final", "finality.first", "length.more", "length.less", "quantity.only", "quantity.all", "quantity.some", "duty.must", "permission.allowed", "permission.forbidden", "founding.end", "founding.keep", "validity.void", "stage.done",
+    "stage.proposed", "extreme.most", "extreme.least", "answer.yes", "answer.no", "course.tighten", "course.relax", "bound.max", "bound.min", "direction.up", "direction.down", "burden.free", "burden.charged", "report.think", "order.before", "order.after"}
+_LEFT = {"finality.first", "quantity.some", "quantity.only", "bound.max", "bound.min", "permission.forbidden", "permission.allowed", "duty.may"}
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A sentence of a page, or a part of one up to a semicolon; `context` are the words that it takes from around it."""
+
+    number: int
+    sentence: int
+    text: str
+    segments: tuple[Segment, ...]
+    context: frozenset[str]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset().union(*(segment.words for segment in self.segments))
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        return frozenset().union(*(segment.negated for segment in self.segments))
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        return frozenset().union(*(segment.words - segment.negated for segment in self.segments))
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        return tuple(word for segment in self.segments for word in segment.order)
+
+
+class PageIndex:
+    """A page, read once for all statements about it."""
+
+    def __init__(self, source: SourceText) -> None:
+        head = [part for part in (source.title, source.publisher, source.section) if part]
+        published = "" if source.published_on is None else f"{source.published_on:%Y年%m月%d日}发布"
+        self.source = source
+        self.text = "\n".join(part for part in (*head, published, source.text) if part)
+        self.is_chinese = is_chinese(source.text)
+        self.index = PassageIndex(self.text)
+        self.sentences: list[str] = []
+        self.units: list[Unit] = []
+        self.head_words = frozenset(word for part in (source.title, source.publisher) for segment in parse_segments(part, is_page=True) for word in segment.words)
+        self._read([*head, published, *source.text.splitlines()])
+        self.sides: dict[str, set[str]] = defaultdict(set)
+        for unit in self.units:
+            for segment in unit.segments:
+                for mark in segment.marks:
+                    self.sides[mark.axis].add(mark.side)
+        self.places: dict[str, set[int]] = defaultdict(set)
+        for unit in self.units:
+            for word in unit.words:
+                self.places[word].add(unit.number)
+
+    def _read(self, lines: Sequence[str]) -> None:
+        lead: frozenset[str] = frozenset()
+        last: frozenset[str] = frozenset()
+        for line in filter(str.strip, lines):
+            line_words: frozenset[str] = frozenset()
+            for sentence in split_sentences(line):
+                first: frozenset[str] = frozenset()
+                start = len(self.units)
+                for part in filter(str.strip, _UNIT_END.split(sentence)):
+                    segments = tuple(parse_segments(part, is_page=True))
+                    context = lead | last | first | line_words
+                    unit = Unit(len(self.units), len(self.sentences), part, segments, context)
+                    self.units.append(unit)
+                    first = first | (segments[0].words if segments else frozenset())
+                self.sentences.append(sentence)
+                last = frozenset().union(*(unit.words for unit in self.units[start:]))
+                line_words = line_words or (self.units[start].segments[0].words if len(self.units) > start and self.units[start].segments else frozenset())
+            if _LEAD_IN.search(line) or len(line) < 30:
+                lead = last
+
+    def weigh(self, word: str) -> float:
+        found = len(self.places.get(word, ()))
+        base = math.log(1 + (len(self.units) + 2) / (found + 1))
+        return base * (0.3 if "." in word and word[0] == "~" else 1.0)
+
+    def total(self, words: Iterable[str]) -> float:
+        return sum(map(self.weigh, words))
+
+    def find_bearers(self, segments: Sequence[Segment]) -> list[tuple[Segment, Unit, Segment]]:
+        whole = frozenset().union(*(segment.words for segment in segments)) if segments else frozenset()
+        scores_whole = self._score(whole)
+        found = []
+        for segment in segments:
+            own = self._score(segment.words)
+            total: Counter[int] = Counter()
+            for place, score in own.items():
+                total[place] += score
+            for place, score in scores_whole.items():
+                total[place] += 0.5 * score
+            for place in list(total):
+                total[place] += 0.2 * self.total(whole & self.units[place].context - self.units[place].words)
+                if any(_is_equal(figure, other) for figure in segment.figures for part in self.units[place].segments for other in part.figures):
+                    total[place] += 1.5
+            place = max(total, key=lambda number: (total[number], -number), default=None)
+            if place is not None:
+                unit = self.units[place]
+                found.append((segment, unit, max(unit.segments, key=lambda part: self._rate_part(segment, part))))
+        return found
+
+    def _rate_part(self, segment: Segment, part: Segment) -> float:
+        figures = sum(any(_is_equal(figure, other) for other in part.figures) for figure in segment.figures)
+        dates = sum(any(other.covers(date) for other in part.dates) for date in segment.dates)
+        return self.total(segment.words & part.words) + 2.0 * (figures + dates)
+
+    def _score(self, words: frozenset[str]) -> Counter[int]:
+        scores: Counter[int] = Counter()
+        for word in words:
+            weight = self.weigh(word)
+            for place in self.places.get(word, ()):
+                scores[place] += weight
+        return scores
+
+
+def _is_equal(figure: NumericFigure, other: NumericFigure) -> bool:
+    return any(value == theirs and are_compatible(kind, their_kind) for value, kind in figure.readings for theirs, their_kind in other.readings)
+
+
+def _is_comparable(figure: NumericFigure, other: NumericFigure) -> bool:
+    return any(kind == their_kind and kind != NO_UNIT for _, kind in figure.readings for _, their_kind in other.readings)
+
+
+@dataclass
+class Signs:
+    values: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    said: dict[str, str] = field(default_factory=dict)
+    bearers: list[Unit] = field(default_factory=list)
+
+    def raise_to(self, name: str, value: float, said: str = "") -> None:
+        if value > self.values[name]:
+            self.values[name] = value
+            self.said[name] = said
+
+
+def read_signs(statement: str, page: PageIndex) -> Signs:
+    segments = tuple(parse_segments(statement, is_page=False))
+    found = page.find_bearers(segments)
+    signs = Signs()
+    signs.bearers = list({unit.number: unit for _, unit, _ in found}.values())
+    words = frozenset().union(*(segment.words for segment in segments)) if segments else frozenset()
+    borne = frozenset().union(*(unit.words for unit in signs.bearers)) if signs.bearers else frozenset()
+    context = frozenset().union(page.head_words, *(unit.context for unit in signs.bearers))
+    content = frozenset(word for word in words if not word.startswith("~") or "." not in word)
+    total = page.total(content) or 1.0
+    signs.values["coverage"] = page.total(content & borne) / total
+    signs.values["context"] = page.total(content & context - borne) / total
+    signs.values["foreign"] = page.total(word for word in content - borne - context if page.places.get(word)) / total
+    signs.values["novel"] = page.total(word for word in content if not page.places.get(word)) / total
+    signs.values["bearers"] = len(signs.bearers) - 1
+    signs.values["cross"] = float(is_chinese(statement) != page.is_chinese)
+    best = max((page.total(content & unit.words) / total for unit in signs.bearers), default=0.0)
+    signs.values["single"] = best
+    for segment, unit, part in found:
+        _compare_marks(signs, segment, unit, part, page)
+        _compare_negation(signs, segment, unit, part, page)
+        _compare_speakers(signs, segment, unit, part, page)
+    _compare_roles(signs, segments, found, page)
+    _compare_figures(signs, segments, page)
+    _compare_order(signs, segments, page)
+    _compare_periods(signs, found, page)
+    _compare_subject(signs, segments, page, borne | context)
+    signs.values["foreign inside"] = signs.values["foreign"] * signs.values["coverage"]
+    signs.values["novel inside"] = signs.values["novel"] * signs.values["coverage"]
+    return signs
+
+
+def _compare_marks(signs: Signs, segment: Segment, unit: Unit, part: Segment, page: PageIndex) -> None:
+    for mark in segment.marks:
+        if mark.axis in _SILENT:
+            continue
+        near = [other for other in part.marks if other.axis == mark.axis]
+        around = [other for piece in unit.segments for other in piece.marks if other.axis == mark.axis]
+        if any(_is_same(mark, other) for other in near):
+            continue
+        if near:
+            other, nearness = max(((other, _nearness(mark, other, page)) for other in near), key=lambda entry: entry[1])
+            signs.raise_to(f"against:{mark.axis}", 0.4 + nearness, f"{mark.word}/{other.word}")
+        elif any(_is_same(mark, other) for other in around):
+            continue
+        elif around:
+            other, nearness = max(((other, _nearness(mark, other, page)) for other in around), key=lambda entry: entry[1])
+            signs.raise_to(f"against:{mark.axis}", 0.2 + nearness, f"{mark.word}/{other.word}")
+        elif f"{mark.axis}.{mark.side}" in _NEW:
+            context_sides = page.sides.get(mark.axis, frozenset())
+            name = "new" if mark.side in context_sides else "never"
+            signs.raise_to(f"{name}:{mark.axis}.{mark.side}", 1.0, mark.word)
+    total = page.total(part.words) or 1.0
+    share = page.total(part.words & segment.words) / total
+    axes = {mark.axis for mark in segment.marks}
+    for mark in part.marks:
+        if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _LEFT:
+            signs.raise_to(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+_SILENT = {"event", "start", "report", "order", "knowledge", "time", "will"}
+
+
+def _compare_speakers(signs: Signs, segment: Segment, unit: Unit, part: Segment, page: PageIndex) -> None:
+    """Who says it: the words before a verb of saying, in the statement and on the page."""
+    theirs = [(place, piece) for piece in unit.segments for place, word in enumerate(piece.order) if word.startswith("~report.")]
+    own = [place for place, word in enumerate(segment.order) if word.startswith("~report.")]
+    if own:
+        speaker = {word for word in segment.order[: own[0]] if "." not in word}
+        if speaker and theirs:
+            others = frozenset(word for place, piece in theirs for word in piece.order[:place] if "." not in word)
+            share = page.total(speaker & (unit.words | unit.context)) / (page.total(speaker) or 1.0)
+            known = page.total(word for word in speaker if page.places.get(word)) / (page.total(speaker) or 1.0)
+            if others:
+                signs.raise_to("speaker other", (1 - share) * (0.3 + known), " ".join(sorted(others)))
+    elif theirs and not any(mark.axis == "report" for mark in segment.marks):
+        kinds = {word for piece in unit.segments for word in piece.order if word.startswith("~report.")}
+        if "~report.think" in kinds:
+            signs.raise_to("attribution left", page.total(segment.words & unit.words) / (page.total(segment.words) or 1.0), "")
+
+
+_AGENT_MARKS = re.compile(r"(?:由|被|经|受|\bby)\s*$")
+_PATIENT_MARKS = re.compile(r"(?:对|向|给|将|把|报|送|交|予|与|同|\bto|\bagainst|\bfrom|\bfor|\bof|\bon|\bwith)\s*(?:the\s*)?$")
+
+
+def _compare_roles(signs: Signs, segments: Sequence[Segment], found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    """Who acts, and upon whom: for actors that both name, whether each comes first or is marked otherwise."""
+    for segment, unit, _ in found:
+        text = unit.text
+        actors = [word for word in dict.fromkeys(segment.actors) if word in text]
+        actors = [word for word in actors if not any(word != other and word in other for other in actors)]
+        if len(actors) < 2:
+            continue
+        flips = 0
+        for first, second in zip(actors, actors[1:], strict=False):
+            mine = _find_role(segment.text, first), _find_role(segment.text, second)
+            theirs = _find_role(text, first), _find_role(text, second)
+            before_mine = segment.text.find(first) < segment.text.find(second)
+            before_theirs = text.find(first) < text.find(second)
+            if mine == theirs and before_mine != before_theirs:
+                flips += 1
+            elif before_mine == before_theirs and mine != theirs and "" not in mine + theirs:
+                flips += 1
+        signs.raise_to("roles turned", float(flips), "/".join(actors))
+
+
+def _find_role(text: str, actor: str) -> str:
+    place = text.find(actor)
+    if _AGENT_MARKS.search(text[:place]):
+        return "agent"
+    return "patient" if _PATIENT_MARKS.search(text[:place]) else ""
+
+
+def _is_same(mark: Mark, other: Mark) -> bool:
+    return (mark.side == other.side) == (mark.is_negated == other.is_negated)
+
+
+def _nearness(mark: Mark, other: Mark, page: PageIndex) -> float:
+    plain = {word for word in mark.near if "." not in word}
+    total = page.total(plain)
+    return page.total(plain & other.near) / total if total else 0.0
+
+
+def _compare_negation(signs: Signs, segment: Segment, unit: Unit, part: Segment, page: PageIndex) -> None:
+    total = page.total(segment.words) or 1.0
+    share = page.total(segment.words & part.words) / total
+    has_mine = bool(segment.negated) or any(mark.is_negated for mark in segment.marks)
+    has_theirs = bool(part.negated) or any(mark.is_negated for mark in part.marks)
+    added = {word for word in segment.negated & unit.plain - unit.negated if "." not in word}
+    lost = {word for word in (segment.words - segment.negated) & (unit.negated - unit.plain) if "." not in word}
+    if added and not has_theirs:
+        signs.raise_to("negation added", share + 0.3, " ".join(sorted(added)))
+    if lost and not has_mine:
+        signs.raise_to("negation lost", share + 0.3, " ".join(sorted(lost)))
+
+
+def _compare_figures(signs: Signs, segments: Sequence[Segment], page: PageIndex) -> None:
+    values = {value for segment in segments for figure in segment.figures for value, _ in figure.readings}
+    whole = frozenset().union(*(segment.words for segment in segments)) if segments else frozenset()
+    signs.values["figures"] = float(bool(values))
+    for segment in segments:
+        for figure in segment.figures:
+            own, other_best, other_text, own_unit, swapped, own_near = 0.0, 0.0, "", None, 0.0, 0.0
+            for unit in page.units:
+                for part in unit.segments:
+                    if not part.figures:
+                        continue
+                    score = None
+                    for other in part.figures:
+                        is_equal = _is_equal(figure, other)
+                        if not is_equal and not _is_comparable(figure, other):
+                            continue
+                        if not is_equal and any(_is_equal(figure, third) for third in part.figures):
+                            continue
+                        if not is_equal and values & {value for value, _ in other.readings}:
+                            near = page.total(segment.words & part.words) / (page.total(segment.words) or 1.0)
+                            swapped = max(swapped, near)
+                            continue
+                        if score is None:
+                            score = _similarity(segment, whole, part, unit, page)
+                        if is_equal:
+                            own_near = max(own_near, page.total(segment.words & part.words) / (page.total(segment.words) or 1.0))
+                            if score >= own:
+                                own, own_unit = score, unit
+                        elif score > other_best:
+                            other_best, other_text = score, part.text
+            if own_unit is None:
+                continue
+            signs.raise_to("figure rival", max(other_best - own, -0.5) + 0.5, f"{figure.written}: {other_text}")
+            signs.raise_to("figure apart", 1.6 - own, figure.written)
+            signs.raise_to("figure swapped", swapped - own_near, figure.written)
+            if own_unit not in signs.bearers:
+                signs.raise_to("figure elsewhere", 1.0, figure.written)
+    _compare_dates(signs, segments, page, whole)
+
+
+def _compare_dates(signs: Signs, segments: Sequence[Segment], page: PageIndex, whole: frozenset[str]) -> None:
+    for segment in segments:
+        for date in segment.dates:
+            own, other_best, text = None, 0.0, ""
+            for unit in page.units:
+                for part in unit.segments:
+                    for other in part.dates:
+                        score = _similarity(segment, whole, part, unit, page)
+                        if other.covers(date):
+                            own = max(own or 0.0, score)
+                        elif score > other_best:
+                            other_best, text = score, part.text
+            if own is not None:
+                signs.raise_to("date rival", max(other_best - own, -0.5) + 0.5, f"{date.written}: {text}")
+                signs.raise_to("date apart", 1.6 - own, date.written)
+
+
+def _similarity(segment: Segment, whole: frozenset[str], part: Segment, unit: Unit, page: PageIndex) -> float:
+    own = page.total(segment.words) or 1.0
+    rest = page.total(whole) or 1.0
+    near = page.total(segment.words & part.words) / own
+    around = page.total(whole & (unit.words | unit.context)) / rest
+    return near + 0.6 * around
+
+
+def _compare_order(signs: Signs, segments: Sequence[Segment], page: PageIndex) -> None:
+    """Look for words around another word that stand the other way round on the page: who acts, and upon whom."""
+    turned = 0.0
+    for segment in segments:
+        order = [word for word in segment.order if word[0] != "@"]
+        for unit in signs.bearers:
+            place = {word: number for number, word in reversed(list(enumerate(unit.order)))}
+            common = [place[word] for word in order if word in place]
+            triples = reversals = 0
+            for first in range(len(common)):
+                for second in range(first + 1, len(common)):
+                    for third in range(second + 1, len(common)):
+                        triples += 1
+                        reversals += common[first] > common[second] > common[third]
+            if triples >= 4:
+                turned = max(turned, reversals / triples)
+    signs.values["turned"] = turned
+
+
+def _compare_periods(signs: Signs, found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    for segment, unit, _ in found:
+        said = {word for word in segment.words if word[0] == "@"}
+        there = {word for word in unit.words | unit.context if word[0] == "@"}
+        for word in said - there:
+            rivals = {other for other in there if other[1] == word[1]}
+            signs.raise_to("period other" if rivals else "period new", 1.0, f"{word}/{' '.join(sorted(rivals))}")
+
+
+def _compare_subject(signs: Signs, segments: Sequence[Segment], page: PageIndex, borne: frozenset[str]) -> None:
+    """Look at what a statement begins with: its subject must be that of the page's sentence."""
+    first = next((segment.order for segment in segments if segment.order), ())[:4]
+    total = page.total(first)
+    if total:
+        signs.values["subject foreign"] = page.total(word for word in first if word not in borne and page.places.get(word)) / total
+        signs.values["subject novel"] = page.total(word for word in first if not page.places.get(word)) / total
