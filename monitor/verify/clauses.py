@@ -11,7 +11,7 @@ from monitor.extract.sentences import split_sentences
 from monitor.verify.figures import NumericFigure, fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
 
-_SEGMENT_END = re.compile(r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|\band(?=[^,.;]{0,24}\d)")
+_SEGMENT_END = re.compile(r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|[和及与](?=[^、，；。]{0,3}\d)|\band(?=[^,.;]{0,24}\d)")
 _STOP_CHARS = frozenset("的了和与及在对为以等将该其并或之于而是由从至到个把被让使向给又还也就这那我你他她它们着过吗呢啊各本")
 _STOP_WORDS = frozenset(map(stem, """a an the of to in on at for with from by as and or but is are was were be been being it its this that these those
 he she they them their his her we our you your which who whom whose what when where there here into out over under about than then
@@ -24,7 +24,7 @@ _ACTOR = re.compile(
     r"[\u4e00-\u9fff]{0,8}?(?:委员会|主管部门|有关部门|部门|政府|法院|检察院|总局|管理局|监管局|银行|公司|企业|集团|协会|平台|机构|用户|消费者|监护人|提供者|经营者|中心|交易所|税务机关|机关|单位|申请人|当事人|原告|被告|委员|部|局|委)"
     r"|(?:[A-Z][\w&'-]+(?:\s(?:of|for|and|the)\s(?=[A-Z])|\s)?)+|\b(?:bank|banks|company|companies|firms?|regulators?|court|government|ministry|board|providers?|consumers?|customers?|employers?|workers?|authority|authorities|commission)\b"
 )
-_NEGATION_REACH_ZH, _NEGATION_REACH_EN = 7, 4
+_NEGATION_REACH_ZH, _NEGATION_REACH_EN = 8, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Segment:
     figures: tuple[NumericFigure, ...]
     dates: tuple[WrittenDate, ...]
     actors: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ def _parse_segment(text: str, *, is_page: bool, order: DateOrder | None) -> Segm
         marks=tuple(_iter_marks(tokens)),
         figures=found.figures,
         dates=found.dates,
+        keys=tuple(token.concepts[0].name if token.concepts else token.text if token.is_chinese else stem(token.text) for token in tokens),
+        texts=tuple(token.text for token in tokens),
         actors=tuple(match[0] for match in _ACTOR.finditer(text)),
     )
 
@@ -156,6 +160,8 @@ def _iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
         if token.concepts:
             last = ""
             yield from (f"~{concept.name}" for concept in token.concepts)
+            if token.is_chinese and len(token.text) > 1 and any(concept.axis for concept in token.concepts):
+                yield token.text
             if token.text.isascii() and " " not in token.text and any(concept.axis for concept in token.concepts):
                 yield stem(token.text)
         elif token.is_chinese and not token.is_negator:

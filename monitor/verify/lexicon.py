@@ -7,11 +7,14 @@ count as one when texts are compared, in either language.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from snowballstemmer import stemmer
 
 _OPPOSITE = """
-direction.up: 上升 增长 提高 上调 增加 增多 扩大 上涨 攀升 回升 升至 增至 提升 走高 升高 抬高 涨至 涨幅扩大 走强 增设 提速 扩容 更高 更多 更快 更长 净流入 正增长 由降转涨 由跌转涨 涨 多增 | rose =risen =rises rising increase grew grow growth =raise =raised =raises climb gain =expanded =expand =expands =higher lengthen accelerate widen =up jump surge =longer =faster =more
-direction.down: 下降 减少 降低 下调 回落 下跌 收窄 缩小 放缓 降至 减至 削减 压减 下滑 调低 降幅扩大 走低 走弱 放慢 减缓 萎缩 减弱 更低 更少 更慢 更短 下行 缩减 调减 净流出 负增长 由涨转降 由升转降 由增转降 转降 跌 少增 降 | fell =fall =falls =fallen =falling decrease =decline =declined =declines =declining drop =lower =lowered =lowers reduce reduction =cut =cuts =cutting shrink shrank shrunk narrow slow =slower =shorter =fewer =down =less contract contraction
+direction.up: 上升 增长 提高 上调 增加 增多 扩大 上涨 攀升 回升 升至 增至 提升 走高 升高 抬高 涨至 涨幅扩大 走强 增设 提速 扩容 更高 更多 更快 更长 净流入 正增长 由降转涨 由跌转涨 涨 多增 | rose =risen =rises rising increase grew grow growth =raise =raised =raises =raising climb gain =expanded =expand =expands =higher lengthen accelerate widen =up jump surge =longer =faster =more
+direction.down: 下降 减少 降低 下调 回落 下跌 收窄 缩小 放缓 降至 减至 削减 压减 下滑 调低 降幅扩大 走低 走弱 放慢 减缓 萎缩 减弱 更低 更少 更慢 更短 下行 缩减 调减 净流出 负增长 由涨转降 由升转降 由增转降 转降 跌 少增 降 | fell =fall =falls =fallen =falling decrease =decline =declined =declines =declining drop =lower =lowered =lowers =lowering reduce reduction =cut =cuts =cutting shrink shrank shrunk narrow slow =slower =shorter =fewer =down =less contract contraction
 length.more: 延长 推迟 延后 顺延 延期 展期 | extend extension prolong postpone delay defer lengthen
 length.less: 缩短 提前 提早 | shorten =earlier advance
 course.tighten: 收紧 从严 加强监管 强化监管 趋严 加严 更严 | tighten =stricter =tougher toughen
@@ -31,10 +34,10 @@ office.out: 免去 解聘 卸任 离任 辞去 免职 不再担任 罢免 退休
 bound.max: 不超过 不高于 至多 最多 最高不超过 最高 上限 以内 以下 不得超过 不得高于 不大于 不多于 封顶 少于 不足 低于 未超过 之内 小于 内 | up_to at_most no_more_than not_more_than not_exceed no_later_than =maximum less_than =below =cap =capped =ceiling =within no_higher_than fewer_than not_exceeding no_longer_than
 bound.min: 不低于 不少于 至少 最低 下限 以上 不得低于 不得少于 不小于 超过 高于 逾 超 多于 起步 大于 突破 | at_least no_less_than not_less_than =minimum more_than =over =above exceed =floor no_fewer_than =exceeding no_lower_than greater_than
 duty.must: 应当 必须 须 应 务必 一律 强制 有义务 要求 责令 不得不 | must =shall require requirement mandatory oblige obligation have_to has_to compulsory
-duty.may: 可以 可 鼓励 自愿 自主 倡导 酌情 可自行 可选择 建议 宜 | may =can voluntary voluntarily encourage optional =should =could recommend discretion choose_to
+duty.may: 可以 可 鼓励 自愿 自主 倡导 酌情 可自行 可选择 | may =can voluntary voluntarily encourage optional discretion choose_to
 quantity.all: 全部 所有 一律 均 全体 每个 每家 每名 各类 都 任何 全面 凡 悉数 全国范围 各地均 一概 逐一 一致 | =all =every =each =any entire =whole entirely =fully wholly =both universal nationwide unanimously =always =everyone
 quantity.some: 部分 有的 一些 少数 个别 若干 某些 试点 局部 有些 一部分 多数 大多 大部分 | =some several =part =partly partially certain =few =many =most majority mostly =pilot largely selected
-quantity.only: 仅 只 唯一 只有 仅限 限于 单独 独家 唯有 只能 仅仅 | =only solely exclusively =alone =sole merely
+only.only: 仅 只 唯一 只有 仅限 限于 单独 独家 唯有 只能 仅仅 | =only solely exclusively =alone =sole merely
 extreme.most: 最大 最高 最快 最多 首位 居首 最强 最长 最早 最重 | highest largest biggest fastest =most greatest longest strongest steepest
 extreme.least: 最小 最低 最慢 最少 末位 垫底 最弱 最短 最晚 最轻 | lowest smallest slowest =least weakest shortest
 order.before: 之前 以前 早于 事前 先于 | =before prior
@@ -57,7 +60,7 @@ time.work: 全职 专职 | full-time full_time
 time.part: 兼职 | part-time part_time
 """
 
-STAGE_PROPOSED, STAGE_DONE = "stage.proposed", "stage.done"
+_STEMMER = stemmer("english")
 
 _STAGE = """
 stage.proposed: 拟 征求意见 草案 征求意见稿 送审稿 公开征求 意见稿 拟议 计划于 打算 酝酿 将 起草 | propose proposal =draft =consulting =consults =consultation =would =will seek_views intend plan_to plans_to
@@ -75,81 +78,6 @@ _ATTRIBUTION = """
 report.say: 表示 指出 介绍 强调 透露 回应 坦言 提到 | say said =state =states =stated tell told =noted =notes add explain stress remark
 report.think: 认为 预计 预期 有望 估计 判断 预测 担心 担忧 相信 主张 质疑 呼吁 希望 建议 指控 辩称 提出 声称 | think believe expect forecast predict estimate argue claim fear suggest allege allegation contend hope warn likely accuse complain urge
 """
-
-_SAME = """
-enterprise: 企业 公司 商户 单位 | company firm business enterprise undertaking corporation
-bank: 银行 | bank lender
-fine: 罚款 处罚 处以 罚金 罚没 | fine penalty penalise penalize sanction
-price: 价格 电价 气价 售价 价 | price tariff
-tax: 税收 税款 税 | tax duty levy
-rate: 税率 利率 费率 比例 比率 | rate ratio share
-subsidy: 补贴 补助 奖补 资助 | subsidy grant support
-electricity: 电力 用电 电量 电价 | electricity power
-energy: 能源 | energy
-carbon: 碳 碳排放 | carbon emission
-market: 市场 | market
-measure: 措施 举措 办法 | measure step
-rules: 规定 规则 制度 规范 细则 条例 办法 | rule regulation provision
-document: 文件 通知 公告 意见 | document notice circular paper
-application: 申请 申报 | application apply applicant
-review: 审查 审核 审评 | review assess assessment examine
-court: 法院 法庭 | court tribunal judge
-ruling: 判决 裁定 裁决 判令 | ruling judgment judgement decision order
-government: 政府 | government
-ministry: 部 部门 | ministry department
-commission: 委员会 委 | commission committee board
-minister: 部长 主任 局长 | minister director chair head
-committee: 委员 | member
-employment: 就业 用工 | employment job work worker
-unemployment: 失业 失业率 | unemployment jobless unemployed
-consumer: 消费者 用户 客户 | consumer customer user client
-standard: 标准 | standard
-data: 数据 | data
-safety: 安全 | safety security safe
-product: 产品 商品 | product goods good
-production: 生产 产量 | production output produce
-industry: 工业 产业 行业 | industry industrial sector
-investment: 投资 | investment invest investor
-loan: 贷款 信贷 | loan credit lending
-insurance: 保险 | insurance insurer
-fund: 基金 资金 | fund funding money
-capital: 资本 | capital equity
-report: 报告 报送 | report reporting
-comment: 意见 反馈 | comment feedback response
-period: 期限 期间 时期 | period term
-transition: 过渡期 | transition transitional
-month: 月 个月 | month
-year: 年 年度 | year
-day: 日 天 工作日 | day
-person: 人 人员 个人 | person people individual
-vehicle: 汽车 车辆 | vehicle car
-battery: 电池 | battery
-steel: 钢铁 钢材 | steel
-gas: 天然气 燃气 | gas
-coal: 煤炭 | coal
-oil: 石油 原油 | oil crude
-water: 水 | water
-land: 土地 用地 | land
-housing: 住房 住宅 | housing home house
-export: 出口 | export
-import: 进口 | import
-service: 服务 | service
-platform: 平台 | platform
-online: 网络 线上 | online internet
-law: 法律 法 | law act legislation statute
-article: 条 条款 | article section clause
-licence: 许可 许可证 牌照 | licence license permit
-pilot: 试点 | pilot trial
-plan: 方案 规划 计划 | plan programme program scheme
-fee: 费用 收费 费 | fee charge cost
-income: 收入 | income revenue
-profit: 利润 | profit
-investigation: 调查 检查 | investigation investigate inspection probe inquiry
-violation: 违法 违规 违反 | violation breach violate infringe infringement
-"""
-
-_ENGLISH_ENDINGS = ("ations", "ation", "ments", "ment", "ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s", "e", "y")
-
 
 @dataclass(frozen=True, slots=True)
 class Concept:
@@ -169,13 +97,10 @@ class Lexicon:
     exact: dict[str, tuple[Concept, ...]]
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case English word: its common endings cut, never below three letters."""
-    for ending in _ENGLISH_ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
+    """Return the stem of a lower-case English word, by Snowball's rules."""
+    return str(_STEMMER.stemWord(word))
 
 
 @cache
@@ -205,8 +130,10 @@ def load_lexicon() -> Lexicon:
 
 
 def _iter_lines() -> Iterator[tuple[str, list[str], list[str]]]:
-    for table in (_OPPOSITE, _STAGE, _EVENTS, _ATTRIBUTION, _SAME):
+    concepts = files("monitor.verify").joinpath("concepts.txt").read_text("utf-8")
+    for table in (_OPPOSITE, _STAGE, _EVENTS, _ATTRIBUTION, concepts):
         for line in table.strip().splitlines():
             name, _, words = line.partition(":")
             zh, _, en = words.partition("|")
-            yield name, zh.split(), en.split()
+            if words and not line.startswith("#"):
+                yield name.strip(), zh.split(), en.split()

@@ -1,6 +1,8 @@
 """What speaks for a statement and against it on a page: signs, each a number that grows with its strength."""
 
 import math
+from difflib import SequenceMatcher
+from bisect import bisect_right
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,15 +13,18 @@ from monitor.dates import WrittenDate
 from monitor.extract.sentences import split_sentences
 from monitor.verify.citations import PassageIndex
 from monitor.verify.clauses import Mark, Segment, parse_segments
+from monitor.verify.lexicon import stem
 from monitor.verify.figures import NO_UNIT, NumericFigure, are_compatible
+from monitor.verify.name_finder import Name, find_names
+from monitor.verify.names import NameIndex
 from monitor.verify.prose import is_chinese
 from monitor.verify.statements import SourceText
 
 _UNIT_END = re.compile(r"[；;]")
 _LEAD_IN = re.compile(r"[:：]\s*$")
-_NEW = {"finality.final", "finality.first", "length.more", "length.less", "quantity.only", "quantity.all", "quantity.some", "duty.must", "permission.allowed", "permission.forbidden", "founding.end", "founding.keep", "validity.void", "stage.done",
+_NEW = {"finality.final", "finality.first", "length.more", "length.less", "only.only", "quantity.all", "quantity.some", "duty.must", "permission.allowed", "permission.forbidden", "founding.end", "founding.keep", "validity.void", "stage.done",
     "stage.proposed", "extreme.most", "extreme.least", "answer.yes", "answer.no", "course.tighten", "course.relax", "bound.max", "bound.min", "direction.up", "direction.down", "burden.free", "burden.charged", "report.think", "order.before", "order.after"}
-_LEFT = {"finality.first", "quantity.some", "quantity.only", "bound.max", "bound.min", "permission.forbidden", "permission.allowed", "duty.may"}
+_LEFT = {"finality.first", "quantity.some", "only.only", "bound.max", "bound.min", "permission.forbidden", "permission.allowed", "duty.may"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,8 @@ class Unit:
     text: str
     segments: tuple[Segment, ...]
     context: frozenset[str]
+    line: int = 0
+    start: int = 0
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -59,6 +66,7 @@ class PageIndex:
         self.text = "\n".join(part for part in (*head, published, source.text) if part)
         self.is_chinese = is_chinese(source.text)
         self.index = PassageIndex(self.text)
+        self.names = NameIndex(self.text)
         self.sentences: list[str] = []
         self.units: list[Unit] = []
         self.head_words = frozenset(word for part in (source.title, source.publisher) for segment in parse_segments(part, is_page=True) for word in segment.words)
@@ -68,6 +76,7 @@ class PageIndex:
             for segment in unit.segments:
                 for mark in segment.marks:
                     self.sides[mark.axis].add(mark.side)
+        self._starts = [unit.start for unit in self.units]
         self.places: dict[str, set[int]] = defaultdict(set)
         for unit in self.units:
             for word in unit.words:
@@ -76,7 +85,8 @@ class PageIndex:
     def _read(self, lines: Sequence[str]) -> None:
         lead: frozenset[str] = frozenset()
         last: frozenset[str] = frozenset()
-        for line in filter(str.strip, lines):
+        position = 0
+        for line_number, line in enumerate(filter(str.strip, lines)):
             line_words: frozenset[str] = frozenset()
             for sentence in split_sentences(line):
                 first: frozenset[str] = frozenset()
@@ -84,7 +94,8 @@ class PageIndex:
                 for part in filter(str.strip, _UNIT_END.split(sentence)):
                     segments = tuple(parse_segments(part, is_page=True))
                     context = lead | last | first | line_words
-                    unit = Unit(len(self.units), len(self.sentences), part, segments, context)
+                    position = max(self.text.find(part, position), position)
+                    unit = Unit(len(self.units), len(self.sentences), part, segments, context, line_number, position)
                     self.units.append(unit)
                     first = first | (segments[0].words if segments else frozenset())
                 self.sentences.append(sentence)
@@ -92,6 +103,10 @@ class PageIndex:
                 line_words = line_words or (self.units[start].segments[0].words if len(self.units) > start and self.units[start].segments else frozenset())
             if _LEAD_IN.search(line) or len(line) < 30:
                 lead = last
+
+    def find_unit(self, position: int) -> int:
+        """Return the number of the unit at a position of the text."""
+        return max(bisect_right(self._starts, position) - 1, 0)
 
     def weigh(self, word: str) -> float:
         found = len(self.places.get(word, ()))
@@ -164,7 +179,8 @@ def read_signs(statement: str, page: PageIndex) -> Signs:
     words = frozenset().union(*(segment.words for segment in segments)) if segments else frozenset()
     borne = frozenset().union(*(unit.words for unit in signs.bearers)) if signs.bearers else frozenset()
     context = frozenset().union(page.head_words, *(unit.context for unit in signs.bearers))
-    content = frozenset(word for word in words if not word.startswith("~") or "." not in word)
+    sides = {mark.word for segment in segments for mark in segment.marks for unit in signs.bearers if any(_is_same(mark, other) and mark.axis == other.axis for part in unit.segments for other in part.marks)}
+    content = frozenset(word for word in words if (not word.startswith("~") or "." not in word) and word not in sides and word not in {stem(side) for side in sides})
     total = page.total(content) or 1.0
     signs.values["coverage"] = page.total(content & borne) / total
     signs.values["context"] = page.total(content & context - borne) / total
@@ -182,6 +198,9 @@ def read_signs(statement: str, page: PageIndex) -> Signs:
     _compare_figures(signs, segments, page)
     _compare_order(signs, segments, page)
     _compare_periods(signs, found, page)
+    _compare_names(signs, statement, page)
+    _compare_slots(signs, found, page)
+    _compare_figure_marks(signs, segments, found, page)
     _compare_subject(signs, segments, page, borne | context)
     signs.values["foreign inside"] = signs.values["foreign"] * signs.values["coverage"]
     signs.values["novel inside"] = signs.values["novel"] * signs.values["coverage"]
@@ -192,18 +211,19 @@ def _compare_marks(signs: Signs, segment: Segment, unit: Unit, part: Segment, pa
     for mark in segment.marks:
         if mark.axis in _SILENT:
             continue
-        near = [other for other in part.marks if other.axis == mark.axis]
-        around = [other for piece in unit.segments for other in piece.marks if other.axis == mark.axis]
-        if any(_is_same(mark, other) for other in near):
-            continue
-        if near:
-            other, nearness = max(((other, _nearness(mark, other, page)) for other in near), key=lambda entry: entry[1])
-            signs.raise_to(f"against:{mark.axis}", 0.4 + nearness, f"{mark.word}/{other.word}")
-        elif any(_is_same(mark, other) for other in around):
-            continue
+        around = [
+            (_nearness(mark, other, page) + (0.3 if piece is part else 0.0), other)
+            for piece in unit.segments
+            for other in piece.marks
+            if other.axis == mark.axis
+        ]
+        same = max((rate for rate, other in around if _is_same(mark, other)), default=-1.0)
+        against = max(((rate, other) for rate, other in around if not _is_same(mark, other)), key=lambda entry: entry[0], default=None)
+        if against is not None and against[0] > same + 0.35:
+            strength = against[0] + 0.1 - (0.3 * max(same, 0) if same >= 0 else 0)
+            signs.raise_to(f"against:{mark.axis}", strength, f"{mark.word}/{against[1].word}")
         elif around:
-            other, nearness = max(((other, _nearness(mark, other, page)) for other in around), key=lambda entry: entry[1])
-            signs.raise_to(f"against:{mark.axis}", 0.2 + nearness, f"{mark.word}/{other.word}")
+            continue
         elif f"{mark.axis}.{mark.side}" in _NEW:
             context_sides = page.sides.get(mark.axis, frozenset())
             name = "new" if mark.side in context_sides else "never"
@@ -241,25 +261,43 @@ _AGENT_MARKS = re.compile(r"(?:由|被|经|受|\bby)\s*$")
 _PATIENT_MARKS = re.compile(r"(?:对|向|给|将|把|报|送|交|予|与|同|\bto|\bagainst|\bfrom|\bfor|\bof|\bon|\bwith)\s*(?:the\s*)?$")
 
 
+_PASSIVE = re.compile(r"被|由(?!于)|受到|\bby\b")
+_GENERIC_ACTOR = re.compile(
+    r"市场监管部门|主管部门|监管机构|监管部门|税务机关|科技部门|财政部门|农业农村部门|监护人|提供者|经营者|平台|银行|企业|公司|机构|用户|消费者|委员|法院|政府|协会|申请人|当事人|保险公司|电网企业|合作机构|供应商|客户"
+    r"|\b(?:banks?|compan(?:y|ies)|firms?|regulators?|court|government|ministry|board|providers?|consumers?|customers?|employers?|workers?|authority|authorities|commission|agency|supplier|buyers?|lenders?|insurers?|investors?|members?|states?|applicants?)\b",
+    re.IGNORECASE,
+)
+
+
 def _compare_roles(signs: Signs, segments: Sequence[Segment], found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
-    """Who acts, and upon whom: for actors that both name, whether each comes first or is marked otherwise."""
+    """Who acts, and upon whom: for actors that both name, whether they come in the same order."""
     for segment, unit, _ in found:
-        text = unit.text
-        actors = [word for word in dict.fromkeys(segment.actors) if word in text]
-        actors = [word for word in actors if not any(word != other and word in other for other in actors)]
-        if len(actors) < 2:
+        mine = _list_actors(segment.text)
+        theirs = _list_actors(unit.text)
+        both = [name for name in mine if name in theirs]
+        if len(both) < 2:
             continue
-        flips = 0
-        for first, second in zip(actors, actors[1:], strict=False):
-            mine = _find_role(segment.text, first), _find_role(segment.text, second)
-            theirs = _find_role(text, first), _find_role(text, second)
-            before_mine = segment.text.find(first) < segment.text.find(second)
-            before_theirs = text.find(first) < text.find(second)
-            if mine == theirs and before_mine != before_theirs:
-                flips += 1
-            elif before_mine == before_theirs and mine != theirs and "" not in mine + theirs:
-                flips += 1
-        signs.raise_to("roles turned", float(flips), "/".join(actors))
+        is_passive = bool(_PASSIVE.search(segment.text)) != bool(_PASSIVE.search(unit.text))
+        for first, second in zip(both, both[1:], strict=False):
+            if theirs[first] > theirs[second]:
+                between_mine = segment.text[mine[first] : mine[second]]
+                is_list = re.fullmatch(r".{0,12}?(?:和|与|及|、|\band\b|,).{0,2}", between_mine[len(first):]) is not None
+                if not is_list:
+                    signs.raise_to("roles passive" if is_passive else "roles turned", 1.0, f"{first}/{second}")
+
+
+def _list_actors(text: str) -> dict[str, int]:
+    """Return the actors of a text, each with its first place."""
+    places: dict[str, int] = {}
+    taken: list[tuple[int, int]] = []
+    for name in find_names(text):
+        key = name.text if not name.text.isascii() else name.text.split()[-1]
+        places.setdefault(key, name.start)
+        taken.append((name.start, name.end))
+    for match in _GENERIC_ACTOR.finditer(text):
+        if not any(start <= match.start() < end for start, end in taken):
+            places.setdefault(match[0].lower().rstrip("s"), match.start())
+    return dict(sorted(places.items(), key=lambda entry: entry[1]))
 
 
 def _find_role(text: str, actor: str) -> str:
@@ -306,11 +344,12 @@ def _compare_figures(signs: Signs, segments: Sequence[Segment], page: PageIndex)
                     score = None
                     for other in part.figures:
                         is_equal = _is_equal(figure, other)
-                        if not is_equal and not _is_comparable(figure, other):
+                        is_said = bool(values & {value for value, _ in other.readings})
+                        if not is_equal and not _is_comparable(figure, other) and not is_said:
                             continue
                         if not is_equal and any(_is_equal(figure, third) for third in part.figures):
                             continue
-                        if not is_equal and values & {value for value, _ in other.readings}:
+                        if not is_equal and is_said:
                             near = page.total(segment.words & part.words) / (page.total(segment.words) or 1.0)
                             swapped = max(swapped, near)
                             continue
@@ -335,16 +374,24 @@ def _compare_figures(signs: Signs, segments: Sequence[Segment], page: PageIndex)
 def _compare_dates(signs: Signs, segments: Sequence[Segment], page: PageIndex, whole: frozenset[str]) -> None:
     for segment in segments:
         for date in segment.dates:
-            own, other_best, text = None, 0.0, ""
+            own, other_best, text, swapped, own_near = None, 0.0, "", 0.0, 0.0
+            words = frozenset(word for word in segment.words if word[0] != "@")
+            others = [other for piece in segments for other in piece.dates if other is not date]
             for unit in page.units:
                 for part in unit.segments:
+                    near = page.total(words & part.words) / (page.total(words) or 1.0)
+                    is_own = any(other.covers(date) for other in part.dates)
                     for other in part.dates:
                         score = _similarity(segment, whole, part, unit, page)
                         if other.covers(date):
                             own = max(own or 0.0, score)
+                            own_near = max(own_near, near)
+                        elif any(other.covers(third) for third in others):
+                            swapped = max(swapped, 0.0 if is_own else near)
                         elif score > other_best:
                             other_best, text = score, part.text
             if own is not None:
+                signs.raise_to("date swapped", swapped - own_near, date.written)
                 signs.raise_to("date rival", max(other_best - own, -0.5) + 0.5, f"{date.written}: {text}")
                 signs.raise_to("date apart", 1.6 - own, date.written)
 
@@ -392,3 +439,115 @@ def _compare_subject(signs: Signs, segments: Sequence[Segment], page: PageIndex,
     if total:
         signs.values["subject foreign"] = page.total(word for word in first if word not in borne and page.places.get(word)) / total
         signs.values["subject novel"] = page.total(word for word in first if not page.places.get(word)) / total
+
+
+def _compare_names(signs: Signs, statement: str, page: PageIndex) -> None:
+    lines = {unit.line for unit in signs.bearers}
+    numbers = {unit.number for unit in signs.bearers}
+    for name in find_names(statement):
+        is_mentioned = page.names.mentions(name)
+        if is_mentioned is None:
+            continue
+        if not is_mentioned:
+            signs.raise_to("name missing", 1.0, name.text)
+            continue
+        units = {page.find_unit(place) for place in page.names.find(name)}
+        if name.kind == "person":
+            last = name.text.split()[-1]
+            units |= {unit.number for unit in page.units if last in unit.text}
+        if units & numbers:
+            continue
+        near = {page.units[number].line for number in units}
+        rivals = [other.text for unit in signs.bearers for other in find_names(unit.text) if other.kind == name.kind and not _is_said(other.text, statement)]
+        suffix = " rival" if rivals else ""
+        if any(page.units[number].line == 0 for number in units):
+            signs.raise_to("name head" + suffix, 1.0, f"{name.text}/{rivals[:1]}")
+        elif near & lines or any(number + 1 in units or number - 1 in units for number in numbers):
+            signs.raise_to("name near" + suffix, 1.0, f"{name.text}/{rivals[:1]}")
+        else:
+            signs.raise_to("name apart" + suffix, 1.0, f"{name.text}/{rivals[:1]}")
+
+
+def _is_said(name: str, statement: str) -> bool:
+    return name in statement or any(part in statement for part in name.split() if len(part) > 3)
+
+
+def _compare_figure_marks(signs: Signs, segments: Sequence[Segment], found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    for segment, unit, part in found:
+        for figure in segment.figures:
+            mine = _find_figure_marks(segment, figure)
+            words = segment.words
+            theirs = [
+                marks
+                for other_unit in page.units
+                for piece in other_unit.segments
+                for other in piece.figures
+                if _is_equal(figure, other) and (other_unit is unit or page.total(words & piece.words) >= 0.4 * page.total(words))
+                for marks in [_find_figure_marks(piece, other)]
+            ]
+            if not theirs:
+                continue
+            for axis in ("bound", "direction"):
+                own = {side for kind, side in mine if kind == axis}
+                others = {side for marks in theirs for kind, side in marks if kind == axis}
+                if own and others and not own & others:
+                    signs.raise_to(f"figure {axis}", 1.0, figure.written)
+                elif own and not others and axis == "bound":
+                    signs.raise_to("figure bound new", 1.0, figure.written)
+                elif others and not own and axis == "bound":
+                    signs.raise_to("figure bound left", 1.0, figure.written)
+
+
+def _find_figure_marks(segment: Segment, figure: NumericFigure) -> set[tuple[str, str]]:
+    """Return the sides of marks right before a figure, or a bound right after it."""
+    place = segment.text.find(figure.written)
+    if place < 0:
+        return set()
+    end = place + len(figure.written)
+    found: dict[str, tuple[int, str]] = {}
+    for mark in segment.marks:
+        if mark.axis not in ("bound", "direction"):
+            continue
+        width = 18 if mark.word.isascii() else 7
+        before = segment.text.lower().rfind(mark.word.lower(), max(place - width, 0), place)
+        after = segment.text.lower().find(mark.word.lower(), end, end + 6) if mark.axis == "bound" else -1
+        distance = place - before if before >= 0 else after - end if after >= 0 else None
+        if distance is not None and (mark.axis not in found or distance < found[mark.axis][0]):
+            side = mark.side if not mark.is_negated else f"not {mark.side}"
+            found[mark.axis] = (distance, side)
+    return {(axis, side) for axis, (_, side) in found.items()}
+
+
+_SMALL = set("的了和与及在对为以等将该其并或之于而是由从至到个把、，,。.（）()“”\"《》「」 的") | {"the", "a", "an", "of", "to", "in", "on", "and", "that", "has", "have", "had", "is", "are", "was", "were", "be", "been", "it", "its", "by", "for", "with", "as", "at", "from"}
+
+
+def _compare_slots(signs: Signs, found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    """Align the words of a statement with those of its bearer: what stands in the place of something else."""
+    for segment, unit, _ in found:
+        theirs = [key for piece in unit.segments for key in piece.keys]
+        their_texts = [text for piece in unit.segments for text in piece.texts]
+        matcher = SequenceMatcher(None, segment.keys, theirs, autojunk=False)
+        codes = [code for code in matcher.get_opcodes()]
+        for place, (kind, i, j, k, l) in enumerate(codes):
+            if kind not in ("replace", "insert", "delete"):
+                continue
+            left = codes[place - 1] if place else None
+            right = codes[place + 1] if place + 1 < len(codes) else None
+            flank = sum((code[2] - code[1]) for code in (left, right) if code is not None and code[0] == "equal")
+            said = [text for text in segment.texts[i:j] if text not in _SMALL]
+            there = [text for text in their_texts[k:l] if text not in _SMALL]
+            joined, other = "".join(said) if said and not said[0].isascii() else " ".join(said), "".join(there) if there and not there[0].isascii() else " ".join(there)
+            if not said or flank < 3 or any(char.isdigit() for char in joined):
+                continue
+            size = min(len(said), 6)
+            if kind == "delete":
+                name = "slot added"
+            elif len(there) <= len(said) + 4:
+                name = "slot replaced"
+            else:
+                continue
+            is_elsewhere = len(joined) > 1 and joined.lower() in page.text.lower()
+            shares = bool(set(joined) & set(other)) if not joined.isascii() else False
+            state = "foreign" if is_elsewhere else "variant" if shares and name == "slot replaced" else "novel"
+            strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
+            signs.raise_to(f"{name} {state}", strength, f"{joined}/{other}")
