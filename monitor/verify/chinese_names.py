@@ -1,80 +1,14 @@
-"""Finds the organisations, places, persons and products that a text names, Chinese or English.
-
-Rules prefer missing a name to inventing one: a general noun (有关部门, the company, regulators) is none.
-"""
+"""Finds Chinese organisations, persons and places in running text, and compares two forms of a body's name."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from importlib.resources import files
+from dataclasses import dataclass
 
-from monitor.verify.gazetteer import KnownSpan, NameKind, find_known_spans, get_known_names
+from monitor.verify.gazetteer import KnownSpan, NameKind, get_place_names, has_chinese
 
-_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code - 0xFEE0).isalnum()}
-_FOLDED_CHARS = str.maketrans(
-    {**{chr(wide): chr(char) for wide, char in _WIDE.items()}, "’": "'", "\xa0": " ", "•": "·"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name where it stands in a text; `in_chinese`: whether that text is Chinese."""
-
-    text: str
-    kind: NameKind
-    start: int
-    end: int
-    in_chinese: bool = field(default=False, compare=False)
-
-
-@lru_cache(maxsize=2048)
-def find_names(text: str) -> tuple[Name, ...]:
-    """Return the names of a text in the order of the text, without overlaps."""
-    folded = fold_characters(text)
-    known = [span for span in find_known_spans(folded) if not _LAW_OF_THE_UNION.match(folded, span.start - 1)]
-    in_chinese = has_chinese(folded)
-    found: list[tuple[int, int, NameKind]] = []
-    if in_chinese:
-        found += _find_chinese_organisations(folded, known)
-        found += _find_chinese_persons(folded)
-        found += _find_chinese_places(folded, known)
-    found += _find_products(folded)
-    found += _find_english_names(folded, known)
-    found += [(span.start, span.end, span.names[0].kind) for span in known]
-    return tuple(
-        Name(text[start:end], kind, start, end, in_chinese=in_chinese) for start, end, kind in _drop_overlaps(found)
-    )
-
-
-def fold_characters(text: str) -> str:
-    """Fold full-width letters and digits and typographic apostrophes; every character keeps its place."""
-    return text.translate(_FOLDED_CHARS)
-
-
-def has_chinese(text: str) -> bool:
-    return _CHINESE.search(text) is not None
-
-
-def _drop_overlaps(found: list[tuple[int, int, NameKind]]) -> Iterator[tuple[int, int, NameKind]]:
-    """Yield what is found in the order of the text, of overlapping spans the longest."""
-    taken: list[tuple[int, int, NameKind]] = []
-    position = -1
-    for start, end, kind in sorted(found, key=lambda span: (span[0], -span[1])):
-        if start >= position:
-            taken.append((start, end, kind))
-            position = end
-        elif end - start > taken[-1][1] - taken[-1][0]:
-            taken[-1] = (start, end, kind)
-            position = end
-    yield from taken
-
-
-# Chinese
-
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _HAN = r"[\u4e00-\u9fff]"
 _MAX_NAME_CHARS = 26
+_MAX_UNIT_CHARS = 6  # of a unit's own name after that of the body that it is a part of
 
 _FREE_HEAD = (
     r"(?:集团|控股)?(?:股份)?(?:有限)?(?:责任)?公司(?![法章债治])|集团(?!军|化)|银行(?!间|业|卡|账|体|存|贷|家|股|系|理|板)"
@@ -87,14 +21,13 @@ _ANCHORED_HEAD = (
     r"|(?<![大客餐展舞影音营])厅(?![级长局])|(?<![部签公])署(?!名)|(?<=[革康资建信通育技政教教编村])委(?![托员派任会])"
 )
 _HEADS = re.compile(rf"(?P<free>{_FREE_HEAD})|(?P<anchored>{_ANCHORED_HEAD})")
-_FOREIGN_MINISTRY = re.compile(rf"({_HAN}{{2,6}}?)({_HAN}{{1,7}}?部)(?![门分署队属位件份])")
 
 _BOUNDARY = re.compile(
     r"[^\u4e00-\u9fffA-Za-z0-9（）()·&-]|[由与及向被是把的了并让称某则均已拟可须应会必]|和(?!旅游|城乡|社会|改革|信息|规划|草原|物资|自然|计划|"
     r"经济|体育|科技|技术|新闻|电视|平|谐|食品|药物|市场|保障)"
     r"|(?<!面|针|相|绝)对(?!外)|在(?!线)|(?<!成|行|作|认|因)为(?!华)|[作成行认因]为|将(?!军)|(?<!财)经(?![济信贸营开])|按|据(?!局|中心|集团|港)"
     r"|从(?!化)|给|于|以(?!色列|岭)|等(?!离)|或|而|(?<!报)到|至|后(?!勤)|前(?!海|进|沿)|时(?!代|报)|其|该|各|这|那|请|同(?!济|仁|方|花顺|大)|跟|使(?!馆)|令"
-    r"|通知|印发|发布|联合(?![会国体])|会同|要求|表示|批准|同意|根据|依据|依照|关于|通过|召开|制定|任命|报送|提交|成立|设立|授权|委托|以及|近日|日前|今[年天日]|昨[天日]|去年|[月日年号]"
+    r"|通知|印发|发布|联合(?![会国体])|会同|要求|表示|批准|同意|根据|依据|依照|关于|通过|召开|制定|任命|报送|提交|成立|设立|授权|委托|以及|近日|日前|今[年天日]|昨[天日]|去年|[月日年号]份?|机构(?!管理)|企业(?!家)|担任|出任|卸任|兼任|调任|历任|现任|不再|免去|辞去|改判|判决|判令|裁定|认定|驳回|撤销|维持"
     r"|期间|其中|包括|支持|推动|推进|鼓励|督促|责令|处罚|起诉|收购|持有|出售|采访|会见|宣布|公布|出席|前往|访问|参观|考察|走进|来自|位于|隶属|属于|改为|更名|名为|致函"
     r"|答复|转发|收到|经过|参加|举行|加强|完善|建立|强化|需要|或者|并且|同时|此外|另外|目前|当前|截至|除了|由于|为了|负责|牵头|协同|配合|联系|咨询|相关|有关|所属|下属|旗下"
     r"|进入|加入|来到|介绍|指出|认为|透露|披露|显示|获得|取得|启动|实施|开展|主管|主办|承办|协办|指导(?!委)|参与|约谈|查处|通报|警告|罚款|针对|依法|作出|签署|"
@@ -104,7 +37,7 @@ _GENERIC_STEM = re.compile(
     r"(?:相关|有关|各[地省市级类]?|[本我该此贵子母分总某全多两三几数]|[一二三四五六七八九十]+家?|\d+家?|全部|部分|主要|大型|中小型?|地方性?|国有|民营|民办|"
     r"私营|外资|内资|合资|中资|上市|非|拟|保险|证券|基金|期货|信托|理财|商业|"
     r"政策性|开发性|金融|科技|互联网|监管|主管|行业|专业|第三方|审计|评估|评级|担保|租赁|小额|贷款|融资|村镇|城市|农村|农商|城商|中央|股份制?|外国|境外|境内外?|"
-    r"国际|跨国|国外|国内|控股|集团|有限|责任|"
+    r"国际|跨国|国外|国内|国家|活跃|较[大小]|系统重要性|[这那些家个两]+|控股|集团|有限|责任|"
     r"投资|投资管理|资产|管理|物业|咨询|服务|贸易|物流|运输|航空|快递|建筑|施工|设计|房地产|开发|电力|能源|电网|发电|售电|石油|燃气|供水|供热|供电|通信|电信|网络|"
     r"信息|技术|软件|平台|汽车|制药|医药|"
     r"会计师|律师|资产评估|认证|检测|检验|公证|中级|高级|基层|人民|最高|专门|专业|常务|专家|评审|审核|审议|评标|居民|村民|业主|管理|管委|仲裁|薪酬|提名|战略|风险|"
@@ -115,6 +48,9 @@ _GENERIC_STEM = re.compile(
     r"销售|进出口|出口|进口|代理|中介|劳务|派遣|人力资源|家|"
     r"型|性|化|等|的|业|级|类|向|所)+"
 )
+_GENERAL_BEFORE_HEAD = re.compile(
+    r"(?:国有|上市|民营|外资|内资|合资|非|[子母]|关联|参股|龙头|相关|[这那些两几多数]家?)$"
+)
 _ANCHOR_WORDS = r"国家|中国|中央|中共|中华|全国|国务院|联合国|世界|国际|欧洲|欧盟|亚洲|非洲|联邦|最高"
 _PLACE_SUFFIXES = r"[省市县区州盟旗]"
 _NOT_PLACE = re.compile(
@@ -123,12 +59,12 @@ _NOT_PLACE = re.compile(
     r"新区|战区|自治区|示范区|试验区|保护区|开发区|功能区|经济区|自贸区|保税区|港区|疫区|禁区|分区|街区|老区|流域区|神州|五大洲|国旗|升旗|联盟|加盟|同盟|欧盟|东盟|"
     r"市区|市县|省市|省区|区县|各州|试点区|直辖市|地级市|县级市|副省级市)"
 )
+_PLACE_CHAR = r"(?![去来带有在到从为让把被是不没还也都任某省市县]|地级|全国|各)[\u4e00-\u9fff]"
 _ANCHOR = re.compile(
-    rf"(?:{_ANCHOR_WORDS})|(?P<place>{_HAN}{{2,5}}?(?:自治[区州县]|特别行政区|{_PLACE_SUFFIXES})(?![场民值政内外里]))"
+    rf"(?:{_ANCHOR_WORDS})|(?P<place>{_PLACE_CHAR}{{2,4}}?(?:自治[区州县]|特别行政区|{_PLACE_SUFFIXES})(?![场民值政内外里]))"
 )
-_PLACE_AFTER = re.compile(rf"{_HAN}{{1,4}}?[市县区州](?![场民值长委内外域域级政间别])")
 _PLACE_FREE = re.compile(
-    rf"(?:(?<=[在于向从到由与和及、，。；：“（\s])|^)({_HAN}{{2,3}}[市县区](?![场民值长委内外域级政间别]))(?=[、，。；：（”\s的将在发召出印和与及自市县区]|$)"
+    rf"(?:(?<=[在于向从到由与和及、，。；：“（\s])|^)({_PLACE_CHAR}{{2,3}}[市县区](?![场民值长委内外域级政间别]))(?=[、，。；：（”\s的将在发召出印和与及自市县区]|$)"
 )
 _SPEECH = (
     r"表示|指出|强调|介绍|说|认为|称|透露|出席|主持|会见|宣布|同志|先生|女士|任(?!务)|担任|当选|辞去|被免|兼任|在会上|在接受|在致辞|作报告|致辞|带队|赴|率队|"
@@ -164,7 +100,7 @@ _FOREIGN_PERSON = re.compile(
 )
 
 
-def _find_chinese_organisations(text: str, known: list[KnownSpan]) -> Iterator[tuple[int, int, NameKind]]:
+def find_organisations(text: str, known: list[KnownSpan]) -> Iterator[tuple[int, int, NameKind]]:
     """Yield organisations by their last word, from the first word that can begin one; and known ones with a place."""
     starts = {span.start: span for span in known}
     organisations = [span for span in known if span.names[0].kind is NameKind.ORGANISATION]
@@ -205,14 +141,23 @@ def _find_start(
         )
     begin = first + cut
     anchored = _find_anchor(text, begin, head.start(), starts)
+    if anchored is not None and head["free"] and _is_far_from_body(anchored, head.start(), organisations):
+        begin, anchored = next(span.end for span in organisations if span.start == anchored), None
     if anchored is not None and text[anchored - 1 : anchored] not in ("（", "("):
-        stem = text[anchored : head.end()]
-        return anchored if len(stem) > len(head[0]) + 1 or anchored in starts else None
+        stem = text[anchored : head.start()]
+        is_general = anchored not in starts and (len(stem) < 2 or _GENERIC_STEM.fullmatch(stem))
+        return None if is_general or _GENERAL_BEFORE_HEAD.search(stem) else anchored
     stem = text[begin : head.start()]
-    if head["free"] is None or len(stem) < 2 or not has_chinese(stem) or _GENERIC_STEM.fullmatch(stem):
+    is_general = _GENERIC_STEM.fullmatch(stem) or _GENERAL_BEFORE_HEAD.search(stem)
+    if head["free"] is None or len(stem) < 2 or not has_chinese(stem) or is_general:
         return None
     generic = _GENERIC_STEM.match(stem)
     return begin if generic is None or len(stem) - generic.end() >= 2 else None
+
+
+def _is_far_from_body(anchored: int, end: int, organisations: list[KnownSpan]) -> bool:
+    """Whether a known body begins there and ends so long before that what follows is another name."""
+    return any(span.start == anchored and end - span.end > _MAX_UNIT_CHARS for span in organisations)
 
 
 def _find_anchor(text: str, begin: int, end: int, starts: dict[int, KnownSpan]) -> int | None:
@@ -235,7 +180,7 @@ def _has_unbalanced_bracket(text: str) -> bool:
     return text.count("（") + text.count("(") != text.count("）") + text.count(")")
 
 
-def _find_chinese_places(text: str, known: list[KnownSpan]) -> Iterator[tuple[int, int, NameKind]]:
+def find_places(text: str, known: list[KnownSpan]) -> Iterator[tuple[int, int, NameKind]]:
     for match in _PLACE_FREE.finditer(text):
         if not _NOT_PLACE.match(match[1]):
             yield match.start(1), match.end(1), NameKind.PLACE
@@ -249,7 +194,7 @@ def _find_chinese_places(text: str, known: list[KnownSpan]) -> Iterator[tuple[in
             yield span.start, span.end + 1, NameKind.PLACE
 
 
-def _find_chinese_persons(text: str) -> Iterator[tuple[int, int, NameKind]]:
+def find_persons(text: str) -> Iterator[tuple[int, int, NameKind]]:
     for pattern in (_NAME_AFTER_TITLE, _NAME_BEFORE_SPEECH):
         for match in pattern.finditer(text):
             if not _NOT_PERSON.search(match[1]):
@@ -259,192 +204,90 @@ def _find_chinese_persons(text: str) -> Iterator[tuple[int, int, NameKind]]:
 
 
 _NOT_PERSON = re.compile(
-    r"^(?:有关|相关|关于|全体|全部|单位|时间|计划|明确|成立|平均|国家|国内|国际|国务|国资|农业|农村|农民|文件|文化|公司|公开|公布|公告|东部|东方|利率|利润|"
+    r"^(?:公众|有关|相关|关于|全体|全部|单位|时间|计划|明确|成立|平均|国家|国内|国际|国务|国资|农业|农村|农民|文件|文化|公司|公开|公布|公告|东部|东方|利率|利润|"
     r"利用|强调|项目|高度|高级|安全|通过|通知|温室|房地|水利|能源|能够|简单|封面|居民|"
     r"后续|广大|广泛|双方|容量|和|同|向|从|时|金融|金额|须|万元|边|易|别|方面|任何|任务|任命|任期|查|和|路|于|权|都|关|相|连|都|那|后|印发|全国|全市|全省|"
     r"经济|应|石油|阴|安排|管理|车辆|包括|华为|计|空|游|暴|明年|常务|宁德|宁波|江苏|江西|"
-    r"山东|山西|广东|广西|云南|贵州|吉林|海南|甘肃|安徽|成都|武汉|厦门|温州|常州|徐州|沙特|伊朗|印度|德国|英国|韩国)|[的了是在和与及或将把被对等也就]|[会议部局委厅公司]$"
+    r"山东|山西|广东|广西|云南|贵州|吉林|海南|甘肃|安徽|成都|武汉|厦门|温州|常州|徐州|沙特|伊朗|印度|德国|英国|韩国)|[的了是在和与及或将把被对等也就若应须可会能要不未已再还均各]|[会议部局委厅公司]$"
 )
 
 
-# English
-
-_WORDS_FILE = "name_words.txt"
+BODY_HEAD = re.compile(
+    r"(?:集团|控股)?(?:股份)?(?:有限)?(?:责任)?公司$|集团$|股份$|控股$|委员会$|委$|管理总局$|总局$|管理局$|局$|部$|厅$|总署$|署$|办公室$|办公厅$|办$"
+    r"|人民法院$|法院$|检察院$|研究院$|银行$|行$|交易所$|所$|协会$|学会$|联合会$|会$|大学$|学院$|院$|中心$"
+)
+_HEAD_CLASSES = {
+    **dict.fromkeys(("委员会", "委"), "委"),
+    **dict.fromkeys(("管理局", "局"), "局"),
+    **dict.fromkeys(("管理总局", "总局"), "总局"),
+    **dict.fromkeys(("总署", "署"), "署"),
+    **dict.fromkeys(("人民法院", "法院"), "法院"),
+    **dict.fromkeys(("办公室", "办"), "办"),
+    **dict.fromkeys(("银行", "行"), "银行"),
+    **dict.fromkeys(("交易所", "所"), "所"),
+    **dict.fromkeys(("协会", "学会", "联合会", "会"), "会"),
+}
+_COUNTRY_PREFIX = re.compile(r"^(?:中华人民共和国|国家|中国|中华|全国)")
+COMPANY_FIELDS = re.compile(
+    r"(?:科技|实业|投资|贸易|网络|信息|技术|新?能源|电力|电子|汽车|医药|生物|制药|控股|集团|发展|管理|股份|材料|新材料|智能|工业|建设|工程"
+    r"|（[^）]*）|\([^)]*\)|电器|食品|化工|机械|设备|传媒|文化|教育|证券|基金|期货|保险|资产|资本|服务|咨询|物流|国际)+$"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class NameWords:
-    """Words that decide about capitalised sequences: last words of bodies and of documents, titles, given names."""
+class BodyForm:
+    """A Chinese organisation taken apart: 浙江省 + 市场监督 + 管理局."""
 
-    heads: frozenset[str]
-    works: frozenset[str]
-    general: frozenset[str]
-    starters: frozenset[str]
-    titles: frozenset[str]
-    given: frozenset[str]
-    small: frozenset[str]
+    places: tuple[str, ...]
+    stem: str
+    head: str
 
 
-@cache
-def load_words() -> NameWords:
-    text = files("monitor.verify").joinpath(_WORDS_FILE).read_text(encoding="utf-8")
-    sections = re.findall(r"^\[(\w+)\]\n([^\[]*)", text, flags=re.MULTILINE)
-    return NameWords(**{name: frozenset(words.split()) for name, words in sections})
+def strip_place(text: str) -> str:
+    return text[:-1] if len(text) > 2 and text[-1] in "省市县区州" else text
 
 
-_SMALL_WORDS = "of|and|for|the|on|in|to|de|du|des|la|von|van|der|&"
-_CAPITALISED = r"(?:[A-ZÀ-Þ][\wÀ-ÿ'&-]*(?:\.(?=[A-Z]))?)+"
-_ENGLISH_RUN = re.compile(
-    rf"(?<![\w&@/.-]){_CAPITALISED}(?:(?:\.?[ \t](?:(?:{_SMALL_WORDS})[ \t]){{0,3}}){_CAPITALISED})*(?!\w)"
-)
-_TITLE_BEFORE = re.compile(
-    r"(?i:executive|chair(?:man|woman|person)?|director|governor|minister|president|secretary|"
-    r"commissioner|spokes(?:man|woman|person)"
-    r"|economist|analyst|head|officer|professor|judge|appointed|appoints|appoint|named|names|"
-    r"nominated|by|founder|lawyer),?\s$"
-)
-_SPEECH_AFTER = re.compile(
-    r"\s(?:said|says|told|added|argued|warned|wrote|stressed|noted|joins|joined|stepped|resigned|"
-    r"has been appointed|was appointed"
-    r"|is appointed|will succeed|succeeds|will join|as (?:its |the )?(?:new )?(?:chair|chief|"
-    r"director|governor|head|president|commissioner))\b"
-    r"|,\s(?:the |its |our |their )?(?:\w+ )?(?:chief|chair|executive|director|head|governor|"
-    r"minister|secretary|commissioner|president"
-    r"|economist|analyst|partner|founder|spokes|professor|deputy|joint|co-)"
-)
-_PRODUCT = re.compile(
-    r"(?<![\w-])(?:Model [A-Z0-9]\w?\b|(?:iPhone|Galaxy|Windows|Mate|Pura) ?\d+\w*|"
-    r"[A-Z][A-Za-z]{2,}-\d[\w.]*|[A-Z]{2,}-[4-9]\w*"
-    r"|[A-Z][a-z]+[A-Z][A-Za-z]*|i[A-Z][a-z]+\w*|[A-Z]\d{3}[a-z]+)(?![\w-])"
-)
-_NOT_PRODUCT = re.compile(
-    r"(?i)^(?:k|m|g|t)?wh?$|^(?:covid|sars|iso|cp|ps|dp|gc|fg|fy|com|swd|h5n|h1n|mc|mac|phd|pm)|"
-    r"^(?:Mc|Mac|De|La|Le|Di|Van|Fitz|O')[A-Z]|^(?:No|Vol|Art|Rev|Annex|Table|Figure|Part|Article|"
-    r"Section|Form|Phase|Tier|Level|Class|Scope|Group|Grade|Euro|Basel|Stage|Step|Option|Chapter|"
-    r"Appendix)-"
-)
-_LAW_OF_THE_UNION = re.compile(r"\((?:EU|EC)[,)]\s?(?:No\.?\s?)?\d|[( ](?:EU|EC)\) ")
-_ACRONYM = re.compile(r"[A-Z][A-Z&]{1,6}[A-Z]")
+def parse_body(text: str) -> BodyForm:
+    places: list[str] = []
+    rest = text
+    while (match := _PLACE_PREFIX.match(rest)) is not None or _get_leading_place(rest):
+        place = _get_leading_place(rest) or (match[0] if match else "")
+        places.append(place)
+        rest = re.sub(r"^[省市](?![场民政])", "", rest[len(place) :])
+    rest = _COUNTRY_PREFIX.sub("", rest)
+    head = BODY_HEAD.search(rest)
+    if head is None:
+        return BodyForm(tuple(places), rest, "")
+    kind = "公司" if head[0].endswith(("公司", "集团", "股份", "控股")) else _HEAD_CLASSES.get(head[0], head[0])
+    return BodyForm(tuple(places), rest[: head.start()], kind)
 
 
-def _find_products(text: str) -> Iterator[tuple[int, int, NameKind]]:
-    for match in _PRODUCT.finditer(text):
-        if not _NOT_PRODUCT.search(match[0]) and not get_known_names(match[0]):
-            yield match.start(), match.end(), NameKind.PRODUCT
+_PLACE_PREFIX = re.compile(rf"{_HAN}{{2,5}}?(?:自治[区州县]|[省市县区])(?![场民政值])")
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    text: str
-    start: int
-    end: int
-
-    @property
-    def folded(self) -> str:
-        return self.text.casefold().removesuffix("'s").rstrip("'.")
+def _get_leading_place(text: str) -> str:
+    for length in (8, 7, 6, 5, 4, 3, 2):
+        if text[:length] in get_place_names() and text[:length] not in ("中国", "全国"):
+            return text[:length]
+    return ""
 
 
-def _find_english_names(text: str, known: list[KnownSpan]) -> Iterator[tuple[int, int, NameKind]]:
-    """Yield capitalised sequences that are names by their words or by what stands around them."""
-    if _is_title_case(text):
-        return
-    for run in _ENGLISH_RUN.finditer(text):
-        if _LAW_OF_THE_UNION.match(text, run.start() - 1):
-            continue
-        words = [
-            _Word(match[0], run.start() + match.start(), run.start() + match.end())
-            for match in re.finditer(r"[^\s]+", run[0])
-        ]
-        covered = [span for span in known if span.start < run.end() and span.end > run.start()]
-        for segment in _split_run(words, covered):
-            name = _classify(text, _trim(text, segment))
-            if name is not None:
-                yield name
-
-
-def _is_title_case(text: str) -> bool:
-    words = [word for word in re.findall(r"[A-Za-z]{4,}", text) if word not in load_words().small]
-    return len(words) >= 3 and all(word[0].isupper() for word in words)
-
-
-def _split_run(words: list[_Word], covered: list[KnownSpan]) -> Iterator[list[_Word]]:
-    """Yield the sequences of a run that may be one name each: cut at known names and at `and` between two names."""
-    segment: list[_Word] = []
-    for place, word in enumerate(words):
-        is_known = any(span.start <= word.start < span.end for span in covered)
-        joins = word.folded in ("and", "&", "the", "in", "on", "to", "for")
-        is_compound = word.folded in ("and", "&", "for") and _joins_one_name(segment, words[place + 1 :])
-        if is_known or (joins and not is_compound):
-            yield segment
-            segment = []
-        else:
-            segment.append(word)
-    yield segment
-
-
-def _joins_one_name(before: list[_Word], after: list[_Word]) -> bool:
-    """Whether `and` or `for` stands inside a name: Office for Health and Care, Health and Safety Authority."""
-    if before and before[0].folded in load_words().heads:
-        return True
-    heads = [word for word in after[:4] if word.folded in load_words().heads]
-    return bool(heads) and not any(word.folded in load_words().heads for word in before)
-
-
-def _trim(text: str, words: list[_Word]) -> list[_Word]:
-    """Drop small and general words from both ends, and a first word of a sentence that is an ordinary word."""
-    small = frozenset(_SMALL_WORDS.split("|"))
-    words = list(words)
-    while words and (
-        words[0].folded in small or words[0].folded in load_words().starters or _is_ordinary_start(text, words)
-    ):
-        words.pop(0)
-    while words and (words[-1].folded in small or words[-1].folded in load_words().starters):
-        words.pop()
-    return words
-
-
-def _is_ordinary_start(text: str, words: list[_Word]) -> bool:
-    """Whether the word begins a sentence and may be capitalised for that alone."""
-    word = words[0]
-    before = text[: word.start].rstrip(" \t\"'“‘(*-–—·")
-    if before and before[-1] not in ".!?:;\n。！？：；":
+def are_same_body(first: BodyForm, second: BodyForm) -> bool:
+    """Whether one may be a short form of the other: the same head and places, and the stem a selection in order."""
+    if first.head != second.head and not (first.head in ("", "公司") and second.head in ("", "公司")):
         return False
-    if word.folded.endswith(("ing", "ed", "ly")):
-        return True
-    if len(words) == 1 and not _ACRONYM.fullmatch(word.text):
-        return re.search(rf"[a-z,] {re.escape(word.text)}\b", text) is None
-    return False
-
-
-def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None:
-    """Return the name that the words are, None where they are a title of a document or general words."""
-    titles = [place for place, word in enumerate(words[:-1]) if word.folded in load_words().titles]
-    titled = bool(titles) and len(words) - titles[-1] <= 4
-    if titled:
-        words = words[titles[-1] + 1 :]
-    is_body_of = len(words) > 2 and words[0].folded in load_words().heads and words[1].folded in ("of", "for")
-    if not words or (words[-1].folded in load_words().works and not is_body_of):
-        return None
-    folded = [word.folded for word in words]
-    start, end = words[0].start, words[-1].end - (2 if words[-1].text.endswith("'s") else 0)
-    if all(
-        word in load_words().general or word in load_words().starters or not word.isalpha()
-        for word in folded
-        if word not in _SMALL_WORDS
-    ):
-        return None
-    has_head = any(word in load_words().heads for word in folded)
-    is_personal = len(words) in (2, 3) and not any(
-        word in load_words().general or word in load_words().works or word in load_words().heads for word in folded
-    )
-    if is_personal and all(word.text[1:2].islower() or len(word.text) <= 2 for word in words):
-        cued = titled or _TITLE_BEFORE.search(text[max(0, start - 24) : start]) or _SPEECH_AFTER.match(text, end)
-        if folded[0] in load_words().given or (cued and not has_head):
-            return start, end, NameKind.PERSON
-    if titled and len(words) == 1:
-        return start, end, NameKind.PERSON
-    if has_head or (len(words) == 1 and _ACRONYM.fullmatch(words[0].text)):
-        return start, end, NameKind.ORGANISATION
-    if any(word in load_words().works for word in folded) or has_chinese(text):
-        return None
-    return start, end, NameKind.ORGANISATION
+    ours, theirs = ([strip_place(place) for place in form.places] for form in (first, second))
+    if ours and theirs and not (set(ours) <= set(theirs) or set(theirs) <= set(ours)):
+        return False
+    if bool(ours) != bool(theirs) and first.head != "公司":
+        return bool(theirs) and first.stem == second.stem and len(first.stem) >= 2
+    short, long = sorted((first.stem, second.stem), key=len)
+    if first.head in ("", "公司"):
+        short, long = (COMPANY_FIELDS.sub("", stem) or stem for stem in (short, long))
+        return len(short) >= 2 and short == long
+    if len(short) < 2:
+        return short == long != ""
+    if short[0] != long[0]:
+        return long.endswith(short)
+    remaining = iter(long)
+    return all(char in remaining for char in short)
