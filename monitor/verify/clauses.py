@@ -17,8 +17,8 @@ _STOP_WORDS = frozenset(map(stem, """a an the of to in on at for with from by as
 he she they them their his her we our you your which who whom whose what when where there here into out over under about than then
 so such own same other another also up down has have had do does did not no will would can could may must shall should if per via
 both either each any all more most less least very just only still already yet""".split()))
-_NEGATORS_ZH = re.compile(r"(?:并?不(?!断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|从未|均未|绝不)")
-_NEGATORS_EN = frozenset(("not", "no", "never", "neither", "nor", "without", "none", "cannot", "nobody", "nothing", "n't"))
+_NEGATORS_ZH = re.compile(r"(?:并?不(?!断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)")
+_NEGATORS_EN = frozenset(("not", "no", "never", "neither", "nor", "without", "none", "cannot", "nobody", "nothing", "n't", "fail", "fails", "failed", "unable", "lack", "lacks", "lacked"))
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
 _ACTOR = re.compile(
     r"[\u4e00-\u9fff]{0,8}?(?:委员会|主管部门|有关部门|部门|政府|法院|检察院|总局|管理局|监管局|银行|公司|企业|集团|协会|平台|机构|用户|消费者|监护人|提供者|经营者|中心|交易所|税务机关|机关|单位|申请人|当事人|原告|被告|委员|部|局|委)"
@@ -110,7 +110,7 @@ def _tokenise(text: str) -> Iterator[_Token]:
             word, concepts = next(
                 (entry for entry in lexicon.chinese.get(piece, ()) if text.startswith(entry[0], match.start())), (piece, ())
             )
-            negator = _NEGATORS_ZH.match(text, match.start()) if not concepts else None
+            negator = _NEGATORS_ZH.match(text, match.start()) if len(word) == 1 and not concepts else None
             if negator:
                 yield _Token(negator[0], match.start(), is_negator=True, is_chinese=True)
                 word = negator[0]
@@ -164,6 +164,9 @@ def _iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
                 yield token.text
             if token.text.isascii() and " " not in token.text and any(concept.axis for concept in token.concepts):
                 yield stem(token.text)
+        elif token.is_chinese and not token.is_negator and len(token.text) > 1:
+            last = ""
+            yield token.text
         elif token.is_chinese and not token.is_negator:
             char = token.text
             if char in _STOP_CHARS:

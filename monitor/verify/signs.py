@@ -15,8 +15,8 @@ from monitor.verify.citations import PassageIndex
 from monitor.verify.clauses import Mark, Segment, parse_segments
 from monitor.verify.lexicon import stem
 from monitor.verify.figures import NO_UNIT, NumericFigure, are_compatible
-from monitor.verify.name_finder import Name, find_names
-from monitor.verify.names import NameIndex
+
+from monitor.verify.names import NameIndex, find_names
 from monitor.verify.prose import is_chinese
 from monitor.verify.statements import SourceText
 
@@ -70,6 +70,7 @@ class PageIndex:
         self.sentences: list[str] = []
         self.units: list[Unit] = []
         self.head_words = frozenset(word for part in (source.title, source.publisher) for segment in parse_segments(part, is_page=True) for word in segment.words)
+        self.head_lines = len(head) + bool(published)
         self._read([*head, published, *source.text.splitlines()])
         self.sides: dict[str, set[str]] = defaultdict(set)
         for unit in self.units:
@@ -200,6 +201,9 @@ def read_signs(statement: str, page: PageIndex) -> Signs:
     _compare_periods(signs, found, page)
     _compare_names(signs, statement, page)
     _compare_slots(signs, found, page)
+    _compare_sequence(signs, found, page)
+    _compare_citations(signs, statement, page)
+    _compare_speech(signs, statement, segments, found, page)
     _compare_figure_marks(signs, segments, found, page)
     _compare_subject(signs, segments, page, borne | context)
     signs.values["foreign inside"] = signs.values["foreign"] * signs.values["coverage"]
@@ -366,8 +370,9 @@ def _compare_figures(signs: Signs, segments: Sequence[Segment], page: PageIndex)
             signs.raise_to("figure rival", max(other_best - own, -0.5) + 0.5, f"{figure.written}: {other_text}")
             signs.raise_to("figure apart", 1.6 - own, figure.written)
             signs.raise_to("figure swapped", swapped - own_near, figure.written)
-            if own_unit not in signs.bearers:
-                signs.raise_to("figure elsewhere", 1.0, figure.written)
+            if not any(_is_equal(figure, other) for unit in signs.bearers for part in unit.segments for other in part.figures):
+                rivals = [other.written for unit in signs.bearers for part in unit.segments for other in part.figures if _is_comparable(figure, other)]
+                signs.raise_to("figure other" if rivals else "figure elsewhere", 1.0, f"{figure.written}/{rivals[:2]}")
     _compare_dates(signs, segments, page, whole)
 
 
@@ -390,6 +395,9 @@ def _compare_dates(signs: Signs, segments: Sequence[Segment], page: PageIndex, w
                             swapped = max(swapped, 0.0 if is_own else near)
                         elif score > other_best:
                             other_best, text = score, part.text
+            if own is not None and not any(other.covers(date) for unit in signs.bearers for part in unit.segments for other in part.dates):
+                rivals = [other.written for unit in signs.bearers for part in unit.segments for other in part.dates]
+                signs.raise_to("date other" if rivals else "date elsewhere", 1.0, f"{date.written}/{rivals[:2]}")
             if own is not None:
                 signs.raise_to("date swapped", swapped - own_near, date.written)
                 signs.raise_to("date rival", max(other_best - own, -0.5) + 0.5, f"{date.written}: {text}")
@@ -460,7 +468,7 @@ def _compare_names(signs: Signs, statement: str, page: PageIndex) -> None:
         near = {page.units[number].line for number in units}
         rivals = [other.text for unit in signs.bearers for other in find_names(unit.text) if other.kind == name.kind and not _is_said(other.text, statement)]
         suffix = " rival" if rivals else ""
-        if any(page.units[number].line == 0 for number in units):
+        if any(page.units[number].line < page.head_lines for number in units):
             signs.raise_to("name head" + suffix, 1.0, f"{name.text}/{rivals[:1]}")
         elif near & lines or any(number + 1 in units or number - 1 in units for number in numbers):
             signs.raise_to("name near" + suffix, 1.0, f"{name.text}/{rivals[:1]}")
@@ -508,7 +516,7 @@ def _find_figure_marks(segment: Segment, figure: NumericFigure) -> set[tuple[str
     for mark in segment.marks:
         if mark.axis not in ("bound", "direction"):
             continue
-        width = 18 if mark.word.isascii() else 7
+        width = 30 if mark.word.isascii() else 12
         before = segment.text.lower().rfind(mark.word.lower(), max(place - width, 0), place)
         after = segment.text.lower().find(mark.word.lower(), end, end + 6) if mark.axis == "bound" else -1
         distance = place - before if before >= 0 else after - end if after >= 0 else None
@@ -551,3 +559,76 @@ def _compare_slots(signs: Signs, found: Sequence[tuple[Segment, Unit, Segment]],
             state = "foreign" if is_elsewhere else "variant" if shares and name == "slot replaced" else "novel"
             strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
             signs.raise_to(f"{name} {state}", strength, f"{joined}/{other}")
+
+
+def _compare_sequence(signs: Signs, found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    """How much of what both say has to be moved to stand in the page's order."""
+    for segment, unit, _ in found:
+        theirs: dict[str, int] = {}
+        for number, word in enumerate(unit.order):
+            theirs.setdefault(word, number)
+        common = [(theirs[word], word) for word in dict.fromkeys(segment.order) if word in theirs and word[0] != "@" and "." not in word]
+        if len(common) < 4:
+            continue
+        keep = _longest_rising([place for place, _ in common])
+        total = page.total(word for _, word in common) or 1.0
+        moved = page.total(word for number, (_, word) in enumerate(common) if number not in keep) / total
+        share = page.total(word for _, word in common) / (page.total(segment.words) or 1.0)
+        signs.raise_to("moved", moved * share, " ".join(word for number, (_, word) in enumerate(common) if number not in keep))
+
+
+def _longest_rising(places: Sequence[int]) -> set[int]:
+    best: list[list[int]] = []
+    for number, place in enumerate(places):
+        prior = max((chain for chain in best if places[chain[-1]] < place), key=len, default=[])
+        best.append([*prior, number])
+    return set(max(best, key=len, default=[]))
+
+
+_LAW_ARTICLE = re.compile(r"《?([\u4e00-\u9fff]{2,20}?(?:法|条例|办法|规定|细则|规则))》?(?:（[^）]*）)?第([一二三四五六七八九十百千零\d]+)条")
+_OWN_ARTICLE = re.compile(r"(?:征求意见稿|草案|本?办法|本?规定|细则|条例|指南|公告|通知|文件|规则)?(?:第)([一二三四五六七八九十百千零\d]+)条(?:提出|规定|明确|要求|指出|,|，|的规定)")
+_ARTICLE_HEAD = re.compile(r"^\s*第([一二三四五六七八九十百千零\d]+)条", re.MULTILINE)
+
+
+def _compare_citations(signs: Signs, statement: str, page: PageIndex) -> None:
+    for match in _LAW_ARTICLE.finditer(statement):
+        law, article = match[1][-6:], match[2]
+        places = [found.start() for found in re.finditer(f"第{article}条", page.text)]
+        if places and not any(law[-3:] in page.text[max(place - 60, 0) : place] for place in places):
+            signs.raise_to("citation other", 1.0, match[0])
+    match = _OWN_ARTICLE.search(statement)
+    if match is not None and not _LAW_ARTICLE.search(statement):
+        heads = [(found.start(), found[1]) for found in _ARTICLE_HEAD.finditer(page.text)]
+        if any(number == match[1] for _, number in heads):
+            over = set()
+            for unit in signs.bearers:
+                before = [number for place, number in heads if place <= unit.start + 2]
+                over.add(before[-1] if before else "")
+            if match[1] not in over:
+                signs.raise_to("citation other", 1.0, match[0])
+
+
+_SAY = re.compile(r"(?:表示|认为|称|说|指出|介绍|强调|透露|回应|坦言|提到|主张|提出|建议|预计|预测|批评|质疑|宣布|承认|\b(?:said|says|say|told|argued|argues|claimed|claims|estimated|estimates|believes|believed|noted|stated|warned|suggested|suggests|criticised|criticized|called|expects|expected|emphasised|stressed)\b)")
+
+
+def _compare_speech(signs: Signs, statement: str, segments: Sequence[Segment], found: Sequence[tuple[Segment, Unit, Segment]], page: PageIndex) -> None:
+    """Who is quoted: the speaker of a statement must be the one who speaks where the page says it."""
+    verb = _SAY.search(statement)
+    if verb is None:
+        return
+    names = [name for name in find_names(statement) if name.end <= verb.start()]
+    if not names:
+        return
+    speaker = names[-1].text.split()[-1] if names[-1].text.isascii() else names[-1].text
+    content = [(segment, unit) for segment, unit, _ in found if speaker not in segment.text and not _SAY.search(segment.text)] or [(segment, unit) for segment, unit, _ in found]
+    for segment, unit in content:
+        line = "\n".join(other.text for other in page.units if other.line == unit.line)
+        speakers = []
+        for said in _SAY.finditer(line):
+            around = line[max(said.start() - 40, 0) : said.start()] if not line[said.start()].isascii() else line[max(said.start() - 60, 0) : said.end() + 60]
+            speakers += [name.text for name in find_names(around)]
+        is_theirs = any(speaker in other or other in names[-1].text for other in speakers) or any(
+            unit.start <= place < unit.start + len(unit.text) for place in page.names.find(names[-1])
+        )
+        if speakers and not is_theirs:
+            signs.raise_to("speech other", 1.0, f"{speaker}/{speakers[:2]}")
