@@ -1,29 +1,54 @@
 """Reads sentences for the judge: their segments with words, marks of meaning, figures, dates and periods."""
 
-import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from monitor.dates import DateOrder, WrittenDate
-from monitor.extract.sentences import split_sentences
 from monitor.verify.figures import NumericFigure, fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
 
-_SEGMENT_END = re.compile(r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|[和及与](?=[^、，；。]{0,3}\d)|\band(?=[^,.;]{0,24}\d)")
-_STOP_CHARS = frozenset("的了和与及在对为以等将该其并或之于而是由从至到个把被让使向给又还也就这那我你他她它们着过吗呢啊各本")
-_STOP_WORDS = frozenset(map(stem, """a an the of to in on at for with from by as and or but is are was were be been being it its this that these those
+_SEGMENT_END = re.compile(
+    r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|[和及与](?=[^、，；。]{0,3}\d)|\band(?=[^,.;]{0,24}\d)"
+)
+_STOP_CHARS = frozenset(
+    "的了和与及在对为以等将该其并或之于而是由从至到个把被让使向给又还也就这那我你他她它们着过吗呢啊各本"
+)
+_STOP_WORDS = frozenset(
+    map(
+        stem,
+        """a an the of to in on at for with from by as and or but is are was were be been being it its this that these those
 he she they them their his her we our you your which who whom whose what when where there here into out over under about than then
 so such own same other another also up down has have had do does did not no will would can could may must shall should if per via
-both either each any all more most less least very just only still already yet""".split()))
-_NEGATORS_ZH = re.compile(r"(?:并?不(?!断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)")
-_NEGATORS_EN = frozenset(("not", "no", "never", "neither", "nor", "without", "none", "cannot", "nobody", "nothing", "n't", "fail", "fails", "failed", "unable", "lack", "lacks", "lacked"))
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
-_ACTOR = re.compile(
-    r"[\u4e00-\u9fff]{0,8}?(?:委员会|主管部门|有关部门|部门|政府|法院|检察院|总局|管理局|监管局|银行|公司|企业|集团|协会|平台|机构|用户|消费者|监护人|提供者|经营者|中心|交易所|税务机关|机关|单位|申请人|当事人|原告|被告|委员|部|局|委)"
-    r"|(?:[A-Z][\w&'-]+(?:\s(?:of|for|and|the)\s(?=[A-Z])|\s)?)+|\b(?:bank|banks|company|companies|firms?|regulators?|court|government|ministry|board|providers?|consumers?|customers?|employers?|workers?|authority|authorities|commission)\b"
+both either each any all more most less least very just only still already yet""".split(),
+    )
 )
+_NEGATORS_ZH = re.compile(
+    r"(?:并?不(?!断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
+)
+_NEGATORS_EN = frozenset(
+    (
+        "not",
+        "no",
+        "never",
+        "neither",
+        "nor",
+        "without",
+        "none",
+        "cannot",
+        "nobody",
+        "nothing",
+        "n't",
+        "fail",
+        "fails",
+        "failed",
+        "unable",
+        "lack",
+        "lacks",
+        "lacked",
+    )
+)
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
 _NEGATION_REACH_ZH, _NEGATION_REACH_EN = 8, 5
 
 
@@ -49,7 +74,6 @@ class Segment:
     marks: tuple[Mark, ...]
     figures: tuple[NumericFigure, ...]
     dates: tuple[WrittenDate, ...]
-    actors: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
@@ -91,9 +115,11 @@ def _parse_segment(text: str, *, is_page: bool, order: DateOrder | None) -> Segm
         marks=tuple(_iter_marks(tokens)),
         figures=found.figures,
         dates=found.dates,
-        keys=tuple(token.concepts[0].name if token.concepts else token.text if token.is_chinese else stem(token.text) for token in tokens),
+        keys=tuple(
+            token.concepts[0].name if token.concepts else token.text if token.is_chinese else stem(token.text)
+            for token in tokens
+        ),
         texts=tuple(token.text for token in tokens),
-        actors=tuple(match[0] for match in _ACTOR.finditer(text)),
     )
 
 
@@ -108,7 +134,8 @@ def _tokenise(text: str) -> Iterator[_Token]:
         piece = match[0]
         if "\u4e00" <= piece <= "\u9fff":
             word, concepts = next(
-                (entry for entry in lexicon.chinese.get(piece, ()) if text.startswith(entry[0], match.start())), (piece, ())
+                (entry for entry in lexicon.chinese.get(piece, ()) if text.startswith(entry[0], match.start())),
+                (piece, ()),
             )
             negator = _NEGATORS_ZH.match(text, match.start()) if len(word) == 1 and not concepts else None
             if negator:
@@ -131,7 +158,9 @@ def _tokenise(text: str) -> Iterator[_Token]:
             phrase = _match_phrase(matches, index, lexicon.english)
             if phrase:
                 length, concepts = phrase
-                yield _Token(" ".join(part[0].lower() for part in matches[index : index + length]), match.start(), concepts)
+                yield _Token(
+                    " ".join(part[0].lower() for part in matches[index : index + length]), match.start(), concepts
+                )
                 index += length
                 continue
             yield _Token(lowered, match.start(), lexicon.exact.get(lowered, ()))
@@ -188,7 +217,12 @@ _PERIOD = re.compile(
     r"|(?P<month>\d{1,2})月|(?P<quarter>[一二三四1-4])季度|(?P<half>[上下])半年|前(?P<quarters>[二三])季度|(?P<name>January|February|March|April|May|June|July"
     r"|August|September|October|November|December)\b|(?P<q>first|second|third|fourth) quarter|\bQ(?P<qn>[1-4])\b|(?P<h>first|second) half"
 )
-_MONTHS = {name: number for number, name in enumerate("January February March April May June July August September October November December".split(), 1)}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        "January February March April May June July August September October November December".split(), 1
+    )
+}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4, "上": 1, "下": 2}
 
 

@@ -1,183 +1,180 @@
-"""The judge of statements: whether a page says what a sentence says about it."""
+"""The judge of statements: whether the pages that a sentence may rest on say what it says."""
 
 import math
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from monitor.extract.sentences import split_sentences
-from monitor.verify.citations import PassageIndex
-from monitor.verify.clauses import Mark, Segment, Sentence, parse_page_sentences, parse_sentence
-from monitor.verify.figures import NO_UNIT, are_compatible
-from monitor.verify.prose import is_chinese
+from monitor.verify.signs.actors import compare_actors
+from monitor.verify.signs.amounts import compare_amounts, compare_citations
+from monitor.verify.signs.page import Comparison, PageIndex
+from monitor.verify.signs.words import compare_words
 from monitor.verify.statements import Judgement, Reason, SourceText
+from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
 from monitor.vocabulary import ReasonCode, Verdict
 
-_REASON_BY_AXIS = {
-    "direction": ReasonCode.DIRECTION, "course": ReasonCode.DIRECTION, "founding": ReasonCode.POLARITY,
-    "validity": ReasonCode.VALIDITY, "permission": ReasonCode.POLARITY, "burden": ReasonCode.POLARITY,
-    "answer": ReasonCode.POLARITY, "office": ReasonCode.POLARITY, "bound": ReasonCode.BOUND, "duty": ReasonCode.MODALITY,
-    "quantity": ReasonCode.QUANTIFIER, "extreme": ReasonCode.DIRECTION, "order": ReasonCode.PERIOD,
-    "trade": ReasonCode.WHOSE_FIGURE, "place": ReasonCode.WHOSE_FIGURE, "rate": ReasonCode.PERIOD,
-    "side": ReasonCode.SUBJECT_OBJECT, "sign": ReasonCode.DIRECTION, "truth": ReasonCode.POLARITY,
-    "will": ReasonCode.MODALITY, "time": ReasonCode.VALIDITY, "knowledge": ReasonCode.POLARITY, "stage": ReasonCode.STAGE,
+_REASON_BY_SIGN = {
+    **dict.fromkeys(("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION),
+    **dict.fromkeys(("against:sign", "against:extreme"), ReasonCode.DIRECTION),
+    **dict.fromkeys(("against:bound", "figure bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
+    **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
+    **dict.fromkeys(("against:stage", "against:finality", "never:stage", "never:finality"), ReasonCode.STAGE),
+    **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
+    **dict.fromkeys(("against:quantity", "never:quantity", "never all"), ReasonCode.QUANTIFIER),
+    **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
+    **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(("roles turned", "roles passive", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
+    **dict.fromkeys(("speech other", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
+    **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
+    **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
+    "citation other": ReasonCode.CITATION,
 }
-MIN_COVERAGE = 0.3
-@dataclass(frozen=True)
-class _Aligned:
-    segment: Segment
-    sentence: int
-    score: float
+"""What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
 
-
-class PageIndex:
-    def __init__(self, source: SourceText) -> None:
-        head = "\n".join(part for part in (source.title, source.publisher, source.section) if part)
-        published = "" if source.published_on is None else f"{source.published_on:%Y年%-m月%-d日}发布"
-        self.text = "\n".join(part for part in (head, published, source.text) if part)
-        self.sentences = parse_page_sentences(self.text)
-        self.is_chinese = is_chinese(source.text)
-        self.index = PassageIndex(self.text)
-        self._places: dict[str, set[int]] = defaultdict(set)
-        for place, sentence in enumerate(self.sentences):
-            for word in sentence.words:
-                self._places[word].add(place)
-
-    def weigh(self, word: str) -> float:
-        found = len(self._places.get(word, ()))
-        base = math.log(1 + (len(self.sentences) + 1) / (found + 0.5))
-        return base * (0.35 if "." in word and word[0] == "~" else 1.0)
-
-    def score_all(self, words: frozenset[str]) -> Counter[int]:
-        scores: Counter[int] = Counter()
-        for word in words:
-            for place in self._places.get(word, ()):
-                scores[place] += self.weigh(word)
-        return scores
-
-    def align(self, sentence: Sentence) -> list[_Aligned]:
-        whole = self.score_all(sentence.words)
-        aligned = []
-        for segment in sentence.segments:
-            own = self.score_all(segment.words)
-            total: Counter[int] = Counter()
-            for place, score in own.items():
-                total[place] += score
-            for place, score in whole.items():
-                total[place] += 0.5 * score
-                total[place + 1] += 0.15 * score
-                total[place - 1] += 0.15 * score
-            best = max((place for place in total if 0 <= place < len(self.sentences)), key=lambda place: total[place], default=0)
-            aligned.append(_Aligned(segment, best, total[best]))
-        return aligned
-
-    def cover(self, words: frozenset[str], places: set[int]) -> float:
-        window = {place + step for place in places for step in (-1, 0, 1)} | {0}
-        there = frozenset().union(*(self.sentences[place].words for place in window if 0 <= place < len(self.sentences)))
-        total = sum(map(self.weigh, words))
-        return sum(self.weigh(word) for word in words & there) / total if total else 1.0
+_CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
+_MIN_AGAINST = 0.3
+_MAX_CONTEXT_CHARS = 400
+_MAX_REASONS = 3
 
 
 class StatementJudge:
-    """Judges statements against pages that are read once; by code alone, without waiting for anything."""
+    """Judges statements against pages that are read once; by code alone, without waiting for anything.
+
+    A statement that several pages may bear has the best verdict that one of them gives.
+    """
 
     def __init__(self, sources: Sequence[SourceText]) -> None:
-        self._pages = [PageIndex(source) for source in sources]
+        self._sources = tuple(sources)
 
     def judge(self, statement: str) -> Judgement:
-        page = self._pages[0]
-        sentence = parse_sentence(statement, is_page=False)
-        missing = page.index.find_missing(statement)
-        aligned = page.align(sentence)
-        places = {entry.sentence for entry in aligned}
-        passage = "\n".join(page.sentences[place].text for place in sorted(places)) if page.sentences else ""
-        if missing:
-            reasons = tuple(Reason(code=ReasonCode.NUMBER, args={"said": said}) for said in sorted(missing))
-            return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons)
-        reasons = tuple(self._find_reasons(page, aligned))
-        if reasons:
-            return Judgement(verdict=Verdict.CONTRADICTED, passage=passage, reasons=reasons, is_open=True, context=passage)
-        coverage = page.cover(sentence.words, places)
-        if is_chinese(statement) == page.is_chinese and coverage < MIN_COVERAGE:
-            return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, is_open=True, context=passage)
-        if coverage >= 0.75:
-            return Judgement(verdict=Verdict.SUPPORTED, passage=passage)
-        return Judgement(verdict=Verdict.UNCHECKED, passage=passage, is_open=True, context=passage)
-
-    def _find_reasons(self, page: PageIndex, aligned: Sequence[_Aligned]) -> Iterator[Reason]:
-        for entry in aligned:
-            there = page.sentences[entry.sentence]
-            yield from _compare_marks(entry.segment, there, page)
-            yield from _compare_negation(entry.segment, there, page)
-            yield from _compare_figures(entry.segment, aligned, page)
+        verdicts = [_judge_on_page(statement, _read_page(source)) for source in self._sources if source.text.strip()]
+        if not verdicts:
+            return Judgement(verdict=Verdict.UNSUPPORTED)
+        return min(verdicts, key=lambda judgement: list(_PREFERENCE).index(judgement.verdict))
 
 
-def _compare_marks(segment: Segment, there: Sentence, page: PageIndex) -> Iterator[Reason]:
-    for mark in segment.marks:
-        code = _REASON_BY_AXIS.get(mark.axis)
-        if code is None:
-            continue
-        others = [(other, part) for part in there.segments for other in part.marks if other.axis == mark.axis]
-        if any(_is_same(mark, other) for other, _ in others):
-            continue
-        against = [other for other, part in others if _is_near(mark, other, segment, part, page)]
-        if against:
-            yield Reason(code=code, args={"said": mark.word, "page": against[0].word})
+_PREFERENCE = (Verdict.SUPPORTED, Verdict.UNCHECKED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
 
 
-def _is_same(mark: Mark, other: Mark) -> bool:
-    return (mark.side == other.side) == (mark.is_negated == other.is_negated)
+@lru_cache(maxsize=64)
+def _read_page(source: SourceText) -> PageIndex:
+    return PageIndex(source)
 
 
-def _is_near(mark: Mark, other: Mark, segment: Segment, part: Segment, page: PageIndex) -> bool:
-    plain = {word for word in mark.near if "." not in word}
-    total = sum(map(page.weigh, plain))
-    shared = sum(page.weigh(word) for word in plain & other.near)
-    return bool(total) and shared / total >= 0.3
+def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
+    found = compare(statement, page)
+    passage = "\n".join(unit.text.strip() for unit in found.units)
+    context = _build_context(found)
+    missing = sorted(page.particulars.find_missing(statement))
+    if missing:
+        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in missing)
+        return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
+    features = build_features(found)
+    score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
+    doubt = 1 / (1 + math.exp(-score))
+    if doubt < REFUSED_FROM:
+        is_sure = doubt <= SURE_UP_TO
+        verdict = Verdict.SUPPORTED if is_sure else Verdict.UNCHECKED
+        return Judgement(verdict=verdict, passage=passage, is_open=not is_sure, context=context)
+    reasons = _list_reasons(found, features)
+    is_against = any(name.startswith(_CONTRADICTING) for name in _rank_signs(found)[:1])
+    verdict = Verdict.CONTRADICTED if is_against and reasons else Verdict.UNSUPPORTED
+    return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=True, context=context)
 
 
-def _compare_negation(segment: Segment, there: Sentence, page: PageIndex) -> Iterator[Reason]:
-    negated_there = frozenset().union(*(part.negated for part in there.segments))
-    plain_there = frozenset().union(*(part.words - part.negated for part in there.segments))
-    turned = (segment.negated & plain_there - negated_there) | ((segment.words - segment.negated) & (negated_there - plain_there))
-    turned = {word for word in turned if "." not in word}
-    best = max(there.segments, key=lambda part: sum(map(page.weigh, part.words & segment.words)), default=None)
-    if best is None:
-        return
-    total = sum(map(page.weigh, segment.words))
-    shared = sum(map(page.weigh, segment.words & best.words))
-    if turned and total and shared / total >= 0.5 and bool(segment.negated) != bool(best.negated):
-        yield Reason(code=ReasonCode.POLARITY, args={"said": " ".join(sorted(turned))})
+def compare(statement: str, page: PageIndex) -> Comparison:
+    found = Comparison(statement, page)
+    compare_words(found)
+    compare_amounts(found)
+    compare_citations(found)
+    compare_actors(found)
+    return found
 
 
-def _compare_figures(segment: Segment, aligned: Sequence[_Aligned], page: PageIndex) -> Iterator[Reason]:
-    values = {value for entry in aligned for figure in entry.segment.figures for value, _ in figure.readings}
-    whole = frozenset().union(*(entry.segment.words for entry in aligned))
-    for figure in segment.figures:
-        own = best_other = (0.0, None)
-        for sentence in page.sentences:
-            for part in sentence.segments:
-                score = _similarity(segment, whole, part, sentence, page)
-                for other in part.figures:
-                    if _equal(figure, other):
-                        own = max(own, (score, part), key=lambda entry: entry[0])
-                    elif _comparable(figure, other) and not values & {value for value, _ in other.readings}:
-                        best_other = max(best_other, (score, part), key=lambda entry: entry[0])
-        if own[1] is not None and best_other[0] > own[0] + 0.15:
-            yield Reason(code=ReasonCode.WHOSE_FIGURE, args={"said": figure.written, "page": best_other[1].text})
+_PLAIN_SIGNS = (
+    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
+    *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
+    *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
+    *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
+    *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+)
+_WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
-def _similarity(segment: Segment, whole: frozenset[str], part: Segment, sentence: Sentence, page: PageIndex) -> float:
-    own = sum(map(page.weigh, segment.words)) or 1.0
-    rest = sum(map(page.weigh, whole)) or 1.0
-    return sum(map(page.weigh, segment.words & part.words)) / own + 0.6 * sum(map(page.weigh, whole & sentence.words)) / rest
+def build_features(found: Comparison) -> dict[str, float]:
+    """Return what the verdict is weighed from: signs of one kind together, and some as far as the page bears the rest."""
+    signs = found.signs
+    coverage = 0.0 if found.is_cross_language else signs["coverage"]
+    against = _find_strongest(signs, "against:")
+    never = max(_find_strongest(signs, "never:", without="quantity"), 0.0)
+    never_all = signs["never:quantity.all"] + signs["new:quantity.all"]
+    features = {name: signs[name] for name in _PLAIN_SIGNS}
+    if not found.is_cross_language:
+        features |= {name: signs[name] for name in _WORD_SIGNS}
+        features["foreign borne"] = signs["foreign"] * coverage
+        features["low coverage"] = max(0.0, 0.35 - coverage)
+    features |= {
+        "against": against,
+        "against borne": against * coverage,
+        "never": never,
+        "never all": never_all,
+        "never borne": coverage * (never + never_all),
+        "left": _find_strongest(signs, "left:"),
+        "figure rival borne": coverage * signs["figure rival"],
+        "figure other borne": coverage * max(signs["figure other"], signs["figure elsewhere"]),
+        "negation lost borne": coverage * signs["negation lost"],
+        "subject foreign borne": coverage * signs["subject foreign"],
+        "moved borne": signs["moved"] * (coverage > 0.8),
+        "cross": float(found.is_cross_language),
+        "bearers": float(len(found.units) - 1),
+    }
+    is_clean = coverage > 0.8 and not any(
+        value > _MIN_AGAINST for name, value in signs.items() if name.startswith((*_CONTRADICTING, "left", "name", "slot"))
+        and not name.endswith((" apart", " rival"))
+    )
+    features["clean"] = float(is_clean)
+    return features
 
 
-def _equal(figure, other) -> bool:
-    return any(value == theirs and are_compatible(kind, their_kind) for value, kind in figure.readings for theirs, their_kind in other.readings)
+def _find_strongest(signs: Mapping[str, float], prefix: str, *, without: str = "\0") -> float:
+    return max((value for name, value in signs.items() if name.startswith(prefix) and without not in name), default=0.0)
 
 
-def _comparable(figure, other) -> bool:
-    return any(kind == their_kind and kind != NO_UNIT for _, kind in figure.readings for _, their_kind in other.readings)
+def _rank_signs(found: Comparison) -> list[str]:
+    """Return the signs against a statement that have a name as a reason, the strongest first."""
+    named = {name: value for name, value in found.signs.items() if value > _MIN_AGAINST and _get_code(name) is not None}
+    return sorted(named, key=lambda name: -named[name])
+
+
+def _list_reasons(found: Comparison, features: Mapping[str, float]) -> tuple[Reason, ...]:
+    reasons: dict[ReasonCode, Reason] = {}
+    for name in _rank_signs(found):
+        code = _get_code(name)
+        if code is not None and code not in reasons:
+            reasons[code] = Reason(code=code, args={"said": found.said.get(name, "").strip()})
+    return tuple(reasons.values())[:_MAX_REASONS]
+
+
+def _get_code(sign: str) -> ReasonCode | None:
+    base = sign.partition(".")[0] if ":" in sign else sign
+    if base in _REASON_BY_SIGN:
+        return _REASON_BY_SIGN[base]
+    return ReasonCode.POLARITY if base.startswith(("against", "negation", "never")) else None
+
+
+def _classify_missing(said: str) -> ReasonCode:
+    if any(char in said for char in "年月日") and any(char.isdigit() for char in said):
+        return ReasonCode.DATE
+    return ReasonCode.NUMBER if any(char.isdigit() for char in said) else ReasonCode.QUOTE
+
+
+def _build_context(found: Comparison) -> str:
+    """Return the bearing sentences with those right before and after them, as far as there is room."""
+    units = found.page.units
+    chosen = {unit.number for unit in found.units}
+    for number in sorted(chosen):
+        for beside in (number - 1, number + 1):
+            size = sum(len(units[place].text) for place in chosen)
+            if 0 <= beside < len(units) and size + len(units[beside].text) <= _MAX_CONTEXT_CHARS:
+                chosen.add(beside)
+    return "\n".join(units[place].text.strip() for place in sorted(chosen))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from snowballstemmer import stemmer
+from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 _OPPOSITE = """
 direction.up: 上升 增长 提高 上调 增加 增多 扩大 上涨 攀升 回升 升至 增至 提升 走高 升高 抬高 涨至 涨幅扩大 走强 增设 提速 扩容 更高 更多 更快 更长 净流入 正增长 由降转涨 由跌转涨 涨 多增 | rose =risen =rises rising increase grew grow growth =raise =raised =raises =raising climb gain =expanded =expand =expands =higher lengthen accelerate widen =up jump surge =longer =faster =more
@@ -84,6 +84,7 @@ _ATTRIBUTION = """
 report.say: 表示 指出 介绍 强调 透露 回应 坦言 提到 | say said =state =states =stated tell told =noted =notes add explain stress remark
 report.think: 认为 预计 预期 有望 估计 判断 预测 担心 担忧 相信 主张 质疑 呼吁 希望 建议 指控 辩称 提出 声称 | think believe expect forecast predict estimate argue claim fear suggest allege allegation contend hope warn likely accuse complain urge
 """
+
 
 @dataclass(frozen=True, slots=True)
 class Concept:
