@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from monitor.verify.gazetteer import KnownSpan, NameKind, get_known_names, has_chinese
+from monitor.verify.gazetteer import KnownSpan, NameKind, get_demonyms, get_known_names, has_chinese
 
 _WORDS_FILE = "name_words.txt"
 
@@ -179,11 +179,8 @@ def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None
         return None
     folded = [word.folded for word in words]
     start, end = words[0].start, words[-1].end - (2 if words[-1].text.endswith("'s") else 0)
-    if all(
-        word in load_words().general or word in load_words().starters or not word.isalpha()
-        for word in folded
-        if word not in _CONNECTORS
-    ):
+    ordinary = load_words().general | load_words().starters | get_demonyms()
+    if all(word in ordinary or not word.isalpha() for word in folded if word not in _CONNECTORS):
         return None
     has_head = any(word in load_words().heads for word in folded)
     is_personal = len(words) in (2, 3) and not any(

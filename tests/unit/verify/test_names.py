@@ -129,6 +129,7 @@ ENGLISH = [
     ("GPT-4 was evaluated by the institute.", "GPT-4"),
     ("The ministry said that exports rose by 5%.", ""),
     ("British and German firms face new checks.", ""),
+    ("Brazilian exporters and the Syrians met Iranian buyers.", ""),
     ("In February, sales fell in Tokyo and Seoul.", "Tokyo/Seoul"),
     ("The World Health Organization warned of shortages.", "World Health Organization"),
     ("The IMF raised its forecast for India.", "IMF/India"),
