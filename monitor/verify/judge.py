@@ -13,7 +13,9 @@ from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
 from monitor.vocabulary import ReasonCode, Verdict
 
 _REASON_BY_SIGN = {
-    **dict.fromkeys(("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION),
+    **dict.fromkeys(
+        ("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION
+    ),
     **dict.fromkeys(("against:sign", "against:extreme"), ReasonCode.DIRECTION),
     **dict.fromkeys(("against:bound", "figure bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
     **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
@@ -129,8 +131,9 @@ def build_features(found: Comparison) -> dict[str, float]:
         "bearers": float(len(found.units) - 1),
     }
     is_clean = coverage > 0.8 and not any(
-        value > _MIN_AGAINST for name, value in signs.items() if name.startswith((*_CONTRADICTING, "left", "name", "slot"))
-        and not name.endswith((" apart", " rival"))
+        value > _MIN_AGAINST
+        for name, value in signs.items()
+        if name.startswith((*_CONTRADICTING, "left", "name", "slot")) and not name.endswith((" apart", " rival"))
     )
     features["clean"] = float(is_clean)
     return features
