@@ -13,6 +13,7 @@ from monitor.dates.grammar import (
 )
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
+from monitor.dates.periods import Period, PeriodScan, WrittenPeriod, find_periods
 from monitor.dates.publication import date_in_url, find_days, has_day, publication_day
 
 __all__ = [
@@ -23,13 +24,17 @@ __all__ = [
     "DateOrder",
     "MaskedText",
     "PartialDate",
+    "Period",
+    "PeriodScan",
     "WrittenDate",
+    "WrittenPeriod",
     "carry_years",
     "date_in_url",
     "detect_order",
     "find_compact_dates",
     "find_dates",
     "find_days",
+    "find_periods",
     "has_day",
     "infer_order",
     "mask_dates",
