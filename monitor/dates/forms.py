@@ -338,6 +338,7 @@ FORMS: tuple[Form, ...] = (
     # Year and month, or the year of an era.
     Form("era_month", ("令和8年2月",), rf"{_ERA_YEAR}{_S}{_M}{_S}[月월]", signs=_ERA_SIGNS),
     Form("chinese_month", ("2026年2月", "2026년 2월"), rf"{_ANY_YEAR}\s?[年년]\s?{_M}\s?[月월]份?", signs="年년"),
+    Form("republic_month", ("115年2月",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_M}{_S}月", signs="年"),
     Form("year_month", ("2026-02",), rf"(?=\d)(?<![\d.-]){_YEAR}-(?P<m>0[1-9]|1[0-2])(?![\d-])", signs="-"),
     Form(
         "name_year",

@@ -55,9 +55,17 @@ MONTH_NAME = (
     r"Nov(?:ember)?|Dec(?:ember)?)(?![A-Za-z])\.?"
 )
 _NAME_SIGNS = ("an", "eb", "ar", "pr", "ay", "un", "ul", "ug", "ep", "ct", "ov", "ec")
+_Q_ROMANCE = (
+    r"premier|1er|deuxième|troisième|quatrième|primer|segundo|tercer|cuarto|primo|secondo|terzo|quarto|primeiro|"
+    r"terceiro"
+)
 _Q_NAME = r"first|second|third|fourth|1st|2nd|3rd|4th|final"
 _COUNT = r"\d{1,2}|two|three|four|five|six|seven|eight|nine|ten|eleven"
 _NUMBERS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+_NUMBERS |= dict.fromkeys(("premier", "1er", "primer", "primo", "primeiro", "상"), 1)
+_NUMBERS |= dict.fromkeys(("deuxième", "segundo", "secondo", "하"), 2)
+_NUMBERS |= dict.fromkeys(("troisième", "tercer", "terzo", "terceiro"), 3)
+_NUMBERS |= dict.fromkeys(("quatrième", "cuarto", "quarto"), 4)
 _NUMBERS |= {"final": 4, "last": 4, "上": 1, "下": 2, "首": 1, "两": 2}
 _NUMBERS |= {"tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15}
 _PLAN_NAME = "tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth"
@@ -71,7 +79,7 @@ _BEGINNINGS = frozenset({"初", "beginning", "start"})
 class Shape:
     """What the words of a period say: month and day of its ends, its year, and how many years later it ends.
 
-    `back` counts months, or days, from the day of publication.
+    `back` counts months, or days, from the day of publication; `day` is one of the month that it comes to.
     """
 
     first: MonthDay = YEAR_START
@@ -79,6 +87,7 @@ class Shape:
     year: int | None = None
     more_years: int = 0
     back: int | None = None
+    day: int | None = None
 
 
 Parts = Mapping[str, str]
@@ -280,9 +289,12 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
     ),
     PeriodForm("span", ("季度",), re.compile(r"(?P<begin>前)(?P<q>[二两三23])个?季度"), _read_quarter),
     PeriodForm(
-        "span", ("季",), re.compile(r"(?<![前头\d])第?(?P<q>[一二三四1-4])季度|(?P<q_2>首)季度?"), _read_quarter
+        "span",
+        ("季", "四半期"),
+        re.compile(r"(?<![前头\d])第?(?P<q>[一二三四1-4])(?:季度|四半期)|(?P<q_2>首)季度?"),
+        _read_quarter,
     ),
-    PeriodForm("span", ("半年",), re.compile(r"(?P<half>[上下])半年度?"), _read_half, is_word=True),
+    PeriodForm("span", ("半年", "半期"), re.compile(r"(?P<half>[上下])半(?:年度?|期)"), _read_half, is_word=True),
     PeriodForm(
         "span",
         ("half", "Half"),
@@ -333,6 +345,25 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         ("quarter", "Quarter"),
         _compile(rf"\b(?P<q>{_Q_NAME}|last(?=\squarter\sof))[- ]quarter\b{_OF_YEAR}"),
         _read_quarter,
+    ),
+    PeriodForm(
+        "span",
+        ("분기", "uarta", "rimest"),
+        _compile(
+            rf"(?:(?P<y>{_Y})년\s?)?(?P<q>[1-4])\s?분기|(?P<q_2>[1-4])\.\sQuartal(?:\s(?P<y_2>{_Y})(?!\d))?"
+            rf"|\b(?P<q_3>{_Q_ROMANCE})\strimestre(?:\s(?:de(?:l|\slos)?\s)?(?P<y_3>{_Y})(?!\d))?"
+        ),
+        _read_quarter,
+    ),
+    PeriodForm(
+        "span",
+        ("반기", "albjahr", "emest"),
+        _compile(
+            rf"(?:(?P<y>{_Y})년\s?)?(?P<half>[상하])반기|(?P<half_2>[12])\.\sHalbjahr(?:\s(?P<y_2>{_Y})(?!\d))?"
+            rf"|\b(?P<half_3>{_Q_ROMANCE})\ssemestre(?:\s(?:de(?:l)?\s)?(?P<y_3>{_Y})(?!\d))?"
+        ),
+        _read_half,
+        is_word=True,
     ),
     # Months.
     PeriodForm(
@@ -389,6 +420,12 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         lambda parts: Shape(year=_year(parts)),
     ),
     # Words that count from the day of publication.
+    PeriodForm(
+        "day",
+        ("月",),
+        re.compile(r"(?P<back>(?<![以晚])上|本|(?<!以)下)个?月(?P<day>\d{1,2})[日号]"),
+        lambda parts: Shape(back=_BACK[parts["back"]], day=int(parts["day"])) if 0 < int(parts["day"]) < 32 else None,
+    ),
     PeriodForm(
         "month",
         ("月", "month"),

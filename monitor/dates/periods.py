@@ -15,7 +15,7 @@ from itertools import pairwise
 from monitor.dates.forms import CHINESE_YEAR
 from monitor.dates.grammar import find_dates
 from monitor.dates.names import fold_digits, parse_month
-from monitor.dates.numerals import parse_date_numeral
+from monitor.dates.numerals import ENGLISH_WORDS, parse_date_numeral
 from monitor.dates.partial import PartialDate, SpanSet, WrittenDate
 from monitor.dates.period_forms import (
     FROM_PUBLICATION,
@@ -42,6 +42,15 @@ _YEAR = re.compile(
 )
 _STOP = re.compile(r"[。！？；\n]|[.!?]\s")
 _UNTIL = re.compile(r"\s?(?:起?至|到|[-—–~～〜]|to|through|until|till|bis|al?|and)\s?")
+_ENDED = re.compile(
+    r"\b(?:(?P<n>two|three|six|nine|twelve|\d{1,2})[- ]months?|(?P<unit>quarter|half[- ]year|year))(?:\speriod)?"
+    r"\s(?:ended|ending|to)\s(?:on\s)?\Z",
+    re.IGNORECASE,
+)
+_MONTHS_OF = {"quarter": 3, "half-year": 6, "half year": 6, "year": 12}
+_MAX_ENDED_CHARS = 40
+_MONTH_OR_QUARTER = re.compile(r"(?P<m>\d{1,2}|[一二三四五六七八九十]{1,2})\s?月|第?(?P<q>[一二三四1-4])季度")
+_MAX_BACK_CHARS = 60
 _ENGLISH_MONTH = re.compile(
     rf"\b(?:in|for|of|since|during|by|until|from|last)\s(?P<name>{MONTH_NAME})(?!\s?(?:\d|[-–—]))", re.IGNORECASE
 )
@@ -79,6 +88,7 @@ class WrittenPeriod:
     has_year: bool = False
     is_range: bool = False
     is_word: bool = False
+    has_days: bool = False
 
     def covers(self, claim: "WrittenPeriod") -> bool:
         """Whether a claim may name this very period; a claim without a year says less, not something else."""
@@ -115,8 +125,11 @@ def find_periods(text: str, published_on: dt.date | None) -> list[Period]:
     scan = PeriodScan(folded, dates, published_on=published_on)
     found = [*scan.periods, *scan.list_months()]
     spans = SpanSet(len(text))
-    for taken in (*found, *(date for date in dates if date.month)):
-        spans.take(taken.start, taken.end)
+    for period in found:
+        spans.take(period.start, period.end)
+    for date in dates:
+        if date.month:
+            spans.take(date.start, date.end)
     for year in _YEAR.finditer(folded):
         if spans.is_free(*year.span()):
             end = year.end() + (folded[year.end() : year.end() + 1] == "年")
@@ -173,7 +186,7 @@ class PeriodScan:
                 if period is not None:
                     spans.take(period.start, period.end)
                     found.append(period)
-        ranges = _list_date_ranges(self._text, self._dates, self._years)
+        ranges = [*_list_ended(self._text, self._dates), *_list_date_ranges(self._text, self._dates, self._years)]
         found += (period for period in ranges if spans.is_free(period.start, period.end))
         return sorted(found, key=lambda period: period.start)
 
@@ -181,7 +194,8 @@ class PeriodScan:
         """Return the single months outside of the periods: 10月份, March 2026, "in March"."""
         spans = SpanSet(len(self._text))
         for period in self.periods:
-            spans.take(period.start, period.end)
+            if period.kind != "year":  # of 今年3月 it is a part
+                spans.take(period.start, period.end)
         free = [date for date in self._dates if spans.is_free(date.start, date.end)]
         for date in free:
             spans.take(date.start, date.end)
@@ -199,6 +213,8 @@ class PeriodScan:
         """Return the years that a day without a year may be of, by the day of publication."""
         if self.published_on is None or not date.month:
             return ()
+        if before := self._years.before(date.start):
+            return before[1]
         day = (date.month, date.day or 1)
         near = (self.published_on.year - 1, self.published_on.year)
         return tuple(year for year in self._years.guess(date.start, day, day) if year in near)
@@ -225,9 +241,10 @@ def _read(form: PeriodForm, match: re.Match[str], years: "_Years") -> WrittenPer
     shape = form.read(parts)
     if shape is None:
         return None
-    start, known, has_year = match.start(), (), True
+    start, has_year = match.start(), True
+    known: tuple[int, ...] = ()
     if shape.back is not None:
-        shape, known = _count_back(form, shape, years.published_on)
+        shape, known = years.count_back(form, shape, start)
     elif shape.year is not None:
         known = (shape.year,)
     elif parts.get("rel"):
@@ -252,18 +269,25 @@ def _read(form: PeriodForm, match: re.Match[str], years: "_Years") -> WrittenPer
     )
 
 
-def _count_back(form: PeriodForm, shape: Shape, published_on: dt.date | None) -> tuple[Shape, tuple[int, ...]]:
-    """Return the month, quarter or day that a word counts from the day of publication."""
-    if published_on is None or shape.back is None:
-        return shape, ()
-    if form.kind == "day":
-        day = published_on + dt.timedelta(days=shape.back)
-        return replace(shape, first=(day.month, day.day), last=(day.month, day.day)), (day.year,)
-    year, month = divmod(12 * published_on.year + published_on.month - 1 + shape.back, 12)
-    if form.kind == "month":
-        return replace(shape, first=(month + 1, 1), last=(month + 1, MONTH_END)), (year,)
-    month -= month % 3
-    return replace(shape, first=(month + 1, 1), last=(month + 3, MONTH_END)), (year,)
+def _list_ended(text: str, dates: Sequence[WrittenDate]) -> Iterator[WrittenPeriod]:
+    """Yield the periods that are written with their last day: nine months ended 30 September 2026."""
+    for date in dates:
+        found = _ENDED.search(text, max(date.start - _MAX_ENDED_CHARS, 0), date.start) if date.month else None
+        if found is None or not date.month or _fold_month_end(date) != MONTH_END:
+            continue
+        unit = (found["unit"] or "").lower()
+        number = _MONTHS_OF.get(unit) or ENGLISH_WORDS.get((found["n"] or "").lower()) or int(found["n"] or 0)
+        if not 1 <= number <= 12:
+            continue
+        more = int(number > date.month)
+        first = (date.month - number + 12 * more + 1, 1)
+        if number == 12 and date.month == 12:
+            more, first = 0, YEAR_START
+        years = () if date.year is None else (date.year - more,)
+        kind: PeriodKind = "year" if number == 12 and not more else "span"
+        last = (date.month, MONTH_END)
+        written = text[found.start() : date.end]
+        yield WrittenPeriod(written, found.start(), date.end, kind, first, last, years, more, has_year=bool(years))
 
 
 def _list_date_ranges(text: str, dates: Sequence[WrittenDate], years: "_Years") -> Iterator[WrittenPeriod]:
@@ -286,7 +310,17 @@ def _list_date_ranges(text: str, dates: Sequence[WrittenDate], years: "_Years") 
         known = (begin_year,) if begin_year is not None else years.guess(first.start, begin, end)
         written = text[first.start : last.end]
         yield WrittenPeriod(
-            written, first.start, last.end, "span", begin, end, known, more, begin_year is not None, is_range=True
+            written,
+            first.start,
+            last.end,
+            "span",
+            begin,
+            end,
+            known,
+            more,
+            begin_year is not None,
+            is_range=True,
+            has_days=first.day is not None,
         )
 
 
@@ -336,6 +370,40 @@ class _Years:
             return ()
         possible = [year + step for year in (near, published, far) if year is not None]
         return tuple(dict.fromkeys(possible))
+
+    def count_back(self, form: PeriodForm, shape: Shape, start: int) -> tuple[Shape, tuple[int, ...]]:
+        """Return the month, quarter or day that 上月 or "yesterday" is, counted from the publication.
+
+        Behind 9月 in the same sentence 上月 is August, whenever that was published.
+        """
+        back = shape.back or 0
+        if form.kind == "day" and shape.day is None:
+            if self.published_on is None:
+                return shape, ()
+            day = self.published_on + dt.timedelta(days=back)
+            return replace(shape, first=(day.month, day.day), last=(day.month, day.day)), (day.year,)
+        base = self._find_base(form, start)
+        if base is None:
+            return shape, ()
+        year, month = divmod(12 * base[0] + base[1] - 1 + back, 12)
+        if form.kind == "span":
+            month -= month % 3
+            return replace(shape, first=(month + 1, 1), last=(month + 3, MONTH_END)), (year,)
+        first, last = (shape.day, shape.day) if shape.day else (1, MONTH_END)
+        return replace(shape, first=(month + 1, first), last=(month + 1, last)), (year,)
+
+    def _find_base(self, form: PeriodForm, start: int) -> tuple[int, int] | None:
+        """Return the year and the month that a word counts from."""
+        stop = bisect_left(self._stops, start)
+        begin = max(self._stops[stop - 1] if stop else 0, start - _MAX_BACK_CHARS)
+        wanted = "q" if form.kind == "span" else "m"
+        named = [found[wanted] for found in _MONTH_OR_QUARTER.finditer(self._text, begin, start) if found[wanted]]
+        month = (parse_date_numeral(named[-1]) or 0) * (3 if wanted == "q" else 1) if named else 0
+        if 1 <= month <= 12:
+            years = self.guess(start, (month, 1), (month, MONTH_END))
+            if years:
+                return years[0], month
+        return None if self.published_on is None else (self.published_on.year, self.published_on.month)
 
     def guess(self, start: int, first: MonthDay, last: MonthDay) -> tuple[int, ...]:
         """Return the years that a period without a year may begin in."""

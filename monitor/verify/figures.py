@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from monitor.dates import DateOrder, PartialDate, PeriodScan, WrittenDate, WrittenPeriod, find_compact_dates, find_dates
 from monitor.dates.numerals import (
@@ -17,121 +17,23 @@ from monitor.dates.numerals import (
     parse_english_number,
     parse_numeral,
 )
-from monitor.verify.quantities import (
+from monitor.dates.partial import SpanSet
+from monitor.verify.quantities import Quantity, find_fractions, find_halves, find_mixed_numbers, find_multiples
+from monitor.verify.units import (
+    BOUND,
+    COUNT,
+    CURRENCY_PREFIXES,
+    DAY,
     FRACTION,
+    MONTH,
+    MONTHS,
     MULTIPLE,
-    Quantity,
-    find_fractions,
-    find_halves,
-    find_mixed_numbers,
-    find_multiples,
+    NO_UNIT,
+    PERCENT,
+    YEAR,
+    Unit,
+    parse_unit,
 )
-
-NO_UNIT = ""
-COUNT = "count"
-PERCENT = "percent"
-POINTS = "points"
-YEAR = "year"
-MONTH = "month"
-DAY = "day"
-MONTHS = "months"
-BOUND = "bound"
-"""A month that a longer period begins or ends with: 3 and 8 of 3月至8月, which say nothing of March alone."""
-
-_UNITS: tuple[tuple[str, Fraction, str], ...] = tuple(
-    (kind, Fraction(size), words)
-    for kind, size, words in (
-        (POINTS, "1", r"百分点|percentage[ -]points?\b|pp\b|ppts?\b"),
-        (POINTS, "0.01", r"个?基点|basis[ -]points?\b|bps?\b"),
-        (PERCENT, "1", r"%|per ?cent\b|pct\b|pc\b|prozent\b|procent\b"),
-        (PERCENT, "1", r"pour cent\b|por ciento\b|por cento\b|per cento\b"),
-        (PERCENT, "0.1", r"‰"),
-        (PERCENT, "10", r"成(?![立本员为就功果长熟品分年都份交套])"),
-        ("dollar", "1", r"美元|美金|(?:U\.?S\.? )?dollars?\b|USD\b"),
-        ("euro", "1", r"欧元|euros?\b|EUR\b"),
-        ("pound", "1", r"英镑|pounds?\b|GBP\b"),
-        ("yen", "1", r"日元|yen\b|JPY\b"),
-        ("hong kong dollar", "1", r"港[元币]|HKD\b"),
-        ("yuan", "1", r"元|人民币|yuan\b|renminbi\b|RMB\b|CNY\b"),
-        ("energy", "1", r"千瓦时|kWh\b|kilowatt[ -]hours?\b"),
-        ("energy", "1e3", r"兆瓦时|MWh\b"),
-        ("energy", "1e6", r"吉瓦时|GWh\b"),
-        ("energy", "1e9", r"TWh\b"),
-        ("power", "1", r"千瓦|kW\b|kilowatts?\b"),
-        ("power", "1e3", r"兆瓦|MW\b|megawatts?\b"),
-        ("power", "1e6", r"吉瓦|GW\b|gigawatts?\b"),
-        ("area", "1e6", r"平方(?:公里|千米)|km2\b|square kilomet(?:er|re)s?\b"),
-        ("area", "1e4", r"公顷|hectares?\b"),
-        ("area", "1", r"平方米|m2\b|square met(?:er|re)s?\b"),
-        ("mu", "1", r"亩"),
-        ("volume", "1", r"立方米|m3\b|cubic met(?:er|re)s?\b"),
-        ("length", "1e3", r"公里|千米|km\b|kilomet(?:er|re)s?\b"),
-        ("length", "1", r"米|met(?:er|re)s?\b"),
-        ("mass", "1e3", r"吨|tonnes?\b|tons?\b"),
-        ("mass", "1", r"公斤|千克|kg\b|kilograms?\b"),
-        ("quarter", "1", r"季度|quarters?\b"),
-        (MONTHS, "1", r"个月|months?\b"),
-        ("week", "1", r"个?(?:星期|周(?!年|边|期|转|密))|weeks?\b"),
-        ("working day", "1", r"个?工作日|(?:working|business)[ -]days?\b"),
-        (DAY, "1", r"[日天]|(?:calendar )?days?\b"),
-        ("hour", "1", r"个?小时|hours?\b"),
-        ("minute", "1", r"分钟|minutes?\b"),
-        (YEAR, "10", r"decades?\b"),
-        (YEAR, "1", r"周?年|years?\b"),
-        (MONTH, "1", r"月"),
-        ("times", "1", r"倍|times\b|-?fold\b"),
-        (
-            COUNT,
-            "1",
-            r"方面|部门|部委|[个项家名人户次条部份所座省市县批类种套辆台艘架期届轮位起件宗笔篇章款场处支只大门村镇]",
-        ),
-    )
-)
-
-_UNIT = re.compile(
-    r"(?:\s|-(?=[a-z]))?(?:[余多来]\s?)?(?:个(?=百分点|工作日|小时))?(?:"
-    + "|".join(f"(?P<u{index}>{words})" for index, (_, _, words) in enumerate(_UNITS))
-    + ")",
-    re.IGNORECASE,
-)
-
-CURRENCY_PREFIXES = {
-    **dict.fromkeys(("us$", "$", "usd"), "dollar"),
-    **dict.fromkeys(("€", "eur"), "euro"),
-    **dict.fromkeys(("£", "gbp"), "pound"),
-    **dict.fromkeys(("¥", "rmb", "cny", "人民币"), "yuan"),
-    "hk$": "hong kong dollar",
-}
-
-
-class Unit(NamedTuple):
-    """A unit: what it measures, its size in the smallest unit of that kind, and where it ends in the text."""
-
-    kind: str = NO_UNIT
-    size: Fraction = Fraction(1)
-    end: int = 0
-
-
-def parse_unit(text: str, position: int) -> Unit:
-    """Return the unit at a position right after a number; a noun that is not in the table has no kind."""
-    match = _UNIT.match(text, position)
-    if match is None or match.lastgroup is None:
-        return Unit(end=position)
-    kind, size, _ = _UNITS[int(match.lastgroup[1:])]
-    return Unit(kind, size, match.end())
-
-
-_NEVER_BARE = {PERCENT, POINTS, BOUND, FRACTION, MULTIPLE}
-
-
-def are_compatible(claimed: str, found: str) -> bool:
-    """Whether a figure of one kind may be supported by a figure of the other.
-
-    They are of one kind, or one is bare: `5` in a table may be the summary's `5 provinces`. `5` and `5%` never support
-    each other.
-    """
-    return claimed == found or (NO_UNIT in (claimed, found) and not {claimed, found} & _NEVER_BARE)
-
 
 _IDIOMS = re.compile(
     r"(?<!分)之[一二]|统一|唯一|单一|同一|万一|逐一|专一|归一|不一|一一|合[二为]+一|独一无二|一带一路|五位一体|二十四史|一揽子|一老一小|一小(?!时)|"
@@ -158,6 +60,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH_SCALE = re.compile(r"\s?(hundred|thousand|million|billion|trillion|bn|mn|tn|trn)\b", re.IGNORECASE)
+_MILLIONS = re.compile(r"[mk]\s(?=[a-z]{3})")  # 3.2m people; before most words it may be metres as well
 _SHORT_SCALE = re.compile(r"([km])\b", re.IGNORECASE)
 _RANGE = re.compile(
     r"\s?(?:[-–—~～至到]|to\b|and\b)\s?(?:百分之)?\s?[$€£¥]?(?=[-−]?[\d〇零一二两三四五六七八九十])", re.IGNORECASE
@@ -174,7 +77,8 @@ _UNDER = re.compile(
     re.IGNORECASE,
 )
 _OVER = re.compile(
-    r"(?:超|超过|超出|逾|突破|高于|多于|大于|\b(?:over|more than|above|exceed(?:s|ed|ing)?|top(?:s|ped)|in excess of|surpass(?:es|ed|ing)?|"
+    r"(?:超|超过|超出|逾|突破|高于|多于|大于|\b(?:over|more than|above|exceed(?:s|ed|ing)?|top(?:s|ped)|in excess of|"
+    r"surpass(?:es|ed|ing)?|"
     r"upwards of))\s?$",
     re.IGNORECASE,
 )
@@ -249,11 +153,11 @@ def parse_figures(
     published_on: dt.date | None = None,
     year: int | None = None,
 ) -> FiguresAndDates:
-    """Return all figures, dates and periods of a text; a page is read generously, for it may support a claim in any form.
+    """Return all figures, dates and periods of a text; a page is read generously, as it may bear a claim in any form.
 
     On a page 一个 is a 1 and the parts of a date are figures too; in a summary 一个 is an article, and single Chinese
-    numerals count only before a unit. `order` settles dates such as 03/02/2026, `published_on` tells which year 今年 is,
-    and `year` is the last one that is named before the text.
+    numerals count only before a unit. `order` settles dates such as 03/02/2026, `published_on` tells which year 今年
+    is, and `year` is the last one that is named before the text.
     """
     read = _read_page_sentence if is_page else _read_claim
     figures: list[NumericFigure] = []
@@ -278,7 +182,8 @@ def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -
     months = [_to_month(period) for period in scan.periods if period.kind == "month" and period.years]
     taken = [(period.start, period.end) for period in (*periods, *words)]
     taken += [(period.start, period.end) for period in scan.periods if period.kind == "month"]
-    dates = [date for date in found if not _is_within(date, taken)]
+    free = _take_spans(sentence, taken).is_free
+    dates = [date for date in found if free(date.start, date.end)]
     figures = [figure for period in words for figure in _list_years(period)]
     figures += _list_date_figures([date for date in dates if not date.month])
     masked = _blank_out(sentence, sorted({*taken, *((date.start, date.end) for date in dates)}))
@@ -290,9 +195,10 @@ def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -
 
 def _read_page_sentence(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:
     months = scan.list_months()
-    ranges = [period for period in scan.periods if period.is_range and period.kind == "span" and _is_of_months(period)]
+    ranges = [period for period in scan.periods if _is_of_months(period)]
     taken = [(period.start, period.end) for period in ranges]
-    dates = [date for date in found if date.day or not _is_within(date, taken)]
+    free = _take_spans(sentence, taken).is_free
+    dates = [date for date in found if date.day or free(date.start, date.end)]
     figures = list(_list_date_figures(dates))
     figures += [figure for period in (*scan.periods, *months) for figure in _list_years(period)]
     figures += [figure for period in (*scan.periods, *months) for figure in _list_months(period)]
@@ -307,8 +213,9 @@ def _read_page_sentence(sentence: str, found: Sequence[WrittenDate], scan: Perio
         if date.month and date.year is None
         for year in scan.list_years(date)
     ]
+    written = {date.start for date in dates}
     for period in (*scan.periods, *months):
-        if period.kind in ("edge", "day", "month"):
+        if period.kind in ("edge", "day", "month") and period.start not in written:
             with_months += _list_edges(period)
     figures += _iter_figures(masked, is_page=True)
     ends = [
@@ -330,14 +237,15 @@ def _iter_figures(masked: str, *, is_page: bool) -> Iterator[NumericFigure]:
     # On a page 4/5 may be two numbers as well; 三分之一 never is.
     sure = [part for part in fractions if not is_page or not masked[part.start].isdigit()]
     masked = _blank_out(masked, sorted((part.start, part.end) for part in (*sure, *multiples)))
-    mixed = []
-    for number in find_mixed_numbers(masked):
+    mixed: list[Quantity] = []
+    for number in sorted(find_mixed_numbers(masked), key=lambda number: number.start):
         if not mixed or number.start >= mixed[-1].end:
             mixed.append(number)
-            unit = parse_unit(masked, number.end)
-            whole = replace(number, end=max(number.end, unit.end))
+            unit = Unit(number.kind, Fraction(1), number.end) if number.kind else parse_unit(masked, number.end)
+            end = max(number.end, unit.end)
+            whole = replace(number, end=end + (masked[end : end + 1] == "半"))
             yield _to_figure(masked, whole, _list_readings(number.value, unit))
-    masked = _blank_out(masked, ((number.start, number.end) for number in sorted(mixed, key=lambda at: at.start)))
+    masked = _blank_out(masked, ((number.start, number.end) for number in mixed))
     yield from _iter_numbers(masked if is_page else _blank_list_numbers(masked), is_page=is_page)
     yield from _iter_number_words(masked)
     for one in _ONE.finditer(masked) if is_page else ():
@@ -358,11 +266,8 @@ def _to_figure(text: str, quantity: Quantity, readings: tuple[tuple[Fraction, st
 def _list_percents(part: Fraction) -> tuple[tuple[Fraction, str], ...]:
     """Return a part of a whole as such and in percent, which may be rounded: a third is 33, 33.3 and 33.33."""
     percent = 100 * part
-    rounded = (
-        {Fraction(round(percent * scale), scale) for scale in (1, 10, 100)} if percent.denominator > 100 else set()
-    )
     is_endless = any(percent.denominator % prime == 0 for prime in (3, 7, 11, 13))
-    rounded |= {Fraction(round(percent * scale), scale) for scale in (1, 10, 100)} if is_endless else set()
+    rounded = {Fraction(round(percent * scale), scale) for scale in (1, 10, 100)} if is_endless else set()
     return ((part, FRACTION), *((value, PERCENT) for value in sorted({percent, *rounded})))
 
 
@@ -378,8 +283,11 @@ def _list_readings(value: Fraction, unit: Unit) -> tuple[tuple[Fraction, str], .
     return tuple(readings)
 
 
-def _is_within(date: WrittenDate, spans: Iterable[tuple[int, int]]) -> bool:
-    return any(start < date.end and date.start < end for start, end in spans)
+def _take_spans(text: str, spans: Iterable[tuple[int, int]]) -> SpanSet:
+    taken = SpanSet(len(text))
+    for start, end in spans:
+        taken.take(start, end)
+    return taken
 
 
 def _is_bound(text: str, start: int, end: int) -> bool:
@@ -403,7 +311,7 @@ def _is_whole(period: WrittenPeriod) -> bool:
 
 
 def _is_of_months(period: WrittenPeriod) -> bool:
-    return period.first[1] == 1 and period.last[1] == 31 and not re.search(r"[日号號일]", period.written)
+    return period.is_range and period.kind == "span" and not period.has_days
 
 
 def _to_month(period: WrittenPeriod) -> WrittenDate:
@@ -412,7 +320,10 @@ def _to_month(period: WrittenPeriod) -> WrittenDate:
 
 
 def _list_years(period: WrittenPeriod) -> Iterator[NumericFigure]:
-    for year in sorted({year + step for year in period.years for step in (0, period.more_years)}):
+    years = (
+        {year + step for year in period.years for step in (0, period.more_years)} if period.more_years else period.years
+    )
+    for year in years:
         yield NumericFigure(period.written, ((Fraction(year), YEAR),))
 
 
@@ -424,13 +335,13 @@ def _list_months(period: WrittenPeriod) -> Iterator[NumericFigure]:
     elif period.kind in ("span", "edge"):
         yield NumericFigure(period.written, ((Fraction(first), BOUND),))
         yield NumericFigure(period.written, ((Fraction(last), BOUND),))
-    if period.is_range and _is_of_months(period):
+    if _is_of_months(period):
         yield NumericFigure(period.written, ((Fraction(12 * period.more_years + last - first + 1), MONTHS),))
 
 
 def _list_edges(period: WrittenPeriod) -> Iterator[WrittenDate]:
     """Yield the day or the month that a period of one is."""
-    for first, last in (*period.list_ends(), *replace(period, years=()).list_ends()):
+    for first, last in period.list_ends():
         value = replace(first, day=None) if period.kind == "month" else last
         if value.month and (period.kind == "edge" or period.years):
             yield WrittenDate(period.written, period.start, period.end, period.kind, value)
@@ -487,6 +398,8 @@ def _parse_number(
         readings = [(value * _PREFIX_SIZES[match["per"]], PERCENT)]
     elif is_percent and unit.kind == NO_UNIT:
         readings.append((value, PERCENT))
+    elif unit.kind == NO_UNIT and is_page and _MILLIONS.match(text, match.end()):
+        readings.append((value * ENGLISH_SCALES[text[match.end()].lower()], NO_UNIT))
     elif unit.kind == NO_UNIT:
         readings.extend(_iter_inherited_readings(text, match, value))
     readings.extend(_list_growth(text, match.start(), readings[0]))

@@ -20,20 +20,9 @@ from monitor.extract.sentences import split_sentences
 from monitor.fetch.result import FetchResult
 from monitor.logs import get_logger
 from monitor.page import Attachment, Candidate
-from monitor.verify.figures import (
-    BOUND,
-    COUNT,
-    MONTH,
-    NO_UNIT,
-    PERCENT,
-    YEAR,
-    FiguresAndDates,
-    NumericFigure,
-    Side,
-    are_compatible,
-    parse_figures,
-)
-from monitor.verify.quantities import FRACTION, ListCount, find_list_counts
+from monitor.verify.figures import FiguresAndDates, NumericFigure, Side, parse_figures
+from monitor.verify.quantities import ListCount, find_list_counts
+from monitor.verify.units import BOUND, COUNT, FRACTION, MONTH, NO_UNIT, PERCENT, YEAR, are_compatible
 from monitor.vocabulary import DateSource, Disposition
 
 _DECREASE_WORDS = (
@@ -47,6 +36,7 @@ _ALIKE = {"span": ("span", "month"), "plan": ("plan", "years"), "edge": ("edge",
 _EXACT_KINDS = frozenset({YEAR, MONTH, BOUND})
 _NEARLY, _ABOUT, _HALF = Fraction(4, 5), Fraction(1, 20), Fraction(1, 2)
 _MAX_LISTED = 60
+_EARLY_DAYS = 10  # 11月初
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +113,8 @@ class NumberIndex:
         dates = ((date.written, self._find_date_sentence(date, date in claimed.bounds)) for date in claimed.dates)
         periods = ((period.written, self._find_period_sentence(period)) for period in claimed.periods)
         figures = (
-            (figure.written, self._find_figure_sentence(figure, is_falling=is_falling)) for figure in claimed.figures
+            (figure.written, self._find_figure_sentence(figure, summary, is_falling=is_falling))
+            for figure in claimed.figures
         )
         return [
             Grounding(written, piece if piece is None else self._get_sentence(piece))
@@ -166,13 +157,14 @@ class NumberIndex:
         return _NO_SENTENCE if is_known else None
 
     def _find_edge_sentence(self, claim: WrittenPeriod) -> int | None:
-        """Return the sentence with the day that a period ends or begins with, its month, or a longer period up to it."""
+        """Return the sentence with the day that a period ends with, its month, or a longer period up to it."""
         has_year = claim.has_year
         for day, _ in claim.list_ends():
             wanted = day if has_year else replace(day, year=None)
             for date, index in self._dates:
-                is_month = date.value.day is None and date.value.covers(replace(wanted, day=None))
-                if date.value.covers(wanted) or is_month:
+                is_early = claim.last[1] == 1 and (date.day or 0) <= _EARLY_DAYS
+                is_month = (date.day is None or is_early) and date.value.covers(replace(wanted, day=None))
+                if date.value.covers(wanted) or (is_month and not claim.is_word) or (is_month and date.month == 12):
                     return index
             for period, index in self._periods:
                 if period.kind == "span" and any(end.covers(wanted) for ends in period.list_ends() for end in ends):
@@ -214,7 +206,7 @@ class NumberIndex:
             for period, _ in self._periods
         )
 
-    def _find_figure_sentence(self, figure: NumericFigure, *, is_falling: bool) -> int | None:
+    def _find_figure_sentence(self, figure: NumericFigure, summary: str, *, is_falling: bool) -> int | None:
         for value, kind in figure.readings:
             for other, other_kind, index in self._by_value.get(value, ()):
                 if self._is_like(figure, kind, other, other_kind, is_falling=is_falling):
@@ -227,7 +219,7 @@ class NumberIndex:
                         is_counted = kind == other_kind or {kind, other_kind} == {NO_UNIT, COUNT}
                         if kind not in _EXACT_KINDS and is_counted and is_like:
                             return index
-        return self._find_list(figure)
+        return self._find_list(figure, summary)
 
     def _is_like(
         self, figure: NumericFigure, kind: str, other: NumericFigure, other_kind: str, *, is_falling: bool
@@ -247,13 +239,13 @@ class NumberIndex:
         low, high = span
         return self._values[bisect_right(self._values, low) : bisect_left(self._values, high)]
 
-    def _find_list(self, figure: NumericFigure) -> int | None:
+    def _find_list(self, figure: NumericFigure, summary: str) -> int | None:
         """Return the sentence that lists as many as the figure counts."""
         value, kind = figure.readings[0]
         if kind not in (COUNT, NO_UNIT) or value.denominator != 1 or not 2 <= value <= _MAX_LISTED:
             return None
         listed = self._lists.get(int(value), ())
-        return next((index for count, index in listed if count.can_count(figure.noun)), None)
+        return next((index for count, index in listed if count.can_count(figure.written, figure.noun, summary)), None)
 
     @cached_property
     def _lists(self) -> dict[int, list[tuple[ListCount, int]]]:

@@ -12,10 +12,7 @@ from monitor.dates.numerals import (
     parse_english_number,
     parse_numeral,
 )
-
-FRACTION = "fraction"
-MULTIPLE = "multiple"
-"""How many times as much as before: 2 for 翻一番, "doubled" and 增长1倍."""
+from monitor.verify.units import FRACTION, MONTHS, MULTIPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,12 @@ _MIXED = re.compile(
 _CHINESE_MIXED = re.compile(
     r"(?P<n>\d{1,2}|[一二三四五六七八九十两]{1,2})(?P<unit>年|个月|个小时|小时|天|个星期|周)半(?!年)"
     r"|(?<![上下前后一大])半(?P<unit_2>年|个月|个小时|小时|天|个百分点|个)(?![多来])"
+)
+_TERM = re.compile(
+    r"(?P<years>\d{1,2}|[一二三四五六七八九十两]{1,3})年(?:零|又)?(?P<months>\d{1,2}|[一二三四五六七八九十两]{1,2})个月"
+    rf"|\b(?P<years_2>\d{{1,2}}|{'|'.join(ENGLISH_WORDS)})\syears?(?:,|\sand)?\s"
+    rf"(?P<months_2>\d{{1,2}}|{'|'.join(ENGLISH_WORDS)})\smonths?\b",
+    re.IGNORECASE,
 )
 _MULTIPLE = re.compile(
     r"翻(?:了)?(?P<times>[一两二三四])?番|翻了?一?倍"
@@ -102,8 +105,11 @@ def find_mixed_numbers(text: str) -> Iterator[Quantity]:
             yield Quantity(Fraction(1), "", match.start(), match.end("scale_4") - len("decade"))
             continue
         elif scale:
-            value = (value or 1) * ENGLISH_SCALES[scale]
+            value = (value or Fraction(1)) * ENGLISH_SCALES[scale]
         yield Quantity(value, "", *match.span())
+    for match in _TERM.finditer(text):
+        years, months = match["years"] or match["years_2"], match["months"] or match["months_2"]
+        yield Quantity(12 * _count(years) + _count(months), MONTHS, *match.span())
     for match in _CHINESE_MIXED.finditer(text):
         whole = parse_numeral(match["n"].replace("两", "二")) if match["n"] else Fraction(0)
         if whole is not None:
@@ -121,7 +127,8 @@ def find_multiples(text: str) -> Iterator[Quantity]:
 
 
 def _count(written: str) -> Fraction:
-    return Fraction(int(written)) if written.isdecimal() else Fraction(ENGLISH_WORDS[written.lower()])
+    word = written.lower().replace("两", "二")
+    return Fraction(ENGLISH_WORDS.get(word) or parse_date_numeral(word) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +142,27 @@ class ListCount:
     count: int
     start: int
     words: str
-    is_enumeration: bool = False
+    items: tuple[str, ...] = ()
     is_alike: bool = False
 
-    def can_count(self, noun: str) -> bool:
-        """Whether the list may be of what a number is followed by, as in 三家银行."""
-        if self.is_enumeration:
-            return _STEPS.search(noun) is not None
+    def can_count(self, written: str, noun: str, sentence: str) -> bool:
+        """Whether the list may be of what a number counts: `written` is 三家, `noun` what follows it in a sentence."""
+        if not self.words:
+            return _STEPS.search(written + noun) is not None
+        if self.is_alike or (self.items and all(item in sentence for item in self.items)):
+            return True
+        if (
+            (_PEOPLE.search(written) or _PEOPLE.match(noun.lstrip()))
+            and self.items
+            and all(map(_PERSON.fullmatch, self.items))
+        ):
+            return True
         word = re.match(r"\s?(?:[\u4e00-\u9fff]{2}|[A-Za-z]{3,})", noun)
-        return self.is_alike or (word is not None and word[0].strip().lower().removesuffix("s") in self.words.lower())
+        return word is not None and word[0].strip().lower().removesuffix("s") in self.words.lower()
 
 
+_PEOPLE = re.compile(r"[人名位]$|people|persons|individuals", re.IGNORECASE)
+_PERSON = re.compile(r"(?:[A-Z][\w.’'-]*\s?){2,4}")
 _STEPS = re.compile(
     r"方面|任务|措施|举措|要求|重点|行动|部分|步骤|环节|[条点项]|工程|内容|建议|意见|原则|目标|"
     r"\b(?:steps?|tasks?|measures?|points?|actions?|parts?|areas?|goals?|principles?|requirements?|priorities)\b",
@@ -185,13 +202,13 @@ def find_list_counts(text: str) -> Iterator[ListCount]:
         if "、" in sentence[0]:
             for found in _CHINESE_LIST.finditer(sentence[0]):
                 yield _read_chinese_list(found, sentence)
-        for found in _CHINESE_PAIR.finditer(sentence[0]) if re.search("[和与及]", sentence[0]) else ():
+        if _CHINESE_PAIR.search(sentence[0]):
             yield ListCount(2, sentence.start(), sentence[0], is_alike=True)
         for found in _ENGLISH_LIST.finditer(sentence[0]) if " and " in sentence[0] else ():
             items = found["items"].split(", ")
             ending = items[0].rpartition(" ")[2]
             is_alike = len(items) > 1 and all(ending in item.split() for item in (*items, found["last"]))
-            yield ListCount(len(items) + 1, sentence.start(), sentence[0], is_alike=is_alike)
+            yield ListCount(len(items) + 1, sentence.start(), sentence[0], tuple(items[1:]), is_alike)
 
 
 def _read_chinese_list(found: re.Match[str], sentence: re.Match[str]) -> ListCount:
@@ -199,11 +216,11 @@ def _read_chinese_list(found: re.Match[str], sentence: re.Match[str]) -> ListCou
     has_and = re.search("[和与及]", last) is not None
     ending = items[0][-2:]
     is_alike = len(ending) == 2 and all(item.endswith(ending) for item in items) and ending in last
-    return ListCount(len(items) + 1 + has_and, sentence.start(), sentence[0], is_alike=is_alike)
+    return ListCount(len(items) + 1 + has_and, sentence.start(), sentence[0], tuple(items[1:]), is_alike)
 
 
 def _count_marks(pattern: re.Pattern[str], text: str) -> Iterator[ListCount]:
-    """Yield the length of every run of marks 1, 2, 3, …"""
+    """Yield the length of every run of marks from 1 on."""
     length, start = 0, 0
     for found in pattern.finditer(text):
         written = found["n"].lower()
@@ -213,9 +230,9 @@ def _count_marks(pattern: re.Pattern[str], text: str) -> Iterator[ListCount]:
             length = number
         elif number == 1:
             if length > 1:
-                yield ListCount(length, start, "", is_enumeration=True)
+                yield ListCount(length, start, "")
             length = 1
         if number == 1:
             start = found.start()
     if length > 1:
-        yield ListCount(length, start, "", is_enumeration=True)
+        yield ListCount(length, start, "")
