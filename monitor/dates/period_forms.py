@@ -368,8 +368,8 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
     # Months.
     PeriodForm(
         "span",
-        ("个月",),
-        re.compile(r"[前头首]\s?(?P<n>\d{1,2}|十?[一二三四五六七八九两十])\s?个月"),
+        ("月",),
+        re.compile(r"(?<![提之])[前头首]\s?(?P<n>\d{1,2}|十?[一二三四五六七八九两十])\s?个?月(?!\s?\d)"),
         _read_first_months,
     ),
     PeriodForm(
@@ -420,6 +420,12 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         lambda parts: Shape(year=_year(parts)),
     ),
     # Words that count from the day of publication.
+    PeriodForm(
+        "month",
+        _NAME_SIGNS,
+        re.compile(rf"\b(?P<m>{MONTH_NAME})(?:,?\s|\sof\s)(?P<rel>{_ENGLISH_RELATIVE})\b"),
+        _read_month_edge,
+    ),
     PeriodForm(
         "day",
         ("月",),

@@ -210,14 +210,10 @@ class PeriodScan:
         return months
 
     def list_years(self, date: WrittenDate) -> tuple[int, ...]:
-        """Return the years that a day without a year may be of, by the day of publication."""
-        if self.published_on is None or not date.month:
-            return ()
+        """Return the years that a day without a year may be of: by a word before it, its sentence, the publication."""
         if before := self._years.before(date.start):
             return before[1]
-        day = (date.month, date.day or 1)
-        near = (self.published_on.year - 1, self.published_on.year)
-        return tuple(year for year in self._years.guess(date.start, day, day) if year in near)
+        return self._years.guess_of_day(date)
 
     def _list_named_months(self) -> Iterator[WrittenPeriod]:
         for pattern, group in ((_MONTH, "m"), (_ENGLISH_MONTH, "name")):
@@ -422,6 +418,15 @@ class _Years:
         if far is not None:
             likely.append(far)
         return tuple(dict.fromkeys(likely))
+
+    def guess_of_day(self, date: WrittenDate) -> tuple[int, ...]:
+        near, far = self._near(date.start)
+        if self.published_on is None or not date.month:
+            # 5 January and 27 February 2027: a year before it is carried on, see `carry_years`.
+            return () if near is None or far is not None else (near,)
+        day = (date.month, date.day or 1)
+        likely = (self.published_on.year - 1, self.published_on.year, near if far is None else None)
+        return tuple(year for year in self.guess(date.start, day, day) if year in likely)
 
     def _near(self, start: int) -> tuple[int | None, int | None]:
         """Return the nearest year of the same sentence, rather the one before, and the last one before it."""

@@ -96,7 +96,10 @@ _FROM_OR_UNTIL = re.compile(
 _FROM_OR_UNTIL_BEHIND = re.compile(r"\s?(?:份?[起底末前止]|以来|之前)")
 _BY_YEAR = re.compile(r"(?:[到至]|\bby\s)(?P<y>20\d\d)(?!\d|\s?年\s?(?:\d|初|[一二三四五六七八九十上下第前中]))")
 _YEAR_ON_YEAR = re.compile(r"同比|year[- ]on[- ]year|\bYoY\b|year earlier", re.IGNORECASE)
-_ONE = re.compile(r"\b(?:one|an?)(?=\s(?:full\s)?(?:year|month|week|day|hour|quarter)\b)", re.IGNORECASE)
+_ONE_OR_NONE = re.compile(
+    r"\b(?:one|an?)(?=\s(?:full\s)?(?:year|month|week|day|hour|quarter)\b)|(?P<none>\b(?:none|nil|zero)\b|没有|[无零])",
+    re.IGNORECASE,
+)
 _MAX_DURATION_YEARS = 60
 _SIMPLIFIED = str.maketrans("億萬兩個餘間週", "亿万两个余间周")
 _MAX_NOUN_CHARS = 12
@@ -181,7 +184,7 @@ def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -
     words = [period for period in scan.periods if period.kind == "year" and (period.years or not period.is_word)]
     months = [_to_month(period) for period in scan.periods if period.kind == "month" and period.years]
     taken = [(period.start, period.end) for period in (*periods, *words)]
-    taken += [(period.start, period.end) for period in scan.periods if period.kind == "month"]
+    taken += [(period.start, period.end) for period in scan.periods if period.kind == "month" and period.years]
     free = _take_spans(sentence, taken).is_free
     dates = [date for date in found if free(date.start, date.end)]
     figures = [figure for period in words for figure in _list_years(period)]
@@ -248,9 +251,9 @@ def _iter_figures(masked: str, *, is_page: bool) -> Iterator[NumericFigure]:
     masked = _blank_out(masked, ((number.start, number.end) for number in mixed))
     yield from _iter_numbers(masked if is_page else _blank_list_numbers(masked), is_page=is_page)
     yield from _iter_number_words(masked)
-    for one in _ONE.finditer(masked) if is_page else ():
-        unit = parse_unit(masked, one.end())
-        yield NumericFigure(one[0], _list_readings(Fraction(1), unit))
+    for word in _ONE_OR_NONE.finditer(masked) if is_page else ():
+        unit = parse_unit(masked, word.end())
+        yield NumericFigure(word[0], _list_readings(Fraction(0 if word["none"] else 1), unit))
 
 
 def _to_figure(text: str, quantity: Quantity, readings: tuple[tuple[Fraction, str], ...]) -> NumericFigure:
@@ -320,11 +323,12 @@ def _to_month(period: WrittenPeriod) -> WrittenDate:
 
 
 def _list_years(period: WrittenPeriod) -> Iterator[NumericFigure]:
-    years = (
-        {year + step for year in period.years for step in (0, period.more_years)} if period.more_years else period.years
-    )
-    for year in years:
+    """Yield the years that a period may begin and end in, and how many years 2026—2035 are."""
+    steps = {0, period.more_years}
+    for year in (year + step for year in period.years for step in steps):
         yield NumericFigure(period.written, ((Fraction(year), YEAR),))
+    if period.kind == "years":
+        yield NumericFigure(period.written, ((Fraction(period.more_years + 1), YEAR),))
 
 
 def _list_months(period: WrittenPeriod) -> Iterator[NumericFigure]:

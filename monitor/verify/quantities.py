@@ -31,6 +31,7 @@ _FRACTION = re.compile(
     r"(?![\d〇零一二三四五六七八九十百千万亿]|[.,]\d)"  # never a part of a longer number
     r"|(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/])"
     r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b"
+    r"|每(?P<every_2>[二三四五六七八九十两]|\d{1,2})[个人名家户件辆][^，。；]{0,4}有(?P<only_2>[一二两三]|\d)[个人名家户件辆]"
     r"|\b(?P<only>one|two|three|1|2|3)\s(?:in|out of)(?:\severy)?\s(?P<every>two|three|four|five|ten|[2-9]|10)\b",
     re.IGNORECASE,
 )
@@ -71,8 +72,8 @@ def find_fractions(text: str) -> Iterator[Quantity]:
     for match in _FRACTION.finditer(text):
         if match["whole"]:
             below, above = Fraction(_PARTS[match["part"].lower()]), parse_english_number(match["whole"], None)
-        elif match["only"]:
-            below, above = _count(match["every"]), _count(match["only"])
+        elif match["only"] or match["only_2"]:
+            below, above = _count(match["every"] or match["every_2"]), _count(match["only"] or match["only_2"])
         else:
             below = parse_numeral(match["below"] or match["b"]) or Fraction(0)
             above = parse_numeral(match["above"] or match["a"]) or Fraction(0)

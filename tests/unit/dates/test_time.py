@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from monitor.dates import detect_order, find_dates, find_days, mask_dates
+from monitor.dates import detect_order, find_dates, find_days, find_periods, mask_dates
 from monitor.verify.grounding import NumberIndex
 
 TODAY = dt.date(2026, 11, 21)
@@ -34,13 +34,25 @@ HOSTILE = (
     "2月3日至",
     "3–5 ",
     "III ",
+    "1至10月",
+    "去年",
+    "上月",
+    "9月，上月",
+    "first half ",
+    "2025-26 ",
+    "January to ",
+    "end of ",
+    "甲、",
+    "A Bank, ",
+    "一是",
 )
 READERS: dict[str, Callable[[str], object]] = {
     "find_dates": find_dates,
     "find_days": lambda text: find_days(text, TODAY, order="dmy", relative=True),
     "detect_order": detect_order,
     "mask_dates": mask_dates,
-    "NumberIndex": NumberIndex,
+    "find_periods": lambda text: find_periods(text, TODAY),
+    "NumberIndex": lambda text: NumberIndex(text, published_on=TODAY).find_ungrounded("共7777家。"),
 }
 
 
