@@ -171,6 +171,15 @@ def _read_months(parts: Parts) -> Shape | None:
     return replace(shape, year=begin, more_years=more) if is_forward else None
 
 
+def _read_months_to(parts: Parts) -> Shape | None:
+    """Return the months up to one: the three months to September."""
+    last, number = _month(parts["m"]), _number(parts["n"])
+    if not 1 <= number <= 12:
+        return None
+    more, year = int(number > last), _year(parts)
+    return Shape((last - number + 12 * more + 1, 1), (last, MONTH_END), year and year - more, more)
+
+
 def _read_tens(parts: Parts) -> Shape | None:
     month, (first, last) = _month(parts["m"]), _TENS[parts["ten"].lower()]
     return Shape((month, first), (month, last), _year(parts)) if 1 <= month <= 12 else None
@@ -394,6 +403,15 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         ),
         _read_months,
         is_range=True,
+    ),
+    PeriodForm(
+        "span",
+        ("month",),
+        _compile(
+            rf"\b(?P<n>{_COUNT}|twelve)[- ]months?(?:\speriod)?\s(?:ended|ending|to)\s(?P<m>{MONTH_NAME})"
+            rf"(?!\s\d{{1,2}}(?!\d)){_OF_YEAR}"
+        ),
+        _read_months_to,
     ),
     # Years.
     PeriodForm(

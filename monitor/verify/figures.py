@@ -339,8 +339,19 @@ def _list_months(period: WrittenPeriod) -> Iterator[NumericFigure]:
     elif period.kind in ("span", "edge"):
         yield NumericFigure(period.written, ((Fraction(first), BOUND),))
         yield NumericFigure(period.written, ((Fraction(last), BOUND),))
-    if _is_of_months(period):
-        yield NumericFigure(period.written, ((Fraction(12 * period.more_years + last - first + 1), MONTHS),))
+    if period.is_range and period.kind == "span":
+        yield from _list_lengths(period)
+
+
+def _list_lengths(period: WrittenPeriod) -> Iterator[NumericFigure]:
+    """Yield how long a range is: in months and years from a first to a last of a month, in days within one."""
+    (first, begin), (last, end) = period.first, period.last
+    months = 12 * period.more_years + last - first + 1
+    if begin == 1 and end == 31:
+        unit = Unit(YEAR) if months % 12 == 0 else Unit(MONTHS)
+        yield NumericFigure(period.written, _list_readings(Fraction(months, 12 if unit.kind == YEAR else 1), unit))
+    elif months == 1:
+        yield NumericFigure(period.written, ((Fraction(end - begin + 1), DAY),))
 
 
 def _list_edges(period: WrittenPeriod) -> Iterator[WrittenDate]:

@@ -38,7 +38,9 @@ _FRACTION = re.compile(
 _HALF = re.compile(
     r"(?<!对)一半(?![径])|半数|(?<=[过超近])半(?=[数的。，；、]|$)|\bhalf\s(?:of\b|the\b|its\b|their\b|all\b)|\b(?:by|one|than|nearly|almost)\shalf\b"
     r"|减半|腰斩|\bhalv(?:ed|ing)\b"
-    r"|\ba\s(?P<part>third|quarter|fifth|tenth)\s(?=of\b)(?!of\san?\s)|(?<=[ ,])a\s(?P<part_2>third)\b",
+    # Not a third party or a fifth round.
+    r"|\ba\s(?P<part>third|quarter|fifth|tenth)(?=\s(?:of(?!\san?\s)|over|in|to|from|since|on|compared|are|were|is|was|have|had)\b"
+    r"|[.,;:)]|$)",
     re.IGNORECASE,
 )
 _SCALE = r"hundred|thousand|million|billion|trillion"
@@ -61,7 +63,7 @@ _TERM = re.compile(
 _MULTIPLE = re.compile(
     r"翻(?:了)?(?P<times>[一两二三四])?番|翻了?一?倍"
     r"|\b(?P<verb>doubl|tripl|trebl|quadrupl)(?:ed|ing)\b"
-    r"|\b(?:to|will|would|may|could|should|must)\s(?P<verb_2>double|triple|treble|quadruple)\b|\b(?P<twice>twice)\s(?:the|as|that)\b",
+    r"|\b(?:to|will|would|may|could|should|must)\s(?P<verb_2>double|triple|treble|quadruple)\b|\b(?P<twice>twice)\s(?:the|as|that|its|today|what)\b",
     re.IGNORECASE,
 )
 _VERBS = {"doubl": 2, "tripl": 3, "trebl": 3, "quadrupl": 4}
@@ -84,7 +86,7 @@ def find_fractions(text: str) -> Iterator[Quantity]:
 def find_halves(text: str) -> Iterator[Quantity]:
     """Yield the parts that are words alone: 一半, 过半, half of, a third of."""
     for match in _HALF.finditer(text):
-        part = (match["part"] or match["part_2"] or "half").lower()
+        part = (match["part"] or "half").lower()
         yield Quantity(Fraction(1, _PARTS[part]), FRACTION, *match.span())
 
 
