@@ -90,8 +90,8 @@ class Shape:
     day: int | None = None
 
 
-Parts = Mapping[str, str]
-Reader = Callable[[Parts], Shape | None]
+Groups = Mapping[str, str]
+Reader = Callable[[Groups], Shape | None]
 
 
 @dataclass(frozen=True)
@@ -120,18 +120,18 @@ def _month(written: str) -> int:
     return parse_month(written.rstrip(".")) or _number(written)
 
 
-def _year(parts: Parts) -> int | None:
-    written = parts.get("y") or parts.get("short")
+def _year(groups: Groups) -> int | None:
+    written = groups.get("y") or groups.get("short")
     year = (parse_date_numeral(written) or 0) if written else None
     return 2000 + year if year is not None and year < 100 else year
 
 
-def _months(first: int, last: int, parts: Parts) -> Shape | None:
+def _months(first: int, last: int, groups: Groups) -> Shape | None:
     """Return the span of these months, or its end or beginning where 末, 底 or 初 says so."""
     if not (1 <= first <= 12 and 1 <= last <= 12):
         return None
-    shape = Shape((first, 1), (last, MONTH_END), _year(parts), more_years=int(last < first))
-    return _cut_to_edge(shape, parts["edge"]) if parts.get("edge") else shape
+    shape = Shape((first, 1), (last, MONTH_END), _year(groups), more_years=int(last < first))
+    return _cut_to_edge(shape, groups["edge"]) if groups.get("edge") else shape
 
 
 def _cut_to_edge(shape: Shape, edge: str) -> Shape:
@@ -140,80 +140,80 @@ def _cut_to_edge(shape: Shape, edge: str) -> Shape:
     return replace(shape, first=shape.last, more_years=0)
 
 
-def _read_half(parts: Parts) -> Shape | None:
-    half = _number(parts["half"])
-    return _months(_HALF * half - 5, _HALF * half, parts)
+def _read_half(groups: Groups) -> Shape | None:
+    half = _number(groups["half"])
+    return _months(_HALF * half - 5, _HALF * half, groups)
 
 
-def _read_quarter(parts: Parts) -> Shape | None:
-    last = _number(parts.get("q2") or parts["q"])
-    first = 1 if parts.get("begin") else _number(parts["q"])
-    return _months(_QUARTER * first - 2, _QUARTER * last, parts) if first <= last else None
+def _read_quarter(groups: Groups) -> Shape | None:
+    last = _number(groups.get("q2") or groups["q"])
+    first = 1 if groups.get("begin") else _number(groups["q"])
+    return _months(_QUARTER * first - 2, _QUARTER * last, groups) if first <= last else None
 
 
-def _read_first_months(parts: Parts) -> Shape | None:
-    return _months(1, _number(parts["n"]) * (_QUARTER if parts.get("quarters") else 1), parts)
+def _read_first_months(groups: Groups) -> Shape | None:
+    return _months(1, _number(groups["n"]) * (_QUARTER if groups.get("quarters") else 1), groups)
 
 
-def _read_months(parts: Parts) -> Shape | None:
+def _read_months(groups: Groups) -> Shape | None:
     """Return the span of a range of months, of which each end may have its year."""
-    first, last = _month(parts["m"]), _month(parts["to"])
-    shape = _months(first, last, parts) if first != last or parts.get("begin") else None
-    if shape is None or not parts.get("begin"):
+    first, last = _month(groups["m"]), _month(groups["to"])
+    shape = _months(first, last, groups) if first != last or groups.get("begin") else None
+    if shape is None or not groups.get("begin"):
         # November to April 2026 begins in the year before.
-        has_earlier_start = shape is not None and shape.year is not None and not parts.get("next")
+        has_earlier_start = shape is not None and shape.year is not None and not groups.get("next")
         return (
             replace(shape, year=shape.year - shape.more_years) if shape and shape.year and has_earlier_start else shape
         )
-    begin = int(parts["begin"])
+    begin = int(groups["begin"])
     more = (shape.year or begin + shape.more_years) - begin
     is_forward = 0 <= more <= _MAX_YEARS and (more > 0 or first < last)
     return replace(shape, year=begin, more_years=more) if is_forward else None
 
 
-def _read_months_to(parts: Parts) -> Shape | None:
+def _read_months_to(groups: Groups) -> Shape | None:
     """Return the months up to one: the three months to September."""
-    last, number = _month(parts["m"]), _number(parts["n"])
+    last, number = _month(groups["m"]), _number(groups["n"])
     if not 1 <= number <= 12:
         return None
-    more, year = int(number > last), _year(parts)
+    more, year = int(number > last), _year(groups)
     return Shape((last - number + 12 * more + 1, 1), (last, MONTH_END), year and year - more, more)
 
 
-def _read_tens(parts: Parts) -> Shape | None:
-    month, (first, last) = _month(parts["m"]), _TENS[parts["ten"].lower()]
-    return Shape((month, first), (month, last), _year(parts)) if 1 <= month <= 12 else None
+def _read_tens(groups: Groups) -> Shape | None:
+    month, (first, last) = _month(groups["m"]), _TENS[groups["ten"].lower()]
+    return Shape((month, first), (month, last), _year(groups)) if 1 <= month <= 12 else None
 
 
-def _read_month_edge(parts: Parts) -> Shape | None:
-    return _months(_month(parts["m"]), _month(parts["m"]), parts)
+def _read_month_edge(groups: Groups) -> Shape | None:
+    return _months(_month(groups["m"]), _month(groups["m"]), groups)
 
 
-def _read_year_edge(parts: Parts) -> Shape | None:
-    return _cut_to_edge(Shape(year=_year(parts)), parts["edge"])
+def _read_year_edge(groups: Groups) -> Shape | None:
+    return _cut_to_edge(Shape(year=_year(groups)), groups["edge"])
 
 
-def _read_plan(parts: Parts) -> Shape | None:
-    number = _number(parts["plan"]) + (10 if parts.get("short") else 0)
+def _read_plan(groups: Groups) -> Shape | None:
+    number = _number(groups["plan"]) + (10 if groups.get("short") else 0)
     if not 6 <= number <= 20:
         return None
     year = _PLAN_ZERO + _PLAN_YEARS * number
-    if parts.get("edge"):
+    if groups.get("edge"):
         return Shape(YEAR_END, YEAR_END, year + _PLAN_YEARS - 1)
     return Shape(year=year, more_years=_PLAN_YEARS - 1)
 
 
-def _read_years(parts: Parts) -> Shape | None:
-    first, last = int(parts["begin"]), int(parts["to"])
+def _read_years(groups: Groups) -> Shape | None:
+    first, last = int(groups["begin"]), int(groups["to"])
     return Shape(year=first, more_years=last - first) if 0 < last - first <= _MAX_YEARS else None
 
 
-def _read_fiscal(parts: Parts) -> Shape | None:
+def _read_fiscal(groups: Groups) -> Shape | None:
     """Return the years of FY2026, and of 2025-26, which begins in April as most such years do."""
-    year = int(parts["y"])
-    if not parts.get("to"):
+    year = int(groups["y"])
+    if not groups.get("to"):
         return Shape(year=year)
-    is_next = int(parts["to"]) == (year + 1) % 100
+    is_next = int(groups["to"]) == (year + 1) % 100
     return Shape((4, 1), (3, MONTH_END), year, more_years=1) if is_next else None
 
 
@@ -280,7 +280,7 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         _read_year_edge,
         is_word=True,
     ),
-    # Parts of a month.
+    # Groups of a month.
     PeriodForm("span", ("旬",), re.compile(rf"(?<!\d)(?P<m>{_M})\s?月份?(?P<ten>[上中下])旬"), _read_tens),
     PeriodForm(
         "span",
@@ -435,7 +435,7 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         "same",
         ("同期", "same ", "月"),
         _compile(rf"同期|[同当]月(?!份)|\bthe same month|\bthe same period{_OF_YEAR}"),
-        lambda parts: Shape(year=_year(parts)),
+        lambda groups: Shape(year=_year(groups)),
     ),
     # Words that count from the day of publication.
     PeriodForm(
@@ -448,25 +448,27 @@ PERIOD_FORMS: tuple[PeriodForm, ...] = (
         "day",
         ("月",),
         re.compile(r"(?P<back>(?<![以晚])上|本|(?<!以)下)个?月(?P<day>\d{1,2})[日号]"),
-        lambda parts: Shape(back=_BACK[parts["back"]], day=int(parts["day"])) if 0 < int(parts["day"]) < 32 else None,
+        lambda groups: (
+            Shape(back=_BACK[groups["back"]], day=int(groups["day"])) if 0 < int(groups["day"]) < 32 else None
+        ),
     ),
     PeriodForm(
         "month",
         ("月", "month"),
         _compile(r"(?:(?P<back>(?<![以晚])上|本|(?<!以)下)个?月(?![球饼亮光])|\b(?P<back_2>last|this|next)\smonth\b)"),
-        lambda parts: Shape(back=_BACK[parts["back"].lower()]),
+        lambda groups: Shape(back=_BACK[groups["back"].lower()]),
     ),
     PeriodForm(
         "span",
         ("季度", "quarter"),
         _compile(r"(?P<back>上|本|下)一?个?季度|\b(?P<back_2>last|this|next)\squarter\b(?!\sof)"),
-        lambda parts: Shape(back=_QUARTER * _BACK[parts["back"].lower()]),
+        lambda groups: Shape(back=_QUARTER * _BACK[groups["back"].lower()]),
     ),
     PeriodForm(
         "day",
         ("日", "天", "day", "omorrow"),
         _compile(r"(?P<back>今|昨|(?<![说证])明|(?<!提)前(?=天))[日天]|\b(?P<back_2>today|yesterday|tomorrow)\b"),
-        lambda parts: Shape(back=_DAYS[parts["back"].lower()]),
+        lambda groups: Shape(back=_DAYS[groups["back"].lower()]),
     ),
     PeriodForm(
         "year",

@@ -60,7 +60,7 @@ _MONTH = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class CalendarPeriod:
     """A period of a text by the calendar, with its words and their span."""
 
     start: dt.date
@@ -90,6 +90,16 @@ class WrittenPeriod:
     is_word: bool = False
     has_days: bool = False
 
+    @property
+    def is_of_months(self) -> bool:
+        """Whether it is a range of two months, 3月至8月, without their days."""
+        return self.is_range and self.kind == "span" and not self.has_days
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has whole months, or is a third of one or a day: 3月5日至8日 are two dates."""
+        return self.kind != "span" or (self.first[1] in (1, 11, 21) and self.last[1] in (10, 20, MONTH_END))
+
     def covers(self, claim: "WrittenPeriod") -> bool:
         """Whether a claim may name this very period; a claim without a year says less, not something else."""
         if (self.first, self.last, self.more_years) != (claim.first, claim.last, claim.more_years):
@@ -113,7 +123,7 @@ def _to_day(year: int, month_day: MonthDay) -> dt.date:
     return _partial(year, month_day).to_date() or dt.date(year, month_day[0], 1)
 
 
-def find_periods(text: str, published_on: dt.date | None) -> list[Period]:
+def find_periods(text: str, published_on: dt.date | None) -> list[CalendarPeriod]:
     """Return the periods of a text in order, those whose year the text or the day of publication tells.
 
     Years, halves, quarters, months, ranges, plans, parts of a month, ends and beginnings (one day), words such as 去年
@@ -141,7 +151,7 @@ def find_periods(text: str, published_on: dt.date | None) -> list[Period]:
     return [*_by_calendar(text, sorted(found, key=lambda period: period.start))]
 
 
-def _by_calendar(text: str, found: Sequence[WrittenPeriod]) -> Iterator[Period]:
+def _by_calendar(text: str, found: Sequence[WrittenPeriod]) -> Iterator[CalendarPeriod]:
     before: WrittenPeriod | None = None
     for written in found:
         period = written
@@ -156,7 +166,7 @@ def _by_calendar(text: str, found: Sequence[WrittenPeriod]) -> Iterator[Period]:
         if period.years and period.years[0] >= 1 and period.years[0] + period.more_years <= dt.MAXYEAR:
             start = _to_day(period.years[0], period.first)
             end = _to_day(period.years[0] + period.more_years, period.last)
-            yield Period(start, end, text[period.start : period.end], (period.start, period.end))
+            yield CalendarPeriod(start, end, text[period.start : period.end], (period.start, period.end))
 
 
 class PeriodScan:

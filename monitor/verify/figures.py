@@ -180,7 +180,7 @@ def parse_figures(
 
 
 def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:
-    periods = [period for period in scan.periods if period.kind in ("span", "plan", "edge") and _is_whole(period)]
+    periods = [period for period in scan.periods if period.kind in ("span", "plan", "edge") and period.is_whole]
     words = [period for period in scan.periods if period.kind == "year" and (period.years or not period.is_word)]
     months = [_to_month(period) for period in scan.periods if period.kind == "month" and period.years]
     taken = [(period.start, period.end) for period in (*periods, *words)]
@@ -198,13 +198,13 @@ def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -
 
 def _read_page_sentence(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:
     months = scan.list_months()
-    ranges = [period for period in scan.periods if _is_of_months(period)]
+    ranges = [period for period in scan.periods if period.is_of_months]
     taken = [(period.start, period.end) for period in ranges]
     free = _take_spans(sentence, taken).is_free
     dates = [date for date in found if date.day or free(date.start, date.end)]
     figures = list(_list_date_figures(dates))
-    figures += [figure for period in (*scan.periods, *months) for figure in _list_years(period)]
-    figures += [figure for period in (*scan.periods, *months) for figure in _list_months(period)]
+    for period in (*scan.periods, *months):
+        figures += (*_list_years(period), *_list_months(period))
     if scan.published_on is not None and _YEAR_ON_YEAR.search(sentence):
         figures.append(NumericFigure("", ((Fraction(scan.published_on.year - 1), YEAR),)))
     masked = _blank_out(sentence, sorted({*taken, *((date.start, date.end) for date in dates)}))
@@ -306,15 +306,6 @@ def _find_side(text: str, start: int, end: int) -> Side | None:
     if _UNDER.search(before):
         return "under"
     return "about" if _ABOUT.search(before) or _ABOUT_BEHIND.match(text, end) else None
-
-
-def _is_whole(period: WrittenPeriod) -> bool:
-    """Whether a period has whole months, or is a third of one or a day: 3月5日至8日 are two dates."""
-    return period.kind != "span" or (period.first[1] in (1, 11, 21) and period.last[1] in (10, 20, 31))
-
-
-def _is_of_months(period: WrittenPeriod) -> bool:
-    return period.is_range and period.kind == "span" and not period.has_days
 
 
 def _to_month(period: WrittenPeriod) -> WrittenDate:
