@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api", tags=["statements"], responses=PROBLEM_RESPONS
 
 
 class StatementRequest(StatementInput, json_schema_extra={"examples": [_EXAMPLE]}):
-    """A statement to judge."""
+    """A statement that is to be judged, by code or by a second reader too."""
 
     model: bool = Field(False, description="Ask the model, where one is set, about what code leaves open; for editors")
 
