@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
-from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages
+from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, get_briefing_messages
 from monitor.briefing.layout import build_document, build_gap_spans, format_overview, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
 from monitor.exports.atom import Feed, FeedEntry, render_atom
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
+from monitor.i18n.message import Message
 
 _FEED_AUTHOR = "Monitor"
 
@@ -121,11 +122,19 @@ def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo
         updated=item.first_seen,
         published=_get_day_start(item.date, zone),
         author=item.issuer or item.source,
-        summary=item.marked_summary if isinstance(item, BriefingItem) else item.summary,
+        summary=item.marked_summary if isinstance(item, BriefingItem) else _mark_summary(item, words),
         categories=[words.get_word("type", item.type)],
         enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
         related=related,
     )
+
+
+def _mark_summary(item: ItemSchema, words: BriefingMessages) -> str:
+    """Return the summary; behind it, how many of its sentences nothing could verify."""
+    if item.statements is None or not item.statements.unchecked:
+        return item.summary
+    count = words.translate(Message.of("statements.unchecked", number=item.statements.unchecked))
+    return words("aside", text=item.summary, aside=f"{UNCHECKED_MARK} {count}")
 
 
 def _build_more_entry(item: MoreItem, zone: dt.tzinfo, now: dt.datetime) -> FeedEntry:

@@ -459,6 +459,9 @@ async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
     exported = (await browser.get("/api/items/export?format=csv&q=光伏发电&source=示例部")).text
     row = next(csv.DictReader(io.StringIO(exported.removeprefix("\ufeff"))))
     assert json.loads(row["statements"])["unchecked"] == 1
+    await judged_shelf.desk.app.store.items.update(judged_shelf.first, first_seen=judged_shelf.desk.app.clock.now())
+    assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
+    assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
     metrics = (await browser.get("/metrics")).text
     assert 'monitor_statements{by="code",verdict="supported"} 1.0' in metrics
     assert 'monitor_statements{by="",verdict="contradicted"} 1.0' in metrics
@@ -468,6 +471,8 @@ async def test_lists_and_briefings_mark_what_nothing_could_verify(judged_shelf: 
     browser = await judged_shelf.desk.sign_in("reader")
     assert "摘要中有未能核实的句子" in (await browser.get("/items?q=光伏发电&source=示例部")).text
     assert "摘要中有未能核实的句子" not in (await browser.get("/items?source=乙委")).text
+    feed = etree.fromstring((await browser.get("/feeds/items.atom?lang=zh&q=光伏发电&source=示例部")).content)
+    assert feed.xpath("//*[local-name()='summary']/text()") == [f"{''.join(SENTENCES)}（† 1 句未核实）"]
     briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=NOW.date(), sources=["示例部"]))
     [item] = [item for item in briefing.items if item.id == judged_shelf.first]
     assert item.unchecked == ["检查<b>覆盖</b>全省。"]
