@@ -211,7 +211,7 @@ class App:
         async def build_model() -> "ChatModel | None":
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        return StatementService(new_model=build_model)
+        return StatementService(new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":

@@ -19,7 +19,7 @@ from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
-from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
+from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
 from monitor.verify.citations import (
     MAX_SENTENCE_CHARS,
     MIN_SENTENCE_CHARS,
@@ -29,6 +29,7 @@ from monitor.verify.citations import (
 )
 from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.judge import StatementJudge
+from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import Phase, ReasonCode, Verdict
 
@@ -182,7 +183,7 @@ def build_overview_messages(
 
     Publication dates are left out: a sentence may rest only on the items' own words.
     """
-    wording = _get_wording(language)
+    wording = get_wording(language)
     lines = "\n".join(f"[{number}] {_format_line(item)}" for number, item in enumerate(items, start=1))
     user = prompts.render(_USER[wording], lines=f"{ITEMS_START}\n{lines}\n{ITEMS_END}")
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL_NOTICE[wording]
@@ -257,11 +258,15 @@ class _OverviewWriter:
         judgements = await asyncio.to_thread(
             lambda: [self._get_judge(draft.numbers).judge(draft.text) for draft in drafts]
         )
+        texts = [draft.text for draft in drafts]
+        judgements = await review_statements(
+            self.model, texts, judgements, place=_PLACE, language=self.language, prompts=self.prompts
+        )
         return [replace(draft, judgement=judgement) for draft, judgement in zip(drafts, judgements, strict=True)]
 
     async def _rewrite(self, refused: Sequence[_Draft], asked: Sequence[ChatMessage]) -> list[_Draft]:
         """Return each sentence as the model wrote it anew, judged; as it was where the model did not."""
-        wording = _get_wording(self.language)
+        wording = get_wording(self.language)
         complaints = "\n".join(self._format_complaint(place, draft) for place, draft in enumerate(refused, start=1))
         question = ChatMessage(role="user", content=self.prompts.render(_REWRITE[wording], complaints=complaints))
         request = CompletionRequest([*asked, question], phase=Phase.SUMMARISE, place=_PLACE)
@@ -278,7 +283,7 @@ class _OverviewWriter:
         return await self._judge(drafts)
 
     def _format_complaint(self, place: int, draft: _Draft) -> str:
-        language = _get_wording(self.language)
+        language = get_wording(self.language)
         judgement = draft.judgement or Judgement(verdict=Verdict.UNSUPPORTED)
         reasons = [render(reason.message, language) for reason in judgement.reasons]
         said = flatten_untrusted_text(" ".join(reasons) or get_word(language, "verdict", judgement.verdict))
@@ -317,10 +322,6 @@ class _OverviewWriter:
         return OverviewSentence(
             text=draft.text, items=ids, judgement=draft.judgement, is_assessment=draft.is_assessment
         )
-
-
-def _get_wording(language: str) -> str:
-    return "zh" if language.lower().startswith("zh") else "en"
 
 
 def _format_line(item: ItemSchema) -> str:

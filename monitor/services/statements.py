@@ -10,12 +10,17 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.services.audit import Actor
+from monitor.services.prompts import PromptsLoader
 from monitor.verify.judge import StatementJudge
+from monitor.verify.prose import is_chinese
+from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.vocabulary import JudgedBy, Role, Verdict
 
 MAX_STATEMENT_CHARS = 4000
+_MAX_PLACE_CHARS = 80
 _MAX_JUDGES = 8  # pages that are held, parsed: the statements on one page mostly follow each other
 StatementId = str | int | float | None
 
@@ -81,6 +86,7 @@ class StatementService:
     """Judges by code; `new_model` gives the model that is asked as a second reader, or None where none is set."""
 
     new_model: Callable[[], Awaitable[ChatModel | None]] | None = None
+    new_prompts: PromptsLoader | None = None
     _judges: OrderedDict[SourceText, StatementJudge] = field(default_factory=OrderedDict, init=False)
     _is_judging: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -95,11 +101,37 @@ class StatementService:
         """Return the verdicts in the order of the statements."""
         async with self._is_judging:  # one at a time: it takes a processor, which others need too
             judgements = await asyncio.to_thread(self._judge_all, statements)
-        del model
+        if model is not None:
+            judgements = await self._ask_second_reader(statements, judgements, model)
         return [
             CheckedStatement.build(statement.id, judgement)
             for statement, judgement in zip(statements, judgements, strict=True)
         ]
+
+    async def _ask_second_reader(
+        self, statements: Sequence[StatementInput], judgements: Sequence[Judgement], model: ChatModel
+    ) -> list[Judgement]:
+        """Return the judgements after the model was asked about those that are open, once for each page."""
+        prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
+        by_page: dict[SourceText, list[int]] = {}
+        for place, statement in enumerate(statements):
+            by_page.setdefault(statement.source, []).append(place)
+        reviews = [
+            review_statements(
+                model,
+                [statements[place].sentence for place in places],
+                [judgements[place] for place in places],
+                place=source.title[:_MAX_PLACE_CHARS],
+                language="zh" if is_chinese(statements[places[0]].sentence) else "en",
+                prompts=prompts,
+            )
+            for source, places in by_page.items()
+        ]
+        settled = list(judgements)
+        for places, reviewed in zip(by_page.values(), await asyncio.gather(*reviews), strict=True):
+            for place, judgement in zip(places, reviewed, strict=True):
+                settled[place] = judgement
+        return settled
 
     def _judge_all(self, statements: Sequence[StatementInput]) -> list[Judgement]:
         return [self._get_judge(statement.source).judge(statement.sentence) for statement in statements]

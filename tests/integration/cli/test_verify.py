@@ -65,3 +65,51 @@ async def test_a_bad_line_keeps_its_place_and_is_complained_of_once(monitor: Any
 async def test_without_a_model_it_goes_by_code_where_no_database_was_made(monitor: Any) -> None:
     said = await monitor("verify", stdin=line("本通知自2026年7月1日起施行。"), LANG="zh_CN.UTF-8")
     assert (said.code, [answer["verdict"] for answer in answers(said.out)]) == (0, ["supported"])
+
+
+OPEN = "有关单位需按月提交资料。"
+
+
+def reader_of(site: Any, reply: Any, asked: list[str]) -> str:
+    """A model server whose model finds every sentence supported by the same words; the questions go into `asked`."""
+
+    def answer(request: Any) -> Any:
+        asked.append(json.loads(request.body)["messages"][-1]["content"])
+        found = [{"n": number, "v": "supported", "w": "按月报送材料"} for number in (1, 2)]
+        message = {"role": "assistant", "content": json.dumps(found, ensure_ascii=False)}
+        body = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+        }
+        return reply(json.dumps(body), headers={"content-type": "application/json"})
+
+    return site.on("/v1/chat/completions", answer).removesuffix("/chat/completions")
+
+
+async def test_a_model_is_asked_once_a_page_about_what_code_leaves_open(monitor: Any, site: Any, reply: Any) -> None:
+    asked: list[str] = []
+    monitor.environment |= {
+        "MONITOR_LLM__BASE_URL": reader_of(site, reply, asked),
+        "MONITOR_LLM__MODEL": "m",
+        "OPENAI_API_KEY": "k",
+    }
+    monitor.allow(site.url("/"))
+    page = f"{PAGE}各企业应当按月报送材料。"
+    given = line(OPEN, page=page, id=1) + line("全省新增装机容量450万千瓦。", page=page, id=2)
+    by_code = answers((await monitor("verify", "--no-model", stdin=given)).out)
+    assert [answer["by"] for answer in by_code] == ["code", "code"]
+    assert asked == []
+    said = await monitor("verify", stdin=given)
+    assert (said.code, said.err) == (0, "")
+    first, second = answers(said.out)
+    assert (first["id"], first["verdict"], first["by"]) == (1, "supported", "model")
+    assert "按月报送材料" in first["passage"]
+    assert second == by_code[1], "a figure that the page does not have is not asked about"
+    assert len(asked) == 1
+    assert "450" not in asked[0]
+    costs = (await monitor("costs", "--json")).document
+    assert "verify" in json.dumps(costs), "its tokens are a phase of their own"

@@ -33,9 +33,7 @@ async def test_of_researches_the_reports_are_counted_with_their_scores_and_what_
     assert [(report.seconds, report.score) for report in reports] == [(90.0, {}), (90.0, score)]
 
 
-async def test_sentences_are_counted_by_verdict_over_all_items_and_over_some_days(
-    store: Store, run: Run
-) -> None:
+async def test_sentences_are_counted_by_verdict_over_all_items_and_over_some_days(store: Store, run: Run) -> None:
     names = ("supported_by_code", "supported_by_model", "unchecked", "contradicted", "unsupported")
     nothing = dict.fromkeys(names, 0)
     assert (await store.metrics.load_service_metrics()).statements == nothing

@@ -15,7 +15,7 @@ from monitor.errors import ModelFailed
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.verify.statements import StatementCounts
-from monitor.vocabulary import DateSource, ItemType, Phase, SavedBy, SummaryBy, Verdict
+from monitor.vocabulary import DateSource, ItemType, JudgedBy, Phase, SavedBy, SummaryBy, Verdict
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
 
@@ -55,14 +55,20 @@ TEXTS = {20: "办法共7章46条，有效期24个月。“统一核发”由国�
 
 
 class Scripted:
-    """A model that says these answers one after the other, the last one again and again."""
+    """A model that says these answers one after the other, the last one again and again.
 
-    def __init__(self, *answers: str | Completion) -> None:
+    As a second reader it fails, unless it was told what to say.
+    """
+
+    def __init__(self, *answers: str | Completion, review: str = "") -> None:
+        self.review = review
         self.answers = [Completion(text=answer) if isinstance(answer, str) else answer for answer in answers]
         self.asked: list[CompletionRequest] = []
 
     async def complete(self, request: CompletionRequest) -> Completion:
         self.asked.append(request)
+        if request.phase is Phase.VERIFY and self.review:
+            return Completion(text=self.review)
         if request.phase is Phase.VERIFY:
             raise ModelFailed("llm.no_completion")
         written = [asked for asked in self.asked if asked.phase is not Phase.VERIFY]
@@ -270,3 +276,28 @@ def test_a_model_that_fails_is_a_fault() -> None:
     overview = asyncio.run(write_overview(ITEMS, TEXTS, model=Failing(), language="zh"))
     assert overview.fault is not None
     assert overview.sentences == []
+
+
+OPEN = "午间低谷的安排有利于用电企业[1]。"
+
+
+def review(verdict: str, words: str = "午间低谷时段由3小时延长到5小时") -> str:
+    return json.dumps([{"n": 1, "v": verdict, "w": words}])
+
+
+def test_a_second_reader_settles_what_code_leaves_open_and_the_rest_is_marked() -> None:
+    model = Scripted(f"{TRUE}{OPEN}", review=review("supported"))
+    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    assert [
+        (sentence.judgement.verdict, sentence.judgement.by) for sentence in overview.sentences if sentence.judgement
+    ] == [(Verdict.SUPPORTED, JudgedBy.CODE), (Verdict.SUPPORTED, JudgedBy.MODEL)]
+    assert overview.counts == StatementCounts(supported_by_code=1, supported_by_model=1)
+    [asked] = [request for request in model.asked if request.phase is Phase.VERIFY]
+    assert "2027" not in asked.messages[-1].content, "what code settled is not asked again"
+
+
+def test_what_the_second_reader_finds_unsupported_goes() -> None:
+    model = Scripted(f"{TRUE}{OPEN}", "[]", review=review("unsupported"))
+    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    assert [sentence.text for sentence in overview.sentences] == ["办法自2027年1月1日起施行。"]
+    assert overview.counts == StatementCounts(supported_by_code=1, unsupported=1)
