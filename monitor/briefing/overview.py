@@ -29,6 +29,7 @@ from monitor.verify.citations import (
 )
 from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.judge import StatementJudge
+from monitor.verify.names import NameIndex, find_names
 from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import Phase, ReasonCode, Verdict
@@ -298,9 +299,10 @@ class _OverviewWriter:
             if not all(base.text for base in bases):
                 continue
             judgement = StatementJudge(bases).judge(draft.text)
-            known = PassageIndex("\n".join(f"{base.title}\n{base.text}" for base in bases))
-            brings_fact = any(reason.code in _FACTS for reason in judgement.reasons) or known.find_missing(draft.text)
-            if judgement.verdict is not Verdict.CONTRADICTED and not brings_fact:
+            refuses = judgement.verdict is Verdict.CONTRADICTED or _FACTS & {
+                reason.code for reason in judgement.reasons
+            }
+            if not refuses and not _brings_fact(draft.text, bases):
                 grounded.append(draft)
         return grounded
 
@@ -322,6 +324,13 @@ class _OverviewWriter:
         return OverviewSentence(
             text=draft.text, items=ids, judgement=draft.judgement, is_assessment=draft.is_assessment
         )
+
+
+def _brings_fact(text: str, bases: Sequence[SourceText]) -> bool:
+    """Whether a text has a figure, date, name or quotation that these texts lack."""
+    known = "\n".join(f"{base.title}\n{base.publisher}\n{base.text}" for base in bases)
+    names = NameIndex(known)
+    return bool(PassageIndex(known).find_missing(text)) or any(names.mentions(n) is False for n in find_names(text))
 
 
 def _format_line(item: ItemSchema) -> str:

@@ -253,6 +253,7 @@ def test_an_assessment_stands_apart_where_it_rests_on_a_supported_sentence(text:
         "评估：持证企业须在2027年3月前准备[2]。",  # a date
         "评估：这与《可再生能源法》的方向一致[2]。",  # a name
         "评估：这体现了“绿色优先”的思路[2]。",  # a quotation
+        "评估：华能集团等持证企业将首先受益[2]。",  # another name
     ],
 )
 def test_an_assessment_that_brings_a_fact_or_rests_on_nothing_goes(text: str) -> None:
