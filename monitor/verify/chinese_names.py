@@ -26,8 +26,8 @@ _BOUNDARY = re.compile(
     r"[^\u4e00-\u9fffA-Za-z0-9（）()·&-]|[由与及向被是把的了并让称某则均已拟可须应会必]|和(?!旅游|城乡|社会|改革|信息|规划|草原|物资|自然|计划|"
     r"经济|体育|科技|技术|新闻|电视|平|谐|食品|药物|市场|保障)"
     r"|(?<!面|针|相|绝)对(?!外)|在(?!线)|(?<!成|行|作|认|因)为(?!华)|[作成行认因]为|将(?!军)|(?<!财)经(?![济信贸营开])|按|据(?!局|中心|集团|港)"
-    r"|从(?!化)|给|于|以(?!色列|岭)|等(?!离)|或|而|(?<!报)到|至|后(?!勤)|前(?!海|进|沿)|时(?!代|报)|其|该|各|这|那|请|同(?!济|仁|方|花顺|大)|跟|使(?!馆)|令"
-    r"|通知|印发|发布|联合(?![会国体])|会同|要求|表示|批准|同意|根据|依据|依照|关于|通过|召开|制定|任命|报送|提交|成立|设立|授权|委托|以及|近日|日前|今[年天日]|昨[天日]|去年|[月日年号]份?|机构(?!管理)|企业(?!家)|担任|出任|卸任|兼任|调任|历任|现任|不再|免去|辞去|改判|判决|判令|裁定|认定|驳回|撤销|维持"
+    r"|从(?!化)|给|于|以(?!色列|岭)|等(?!离)|或|而|(?<!报)到|至|后(?!勤)|前(?!海|进|沿)|时(?!代|报)|其|该|各|这|那|申?请求?|诉请|命令|同(?!济|仁|方|花顺|大)|跟|使(?!馆)|令"
+    r"|通知|印发|发布|联合(?![会国体])|会同|要求|表示|批准|同意|根据|依据|依照|关于|通过|召开|制定|任命|报送|提交|成立|设立|授权|委托|以及|近日|日前|今[年天日]|昨[天日]|去年|[月日年号]份?|机构(?!管理)|企业(?!家)|担任|出任|卸任|出自|源自|取自|引自|来源|据悉|兼任|调任|历任|现任|不再|免去|辞去|改判|判决|判令|裁定|认定|驳回|撤销|维持"
     r"|期间|其中|包括|支持|推动|推进|鼓励|督促|责令|处罚|起诉|收购|持有|出售|采访|会见|宣布|公布|出席|前往|访问|参观|考察|走进|来自|位于|隶属|属于|改为|更名|名为|致函"
     r"|答复|转发|收到|经过|参加|举行|加强|完善|建立|强化|需要|或者|并且|同时|此外|另外|目前|当前|截至|除了|由于|为了|负责|牵头|协同|配合|联系|咨询|相关|有关|所属|下属|旗下"
     r"|进入|加入|来到|介绍|指出|认为|透露|披露|显示|获得|取得|启动|实施|开展|主管|主办|承办|协办|指导(?!委)|参与|约谈|查处|通报|警告|罚款|针对|依法|作出|签署|"
@@ -59,6 +59,7 @@ _NOT_PLACE = re.compile(
     r"新区|战区|自治区|示范区|试验区|保护区|开发区|功能区|经济区|自贸区|保税区|港区|疫区|禁区|分区|街区|老区|流域区|神州|五大洲|国旗|升旗|联盟|加盟|同盟|欧盟|东盟|"
     r"市区|市县|省市|省区|区县|各州|试点区|直辖市|地级市|县级市|副省级市)"
 )
+_LOCAL_BODY = re.compile(rf"(?:省|市(?!场|政)|区(?!域)|县){_HAN}{{2,10}}")
 _PLACE_CHAR = r"(?![去来带有在到从为让把被是不没还也都任某省市县]|地级|全国|各)[\u4e00-\u9fff]"
 _ANCHOR = re.compile(
     rf"(?:{_ANCHOR_WORDS})|(?P<place>{_PLACE_CHAR}{{2,4}}?(?:自治[区州县]|特别行政区|{_PLACE_SUFFIXES})(?![场民值政内外里]))"
@@ -83,7 +84,7 @@ _SURNAMES = (
 )
 _DOUBLE_SURNAMES = "欧阳|司马|上官|诸葛|司徒|夏侯|皇甫|尉迟|公孙|慕容|令狐|端木|东方|独孤|南宫"
 _SURNAME = rf"(?:{_DOUBLE_SURNAMES}|[{_SURNAMES}])"
-_PERSON_END = rf"(?={_SPEECH}|[，。；、：（）(),;\s]|$|[和与及]|等|就|在|向|被|兼|主持)"
+_PERSON_END = rf"(?={_SPEECH}|的.{{0,14}}职务|[，。；、：（）(),;\s]|$|[和与及]|等|就|在|向|被|兼|主持)"
 _NAME_AFTER_TITLE = re.compile(rf"(?:{_TITLES})({_SURNAME}{_HAN}{{1,2}}?){_PERSON_END}")
 _NAME_BEFORE_SPEECH = re.compile(
     rf"(?:(?<=[，。；、：（(“\s])|^)({_SURNAME}{_HAN}{{1,2}}?)(?=同志|先生|女士|表示|指出|强调|介绍说|认为|透露|坦言|当选|担任|出任|"
@@ -104,8 +105,9 @@ def find_organisations(text: str, known: list[KnownSpan]) -> Iterator[tuple[int,
     """Yield organisations by their last word, from the first word that can begin one; and known ones with a place."""
     starts = {span.start: span for span in known}
     organisations = [span for span in known if span.names[0].kind is NameKind.ORGANISATION]
+    within = {place for span in organisations for place in range(span.start + 1, span.end + 1)}
     for head in _HEADS.finditer(text):
-        start = _find_start(text, head, starts, organisations)
+        start = _find_start(text, head, starts, within)
         if start is not None:
             yield start, head.end(), NameKind.ORGANISATION
     ends = {span.end: span for span in known}
@@ -122,17 +124,13 @@ def find_organisations(text: str, known: list[KnownSpan]) -> Iterator[tuple[int,
                 yield span.start, ministry.end(), NameKind.ORGANISATION
 
 
-def _find_start(
-    text: str, head: re.Match[str], starts: dict[int, KnownSpan], organisations: list[KnownSpan]
-) -> int | None:
+def _find_start(text: str, head: re.Match[str], starts: dict[int, KnownSpan], within: set[int]) -> int | None:
     """Return where the organisation begins that ends with a head, None where the words before it are general."""
     first = max(0, head.start() - _MAX_NAME_CHARS)
     window = text[first : head.start()]
     cut = 0
     for boundary in _BOUNDARY.finditer(window):
-        if not any(
-            span.start < first + boundary.end() <= span.end and span.end <= head.start() for span in organisations
-        ):
+        if first + boundary.end() not in within:
             cut = boundary.end()
     if _has_unbalanced_bracket(window[cut:]):
         cut += (
@@ -141,23 +139,22 @@ def _find_start(
         )
     begin = first + cut
     anchored = _find_anchor(text, begin, head.start(), starts)
-    if anchored is not None and head["free"] and _is_far_from_body(anchored, head.start(), organisations):
-        begin, anchored = next(span.end for span in organisations if span.start == anchored), None
+    body = starts.get(anchored) if anchored is not None and head["free"] else None
+    is_body = body is not None and body.names[0].kind is NameKind.ORGANISATION
+    if body is not None and is_body and head.start() - body.end > _MAX_UNIT_CHARS:
+        begin, anchored = body.end, None
     if anchored is not None and text[anchored - 1 : anchored] not in ("（", "("):
         stem = text[anchored : head.start()]
         is_general = anchored not in starts and (len(stem) < 2 or _GENERIC_STEM.fullmatch(stem))
         return None if is_general or _GENERAL_BEFORE_HEAD.search(stem) else anchored
     stem = text[begin : head.start()]
+    if _LOCAL_BODY.fullmatch(stem) and head[0] in ("局", "厅", "委"):
+        return begin
     is_general = _GENERIC_STEM.fullmatch(stem) or _GENERAL_BEFORE_HEAD.search(stem)
     if head["free"] is None or len(stem) < 2 or not has_chinese(stem) or is_general:
         return None
     generic = _GENERIC_STEM.match(stem)
     return begin if generic is None or len(stem) - generic.end() >= 2 else None
-
-
-def _is_far_from_body(anchored: int, end: int, organisations: list[KnownSpan]) -> bool:
-    """Whether a known body begins there and ends so long before that what follows is another name."""
-    return any(span.start == anchored and end - span.end > _MAX_UNIT_CHARS for span in organisations)
 
 
 def _find_anchor(text: str, begin: int, end: int, starts: dict[int, KnownSpan]) -> int | None:
@@ -213,14 +210,11 @@ _NOT_PERSON = re.compile(
 
 
 BODY_HEAD = re.compile(
-    r"(?:集团|控股)?(?:股份)?(?:有限)?(?:责任)?公司$|集团$|股份$|控股$|委员会$|委$|管理总局$|总局$|管理局$|局$|部$|厅$|总署$|署$|办公室$|办公厅$|办$"
+    r"(?:集团|控股)?(?:股份)?(?:有限)?(?:责任)?公司$|集团$|股份$|控股$|委员会$|委$|总局$|局$|部$|厅$|总署$|署$|办公室$|办公厅$|办$"
     r"|人民法院$|法院$|检察院$|研究院$|银行$|行$|交易所$|所$|协会$|学会$|联合会$|会$|大学$|学院$|院$|中心$"
 )
 _HEAD_CLASSES = {
     **dict.fromkeys(("委员会", "委"), "委"),
-    **dict.fromkeys(("管理局", "局"), "局"),
-    **dict.fromkeys(("管理总局", "总局"), "总局"),
-    **dict.fromkeys(("总署", "署"), "署"),
     **dict.fromkeys(("人民法院", "法院"), "法院"),
     **dict.fromkeys(("办公室", "办"), "办"),
     **dict.fromkeys(("银行", "行"), "银行"),
@@ -241,6 +235,7 @@ class BodyForm:
     places: tuple[str, ...]
     stem: str
     head: str
+    is_national: bool = False
 
 
 def strip_place(text: str) -> str:
@@ -254,20 +249,23 @@ def parse_body(text: str) -> BodyForm:
         place = _get_leading_place(rest) or (match[0] if match else "")
         places.append(place)
         rest = re.sub(r"^[省市](?![场民政])", "", rest[len(place) :])
-    rest = _COUNTRY_PREFIX.sub("", rest)
+    is_national = not places and _COUNTRY_PREFIX.match(rest) is not None
+    rest = _COUNTRY_PREFIX.sub("", rest) if places else _LOCAL_PREFIX.sub("", _COUNTRY_PREFIX.sub("", rest))
     head = BODY_HEAD.search(rest)
     if head is None:
-        return BodyForm(tuple(places), rest, "")
+        return BodyForm(tuple(places), rest, "", is_national)
     kind = "公司" if head[0].endswith(("公司", "集团", "股份", "控股")) else _HEAD_CLASSES.get(head[0], head[0])
-    return BodyForm(tuple(places), rest[: head.start()], kind)
+    return BodyForm(tuple(places), rest[: head.start()], kind, is_national)
 
 
+_LOCAL_PREFIX = re.compile(r"^(?:省|市(?!场|政)|区(?!域)|县)(?=[\u4e00-\u9fff]{3})")
 _PLACE_PREFIX = re.compile(rf"{_HAN}{{2,5}}?(?:自治[区州县]|[省市县区])(?![场民政值])")
 
 
 def _get_leading_place(text: str) -> str:
     for length in (8, 7, 6, 5, 4, 3, 2):
-        if text[:length] in get_place_names() and text[:length] not in ("中国", "全国"):
+        is_cut = text[length - 1 : length + 1] == "市场"
+        if not is_cut and text[:length] in get_place_names() and text[:length] not in ("中国", "全国"):
             return text[:length]
     return ""
 
@@ -279,8 +277,10 @@ def are_same_body(first: BodyForm, second: BodyForm) -> bool:
     ours, theirs = ([strip_place(place) for place in form.places] for form in (first, second))
     if ours and theirs and not (set(ours) <= set(theirs) or set(theirs) <= set(ours)):
         return False
-    if bool(ours) != bool(theirs) and first.head != "公司":
-        return bool(theirs) and first.stem == second.stem and len(first.stem) >= 2
+    if (first.is_national and theirs) or (second.is_national and ours):
+        return False
+    if ours and not theirs and first.head != "公司":
+        return False
     short, long = sorted((first.stem, second.stem), key=len)
     if first.head in ("", "公司"):
         short, long = (COMPANY_FIELDS.sub("", stem) or stem for stem in (short, long))

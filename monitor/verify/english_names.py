@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from monitor.verify.gazetteer import KnownSpan, NameKind, get_known_names, has_chinese
+from monitor.verify.gazetteer import KnownSpan, NameKind, get_demonyms, get_known_names, has_chinese
 
 _WORDS_FILE = "name_words.txt"
 
@@ -31,10 +31,12 @@ def load_words() -> NameWords:
     return NameWords(**{name: frozenset(words.split()) for name, words in sections})
 
 
-_SMALL_WORDS = "of|and|for|the|on|in|to|de|du|des|la|von|van|der|&"
-_CAPITALISED = r"(?:[A-ZÀ-Þ][\wÀ-ÿ'&-]*(?:\.(?=[A-Z]))?)+"
-_ENGLISH_RUN = re.compile(
-    rf"(?<![\w&@/.-]){_CAPITALISED}(?:(?:\.?[ \t](?:(?:{_SMALL_WORDS})[ \t]){{0,3}}){_CAPITALISED})*(?!\w)"
+_CONNECTORS = "of|and|for|the|on|in|to|de|du|des|la|von|van|der|&"
+_CAPITALISED = r"(?:[A-ZÀ-Þ][A-Za-z0-9_À-ÿ'&-]*(?:\.(?=[A-Z]))?)+"
+_ABBREVIATED = r"(?:(?:(?<=\b[A-Z])|(?<=\bSt)|(?<=\bMr)|(?<=\bDr)|(?<=\bMs))\.)?"
+_ENGLISH_RUN = re.compile(  # at most 16 words, so that a page of capitals takes linear time
+    rf"(?<![A-Za-z0-9_À-ÿ&@/.-]){_CAPITALISED}"
+    rf"(?:{_ABBREVIATED}[ \t](?:(?:{_CONNECTORS})[ \t]){{0,3}}{_CAPITALISED}){{0,15}}(?![A-Za-z0-9_])"
 )
 _TITLE_BEFORE = re.compile(
     r"(?i:executive|chair(?:man|woman|person)?|director|governor|minister|president|secretary|"
@@ -52,13 +54,13 @@ _SPEECH_AFTER = re.compile(
     r"|economist|analyst|partner|founder|spokes|professor|deputy|joint|co-)"
 )
 _PRODUCT = re.compile(
-    r"(?<![\w-])(?:Model [A-Z0-9]\w?\b|(?:iPhone|Galaxy|Windows|Mate|Pura) ?\d+\w*|"
-    r"[A-Z][A-Za-z]{2,}-\d[\w.]*|[A-Z]{2,}-[4-9]\w*"
-    r"|[A-Z][a-z]+[A-Z][A-Za-z]*|i[A-Z][a-z]+\w*|[A-Z]\d{3}[a-z]+)(?![\w-])"
+    r"(?a:(?<![\w-])(?:Model [A-Z0-9]\w?\b|(?:iPhone|Galaxy|Windows|Mate|Pura) ?\d+\w*|"
+    r"[A-Z][A-Za-z]{2,}-[A-Z]?\d[\w.]*|[A-Z]{2,}-[4-9]\w*"
+    r"|[A-Z][a-z]+[A-Z][A-Za-z]*|i[A-Z][a-z]+\w*|[A-Z]\d{3}[a-z]+)(?![\w-]))"
 )
 _NOT_PRODUCT = re.compile(
-    r"(?i)^(?:k|m|g|t)?wh?$|^(?:covid|sars|iso|cp|ps|dp|gc|fg|fy|com|swd|h5n|h1n|mc|mac|phd|pm)|"
-    r"^(?:Mc|Mac|De|La|Le|Di|Van|Fitz|O')[A-Z]|^(?:No|Vol|Art|Rev|Annex|Table|Figure|Part|Article|"
+    r"(?i:^(?:k|m|g|t)?wh?$|^(?:covid|sars|iso|cp|ps|dp|gc|fg|fy|com|swd|h5n|h1n|mc|mac|phd|pm))|"
+    r"^(?:Mc|Mac|De|La|Le|Di|Van|Fitz|O')[A-Z][a-z]+$|^(?:No|Vol|Art|Rev|Annex|Table|Figure|Part|Article|"
     r"Section|Form|Phase|Tier|Level|Class|Scope|Group|Grade|Euro|Basel|Stage|Step|Option|Chapter|"
     r"Appendix)-"
 )
@@ -115,8 +117,9 @@ def _split_run(words: list[_Word], covered: list[KnownSpan]) -> Iterator[list[_W
     for place, word in enumerate(words):
         is_known = any(span.start <= word.start < span.end for span in covered)
         joins = word.folded in ("and", "&", "the", "in", "on", "to", "for")
-        is_compound = word.folded in ("and", "&", "for") and _joins_one_name(segment, words[place + 1 :])
-        if is_known or (joins and not is_compound):
+        is_compound = word.folded in ("and", "&", "for", "on", "the") and _joins_one_name(segment, words[place + 1 :])
+        is_role = word.folded == "of" and bool(segment) and segment[0].folded in load_words().given
+        if is_known or is_role or (joins and not is_compound):
             yield segment
             segment = []
         else:
@@ -134,7 +137,7 @@ def _joins_one_name(before: list[_Word], after: list[_Word]) -> bool:
 
 def _trim(text: str, words: list[_Word]) -> list[_Word]:
     """Drop small and general words from both ends, and a first word of a sentence that is an ordinary word."""
-    small = frozenset(_SMALL_WORDS.split("|"))
+    small = frozenset(_CONNECTORS.split("|"))
     words = list(words)
     while words and (
         words[0].folded in small or words[0].folded in load_words().starters or _is_ordinary_start(text, words)
@@ -161,6 +164,13 @@ def _is_ordinary_start(text: str, words: list[_Word]) -> bool:
 def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None:
     """Return the name that the words are, None where they are a title of a document or general words."""
     titles = [place for place, word in enumerate(words[:-1]) if word.folded in load_words().titles]
+    owners = [place for place, word in enumerate(words[:-2]) if word.text.endswith("'s")]
+    if (
+        owners
+        and words[owners[-1] + 1].folded in load_words().given | {words[-2].folded}
+        and len(words) - owners[-1] == 3
+    ):
+        words, titles = words[owners[-1] + 1 :], []
     titled = bool(titles) and len(words) - titles[-1] <= 4
     if titled:
         words = words[titles[-1] + 1 :]
@@ -169,11 +179,8 @@ def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None
         return None
     folded = [word.folded for word in words]
     start, end = words[0].start, words[-1].end - (2 if words[-1].text.endswith("'s") else 0)
-    if all(
-        word in load_words().general or word in load_words().starters or not word.isalpha()
-        for word in folded
-        if word not in _SMALL_WORDS
-    ):
+    ordinary = load_words().general | load_words().starters | get_demonyms()
+    if all(word in ordinary or not word.isalpha() for word in folded if word not in _CONNECTORS):
         return None
     has_head = any(word in load_words().heads for word in folded)
     is_personal = len(words) in (2, 3) and not any(
@@ -183,6 +190,8 @@ def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None
         cued = titled or _TITLE_BEFORE.search(text[max(0, start - 24) : start]) or _SPEECH_AFTER.match(text, end)
         if folded[0] in load_words().given or (cued and not has_head):
             return start, end, NameKind.PERSON
+    if len(words) == 1 and re.match(r"\s\(?\d", text[end : end + 3]):
+        return None
     if titled and len(words) == 1:
         return start, end, NameKind.PERSON
     if has_head or (len(words) == 1 and _ACRONYM.fullmatch(words[0].text)):
@@ -190,3 +199,47 @@ def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None
     if any(word in load_words().works for word in folded) or has_chinese(text):
         return None
     return start, end, NameKind.ORGANISATION
+
+
+SMALL_WORDS = frozenset(("of", "and", "for", "the", "in", "on", "to", "a", "an", "&", "de"))
+_WEAK_WORDS = frozenset(
+    ("uk", "us", "eu", "european", "british", "american", "chinese", "german", "new", "national", "international")
+)
+
+
+def fold_latin(text: str) -> str:
+    """Fold letter case, hyphens and white space; every character keeps its place."""
+    folded = (
+        "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+        if not text.isascii()
+        else text.lower()
+    )
+    return folded.replace("-", " ").replace("\n", " ").replace("\t", " ").replace("‑", " ").replace("–", " ")
+
+
+def find_expansion(words: list[str], acronym: str) -> str:
+    """Return the last words before a bracket whose initials are the acronym, small words counted or not."""
+    wanted = acronym.casefold().replace("&", "").replace("-", "")
+    for count in range(len(wanted), min(len(words), len(wanted) + 4) + 1):
+        taken = words[len(words) - count :]
+        every = "".join(word[0] for word in taken).casefold()
+        capital = "".join(word[0] for word in taken if word not in SMALL_WORDS).casefold()
+        if wanted in (every, capital) and taken[0].casefold() not in SMALL_WORDS:
+            return " ".join(taken)
+    return ""
+
+
+def is_acronym_of(acronym: str, text: str) -> bool:
+    words = text.split()
+    return len(words) > 1 and len(acronym) > 1 and find_expansion(words, acronym) == text
+
+
+def extract_core_words(text: str) -> frozenset[str]:
+    words = [word.removesuffix("'s") for word in re.findall(r"[\w']+", fold_latin(text))]
+    weak = load_words().heads | SMALL_WORDS | _WEAK_WORDS
+    return frozenset(word for word in words if word not in weak)
+
+
+def get_first_core_word(text: str, words: frozenset[str]) -> list[str]:
+    """Return the first of a name's words that tells it from others, in a list of its own."""
+    return [word for word in re.findall(r"[\w']+", fold_latin(text)) if word.removesuffix("'s") in words][:1]

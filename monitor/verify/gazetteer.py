@@ -159,6 +159,14 @@ def get_place_names() -> frozenset[str]:
 
 
 @cache
+def get_demonyms() -> frozenset[str]:
+    """Return the adjectives of countries in lower case, with their plurals: they name nothing alone."""
+    hints = {hint.casefold() for name in load_known_names() if name.code for hint in name.hints if hint.isascii()}
+    adjectives = {hint for hint in hints if hint.endswith(("n", "ish", "ese", "ch", "k", "i", "ss"))}
+    return frozenset(adjectives | {f"{adjective}s" for adjective in adjectives})
+
+
+@cache
 def get_name_pattern() -> re.Pattern[str]:
     """Return the pattern of all forms, the longest at each position; Latin ones as whole words."""
     chinese = [form for form in _index_forms() if _CHINESE.match(form)]

@@ -1,6 +1,7 @@
 """Recognises names in statements and decides whether a page mentions them, under whichever of their forms."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -16,7 +17,18 @@ from monitor.verify.chinese_names import (
     parse_body,
     strip_place,
 )
-from monitor.verify.english_names import LAW_OF_THE_UNION, find_capitalised_names, find_products, load_words
+from monitor.verify.english_names import (
+    LAW_OF_THE_UNION,
+    SMALL_WORDS,
+    extract_core_words,
+    find_capitalised_names,
+    find_expansion,
+    find_products,
+    fold_latin,
+    get_first_core_word,
+    is_acronym_of,
+    load_words,
+)
 from monitor.verify.gazetteer import (
     KnownName,
     NameKind,
@@ -32,16 +44,13 @@ __all__ = ["Name", "NameIndex", "NameKind", "find_names"]
 
 _HAN = r"[\u4e00-\u9fff]"
 _LATIN_WORD_CHAR = re.compile(r"[A-Za-z0-9À-ÿ_]")
-_SHORT_NAMES = re.compile(
-    rf"(?P<full>{_HAN}[^，。；：“”\s（）()]{{2,40}}(?:（{_HAN}{{2,6}}）)?[^，。；：“”\s（）()]{{0,20}})\s?[（(]"
-    r"(?:(?:以下|下)?统?(?:简称|称)(?:为|作)?[:：]?\s?)?[“\"'‘]?(?P<short>[^，。；“”\"（）()]{2,60}?)[”\"'’]?[）)]"
+_SHORT_NAME = re.compile(
+    r"[（(](?:(?:以下|下)?统?(?:简称|称)(?:为|作)?[:：]?\s?)?[“\"'‘]?(?P<short>[^，。；“”\"（）()]{2,60})[”\"'’]?[）)]"
 )
-_ENGLISH_ACRONYM = re.compile(r"((?:[\w'&-]+ ){1,10})\((?:the )?[\"“']?([A-Z][A-Za-z&-]{1,9})[\"”']?\)")
-_SMALL_WORDS = frozenset(("of", "and", "for", "the", "in", "on", "to", "a", "an", "&", "de"))
-_WEAK_WORDS = frozenset(
-    ("uk", "us", "eu", "european", "british", "american", "chinese", "german", "new", "national", "international")
-)
+_ACRONYM_IN_BRACKETS = re.compile(r"\((?:the )?[\"“']?([A-Z][A-Za-z&-]{1,9})[\"”']?\)")
+_MAX_FULL_NAME_CHARS = 60
 _GENERIC_CHINESE = re.compile(r"^[该本](部|委|局|署|厅|办|院|行|所|会|公司|集团|协会|银行|机构|中心|法院)$")
+_TRADITIONAL = re.compile("[國會為與發學這個們來對時說將產業機關廳議實務]")
 _GENERIC_ENGLISH = re.compile(r"^(?:the|this|that) ([A-Za-z]+)$", re.IGNORECASE)
 
 
@@ -130,9 +139,10 @@ class NameIndex:
 
     def __init__(self, text: str) -> None:
         self._text = fold_characters(text)
-        self._lower = _fold_latin(self._text)
+        self._lower = fold_latin(self._text)
         self._is_chinese = has_chinese(text[:20000])
         self._is_latin = re.search(r"[A-Za-z]{2,}\s[A-Za-z]{2,}\s[A-Za-z]{2,}", text) is not None
+        self._is_traditional = len(_TRADITIONAL.findall(text[:20000])) > 4
         self._found: dict[str, list[int]] = {}
 
     @cached_property
@@ -145,6 +155,11 @@ class NameIndex:
                 names.setdefault(name.text, []).append(moved)
             position += len(line)
         return names
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, str]]:
+        spans = [(name.start, name.end, form) for form, names in self._names.items() for name in names]
+        return sorted(spans) or [(0, 0, "")]
 
     @cached_property
     def _known(self) -> set[int]:
@@ -160,17 +175,17 @@ class NameIndex:
             partners.setdefault(full, set()).add(short)
             partners.setdefault(short, set()).add(full)
 
-        for match in _SHORT_NAMES.finditer(self._text):
-            full = next(
-                (name.text for name in reversed(find_names(match["full"])) if name.end == len(match["full"])), ""
-            )
+        for match in _SHORT_NAME.finditer(self._text):
+            before = self._text[max(0, match.start() - _MAX_FULL_NAME_CHARS) : match.start()].rstrip()
+            full = next((name.text for name in find_names(before)[-1:] if name.end == len(before)), "")
             for short in re.split(r"[,，;；、/]|\s或\s?|或", match["short"]):
                 if full and len(short.strip()) >= 2:
                     join(full, short.strip(" “”\"'‘’"))
-        for match in _ENGLISH_ACRONYM.finditer(self._text):
-            full = _find_expansion(match[1].split(), match[2])
+        for match in _ACRONYM_IN_BRACKETS.finditer(self._text):
+            words = self._text[max(0, match.start() - 2 * _MAX_FULL_NAME_CHARS) : match.start()].split()
+            full = find_expansion(words[-10:], match[1])
             if full:
-                join(full, match[2])
+                join(full, match[1])
         return partners
 
     def mentions(self, name: Name | str) -> bool | None:
@@ -181,6 +196,8 @@ class NameIndex:
         kind = name.kind if isinstance(name, Name) else _guess_kind(text)
         in_chinese = name.in_chinese if isinstance(name, Name) else False
         if _GENERIC_CHINESE.match(text) or _GENERIC_ENGLISH.match(text):
+            return None
+        if has_chinese(text) and self._is_traditional:
             return None
         known = get_known_names(text)
         if known:
@@ -196,18 +213,28 @@ class NameIndex:
         text = fold_characters(name.text if isinstance(name, Name) else name).strip()
         found = self._found.get(text)
         if found is None:
-            found = self._found[text] = sorted(set(self._search(text)))
+            found = self._found[text] = _drop_contained(self._search(text))
         return found
 
-    def _search(self, text: str) -> Iterator[int]:
+    def _search(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the start and length of each mention."""
         general = _GENERIC_CHINESE.match(text) or _GENERIC_ENGLISH.match(text)
         forms = self._list_forms(text)
-        places = [place for form in forms for place in self._find_form(form)]
+        places = [(place, len(text)) for place in self._find_form(text)]
+        for form in forms - {text}:
+            found = (place for place in self._find_form(form) if not self._is_within_another(place, form, forms))
+            places += ((place, len(form)) for place in found)
         if not places and not general:
-            places = [found.start for found in self._find_alike(text)]
+            places = [(found.start, found.end - found.start) for found in self._find_alike(text)]
         yield from places
         if places:
-            yield from self._find_references(forms, min(places))
+            yield from ((place, 1) for place in self._find_references(forms, min(places)[0]))
+
+    def _is_within_another(self, place: int, form: str, forms: set[str]) -> bool:
+        """Whether a form stands in a longer known name that is another one, as 央行 in 欧洲央行."""
+        start, end, text = self._spans[max(0, bisect_right(self._spans, (place, len(self._text))) - 1)]
+        is_longer = start <= place < place + len(form) <= end and end - start > len(form)
+        return is_longer and text not in forms and bool(get_known_names(text))
 
     def _list_forms(self, text: str) -> set[str]:
         """Return a name with all its forms, of the table and of the page."""
@@ -223,7 +250,7 @@ class NameIndex:
     def _find_form(self, form: str) -> Iterator[int]:
         is_chinese = has_chinese(form)
         is_exact = is_chinese or (form.isupper() and " " not in form) or len(form) < 4
-        text, form = (self._text, form) if is_exact else (self._lower, _fold_latin(form))
+        text, form = (self._text, form) if is_exact else (self._lower, fold_latin(form))
         position = text.find(form)
         while position >= 0:
             end = position + len(form)
@@ -252,12 +279,19 @@ class NameIndex:
         if has_chinese(text):
             yield from self._find_alike_chinese(text)
             return
-        words = _get_core_words(text)
+        spread = r"[\W_]*".join(re.escape(char) for char in _fold_alphanumerics(text))
+        if any(char.isdigit() for char in text) or (len(text) > 5 and " " not in text):
+            for match in re.finditer(rf"(?<![a-z0-9]){spread}(?![a-z0-9])", self._lower):
+                yield Name(text, NameKind.PRODUCT, match.start(), match.end())
+        halves = [self.find(half) for half in re.split(r" (?:and|&) ", text) if half != text]
+        if halves and all(halves):
+            yield from (Name(text, NameKind.ORGANISATION, place, place + 1) for found in halves for place in found)
+        words = extract_core_words(text)
         is_acronym = text.isupper() and " " not in text
         for form, names in self._names.items():
             if has_chinese(form):
                 continue
-            others = _get_core_words(form)
+            others = extract_core_words(form)
             is_same = (
                 words
                 and others
@@ -271,11 +305,7 @@ class NameIndex:
                     )
                 )
             )
-            if (
-                is_same
-                or (is_acronym and _is_acronym_of(text, form))
-                or (form.isupper() and _is_acronym_of(form, text))
-            ):
+            if is_same or (is_acronym and is_acronym_of(text, form)) or (form.isupper() and is_acronym_of(form, text)):
                 yield from names
         if names_of_person := _get_surname(text):
             for position in self._find_form(names_of_person):
@@ -295,6 +325,9 @@ class NameIndex:
         if tail >= 0:
             yield Name(text, NameKind.ORGANISATION, tail, tail + 1)
         form = parse_body(text)
+        bare = self._find_bare(text, form)
+        if bare >= 0 and all(strip_place(place) in self._text for place in form.places):
+            yield Name(text, NameKind.ORGANISATION, bare, bare + 1)
         for other, names in self._names.items():
             if has_chinese(other) and names[0].kind is NameKind.ORGANISATION and are_same_body(form, parse_body(other)):
                 yield from names
@@ -308,7 +341,7 @@ class NameIndex:
         position = self._text.find(stem) if len(stem) >= 2 else -1
         if position >= 0:
             return position
-        for start in range(1, len(stem) - 2):
+        for start in range(1, len(stem) - 1):
             position = self._text.find(text[start:])
             if position >= 0:
                 return position
@@ -376,61 +409,50 @@ class NameIndex:
         for parent in parents:
             if parent.kind is NameKind.ORGANISATION:
                 return None if self.find(parent.text) else False
-        if form.places and len(form.stem) >= 2:
-            is_place_named = all(self._find_place(place) for place in form.places)
-            bare = text[sum(len(place) for place in form.places) :]
-            if self._text.find(bare) >= 0 or any(
-                are_same_body(BodyForm((), form.stem, form.head), parse_body(other))
-                for other in self._names
-                if has_chinese(other)
-            ):
-                return True if is_place_named and self._has_bare(bare) else None
+        if form.places and self._find_bare(text, form) >= 0:
+            return None
         return False
 
-    def _has_bare(self, bare: str) -> bool:
-        """Whether the page has a local body without its place, as in 市财政局."""
-        return re.search(rf"(?:^|[^\u4e00-\u9fff]|[由与和及向]|[省市县区]){re.escape(bare)}", self._text) is not None
-
-    def _find_place(self, place: str) -> bool:
-        return strip_place(place) in self._text
+    def _find_bare(self, text: str, form: BodyForm) -> int:
+        """Return where the page has a local body without its place, as in 市财政局, or -1."""
+        if len(form.stem) < 2 or not form.places:
+            return -1
+        bare = text[sum(len(place) for place in form.places) :]
+        match = re.search(
+            rf"(?:^|[^\u4e00-\u9fff省市县区]|[由与和及向]|(?<![\u4e00-\u9fff])[省市县区]){re.escape(bare)}", self._text
+        )
+        if match is not None:
+            return match.end() - len(bare)
+        for other, names in self._names.items():
+            body = parse_body(other)
+            if has_chinese(other) and not body.places and are_same_body(BodyForm((), form.stem, form.head), body):
+                return names[0].start
+        return -1
 
     def _decide_latin(self, text: str, kind: NameKind) -> bool | None:
         if not self._is_latin and kind is not NameKind.PRODUCT:
             return None
         if kind is NameKind.PRODUCT:
-            return _fold_alphanumerics(text) in _fold_alphanumerics(self._text)
+            return False
         if text.isupper() and " " not in text:
             return None if self._has_initials(text) else False
-        halves = [half for half in re.split(r" (?:and|&) ", text) if half != text]
-        if halves and all(self.find(half) for half in halves):
-            return True
-        words = _get_core_words(text)
-        present = [word for word in words if any(True for _ in self._find_form(word))]
+        words = extract_core_words(text)
+        is_begun = any(len(word) < 3 or [*self._find_form(word)] for word in get_first_core_word(text, words))
         if kind is NameKind.PERSON:
             return False
-        return None if not words or present or self._has_relative(text) else False
+        return None if not words or is_begun or self._has_relative(text) else False
 
     def _has_relative(self, text: str) -> bool:
         """Whether the page has a word of the same beginning, as Almeira for Almeiran."""
-        stem = _fold_latin(text)[:-2]
+        stem = fold_latin(text)[:-2]
         return len(stem) >= 4 and " " not in stem and re.search(rf"\b{re.escape(stem)}", self._lower) is not None
 
     def _has_initials(self, acronym: str) -> bool:
         """Whether the initials of some words in a row are the acronym, in any case."""
         words = re.findall(r"[a-z]+", self._lower)
         initials = "".join(word[0] for word in words)
-        significant = "".join(word[0] for word in words if word not in _SMALL_WORDS)
+        significant = "".join(word[0] for word in words if word not in SMALL_WORDS)
         return acronym.casefold() in initials or acronym.casefold() in significant
-
-
-def _fold_latin(text: str) -> str:
-    """Fold letter case, hyphens and white space; every character keeps its place."""
-    folded = (
-        "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-        if not text.isascii()
-        else text.lower()
-    )
-    return folded.replace("-", " ").replace("\n", " ").replace("\t", " ").replace("‑", " ").replace("–", " ")
 
 
 def _fold_alphanumerics(text: str) -> str:
@@ -440,6 +462,17 @@ def _fold_alphanumerics(text: str) -> str:
 def _is_word_char(text: str, position: int, neighbour: str) -> bool:
     is_inside = 0 <= position < len(text) and _LATIN_WORD_CHAR.match(text[position]) is not None
     return is_inside and _LATIN_WORD_CHAR.match(neighbour) is not None
+
+
+def _drop_contained(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the starts of spans, without those that stand inside another: 发改委 in 国家发改委."""
+    starts: list[int] = []
+    end = -1
+    for start, length in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if start >= end:
+            starts.append(start)
+            end = start + length
+    return starts
 
 
 def _guess_kind(text: str) -> NameKind:
@@ -456,29 +489,6 @@ def _guess_kind(text: str) -> NameKind:
         )
     found = find_names(f"See {text} there.")
     return found[0].kind if found else NameKind.ORGANISATION
-
-
-def _find_expansion(words: list[str], acronym: str) -> str:
-    """Return the last words before a bracket whose initials are the acronym, small words counted or not."""
-    wanted = acronym.casefold().replace("&", "").replace("-", "")
-    for count in range(len(wanted), min(len(words), len(wanted) + 4) + 1):
-        taken = words[len(words) - count :]
-        every = "".join(word[0] for word in taken).casefold()
-        capital = "".join(word[0] for word in taken if word not in _SMALL_WORDS).casefold()
-        if wanted in (every, capital) and taken[0].casefold() not in _SMALL_WORDS:
-            return " ".join(taken)
-    return ""
-
-
-def _is_acronym_of(acronym: str, text: str) -> bool:
-    words = text.split()
-    return len(words) > 1 and len(acronym) > 1 and _find_expansion(words, acronym) == text
-
-
-def _get_core_words(text: str) -> frozenset[str]:
-    words = [word.removesuffix("'s") for word in re.findall(r"[\w']+", _fold_latin(text))]
-    weak = load_words().heads | _SMALL_WORDS | _WEAK_WORDS
-    return frozenset(word for word in words if word not in weak)
 
 
 def _get_surname(text: str) -> str:
