@@ -207,8 +207,9 @@ class _Draft:
     @property
     def is_sentence(self) -> bool:
         """Whether it may be shown if what it says is true."""
+        is_prose = MIN_SENTENCE_CHARS <= len(self.text) <= MAX_SENTENCE_CHARS and any(map(str.isalpha, self.text))
         is_safe = not WEB_ADDRESS.search(self.text) and not is_prompt_injection(self.text)
-        return bool(self.numbers) and MIN_SENTENCE_CHARS <= len(self.text) <= MAX_SENTENCE_CHARS and is_safe
+        return bool(self.numbers) and is_prose and is_safe
 
 
 def _parse_drafts(answer: str, count: int) -> list[_Draft]:

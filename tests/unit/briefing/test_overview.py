@@ -166,7 +166,8 @@ def test_whatever_a_model_writes_only_sentences_with_citations_and_true_figures_
     for sentence in written(f"{answer}[1]。{answer}").sentences:
         assert sentence.items == [10]
         assert not find_ungrounded_numbers(
-            sentence.text, f"{ITEMS[0].title}\n{ITEMS[0].document_number}\n{ITEMS[0].summary}"
+            sentence.text,
+            f"{ITEMS[0].title}\n{ITEMS[0].document_number}\n{ITEMS[0].summary}\n{ITEMS[0].date:%Y %-m %-d}",
         )
 
 
