@@ -248,9 +248,12 @@ def fit_weights(documents: Sequence[LabelledDocument]) -> tuple[float, dict[str,
         ]
         bias -= _LEARNING_RATE * sum(errors) / len(errors)
         columns = zip(*table, strict=True)
-        gradients = [sum(map(_multiply, errors, column)) + _L2 * weight for column, weight in zip(columns, weights, strict=True)]
+        gradients = [
+            sum(map(_multiply, errors, column)) + _L2 * weight for column, weight in zip(columns, weights, strict=True)
+        ]
         weights = [
-            weight - _LEARNING_RATE * gradient / len(errors) for weight, gradient in zip(weights, gradients, strict=True)
+            weight - _LEARNING_RATE * gradient / len(errors)
+            for weight, gradient in zip(weights, gradients, strict=True)
         ]
     return bias, {name: weight / scales[name] for name, weight in zip(names, weights, strict=True)}
 

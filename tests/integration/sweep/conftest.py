@@ -281,9 +281,9 @@ class CannedModel:
         ]
         self.answers.append({"role": "assistant", "content": None, "tool_calls": tools})
 
-    def says(self, text: str) -> None:
-        """The next answer: a text."""
-        self.answers.append({"role": "assistant", "content": text})
+    def says(self, text: str, *, finish_reason: str = "stop") -> None:
+        """The next answer: a text, which the server may have ended itself."""
+        self.answers.append({"role": "assistant", "content": text, "finish_reason": finish_reason})
 
     def results(self) -> list[Any]:
         """What the tools answered, as the latest request shows it."""
@@ -295,8 +295,8 @@ class CannedModel:
 
     def answer(self, body: bytes) -> str:
         self.requests.append(json.loads(body))
-        message = self.answers.pop(0) if self.answers else self.otherwise
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        message = dict(self.answers.pop(0) if self.answers else self.otherwise)
+        choice = {"index": 0, "finish_reason": message.pop("finish_reason", "stop"), "message": message}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return json.dumps(
             {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
