@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.dates import DateOrder, WrittenDate
-from monitor.verify.figures import NumericFigure, fold_width, parse_figures
+from monitor.verify.figures import fold_width, parse_figures
+from monitor.verify.units import NumericFigure
 from monitor.verify.lexicon import Concept, load_lexicon, stem
 
 _SEGMENT_END = re.compile(

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Literal
 
 from monitor.dates import DateOrder, PartialDate, PeriodScan, WrittenDate, WrittenPeriod, find_compact_dates, find_dates
 from monitor.dates.numerals import (
@@ -31,6 +30,8 @@ from monitor.verify.units import (
     NO_UNIT,
     PERCENT,
     YEAR,
+    NumericFigure,
+    Side,
     Unit,
     parse_unit,
 )
@@ -104,39 +105,6 @@ _MAX_DURATION_YEARS = 60
 _SIMPLIFIED = str.maketrans("億萬兩個餘間週", "亿万两个余间周")
 _MAX_NOUN_CHARS = 12
 _THIN_THOUSANDS_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-
-
-Side = Literal["over", "under", "about"]
-
-
-@dataclass(frozen=True, slots=True)
-class NumericFigure:
-    """A number as it was written, and its possible readings: pairs of a value and the kind of its unit.
-
-    `side` is where the exact value lies if the number is a round one: 近100亿 is under it, 100多亿 over it. `noun` is
-    what the number is followed by.
-    """
-
-    written: str
-    readings: tuple[tuple[Fraction, str], ...]
-    is_negative: bool = False
-    has_decimals: bool = False
-    side: Side | None = None
-    noun: str = ""
-
-    def equals(self, other: "NumericFigure") -> bool:
-        """Whether some readings of both have one value and compatible units."""
-        return any(
-            value == theirs and are_compatible(kind, their_kind)
-            for value, kind in self.readings
-            for theirs, their_kind in other.readings
-        )
-
-    def is_comparable_to(self, other: "NumericFigure") -> bool:
-        """Whether some readings of both have one unit."""
-        return any(
-            kind == their_kind and kind != NO_UNIT for _, kind in self.readings for _, their_kind in other.readings
-        )
 
 
 @dataclass(frozen=True, slots=True)

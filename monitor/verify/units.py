@@ -1,8 +1,9 @@
-"""The units of figures: what each measures, and its size."""
+"""Figures and their units: what each measures, and its size."""
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 NO_UNIT = ""
 COUNT = "count"
@@ -111,3 +112,36 @@ def are_compatible(claimed: str, found: str) -> bool:
     each other.
     """
     return claimed == found or (NO_UNIT in (claimed, found) and not {claimed, found} & _NEVER_BARE)
+
+
+Side = Literal["over", "under", "about"]
+
+
+@dataclass(frozen=True, slots=True)
+class NumericFigure:
+    """A number as it was written, and its possible readings: pairs of a value and the kind of its unit.
+
+    `side` is where the exact value lies if the number is a round one: 近100亿 is under it, 100多亿 over it. `noun` is
+    what the number is followed by.
+    """
+
+    written: str
+    readings: tuple[tuple[Fraction, str], ...]
+    is_negative: bool = False
+    has_decimals: bool = False
+    side: Side | None = None
+    noun: str = ""
+
+    def equals(self, other: "NumericFigure") -> bool:
+        """Whether some readings of both have one value and compatible units."""
+        return any(
+            value == theirs and are_compatible(kind, their_kind)
+            for value, kind in self.readings
+            for theirs, their_kind in other.readings
+        )
+
+    def is_comparable_to(self, other: "NumericFigure") -> bool:
+        """Whether some readings of both have one unit."""
+        return any(
+            kind == their_kind and kind != NO_UNIT for _, kind in self.readings for _, their_kind in other.readings
+        )

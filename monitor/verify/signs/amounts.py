@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monitor.verify.clauses import Segment
-from monitor.verify.figures import NumericFigure
+from monitor.verify.units import NumericFigure
 from monitor.verify.signs.page import Bearer, Comparison, Unit
 
 
