@@ -361,7 +361,16 @@ class EvidenceLinker:
             claims += [
                 _build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passages.find_link_text(url)) for url in urls
             ]
-        claims += await asyncio.to_thread(_build_summary_claims, item.id, statements, title, text, record, on_list)
+        claims += await asyncio.to_thread(
+            _build_summary_claims,
+            item,
+            statements,
+            title,
+            text,
+            record,
+            on_list=on_list,
+            published_on=published_on or item.date,
+        )
         return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
 
     async def _build_row_claims(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
@@ -405,16 +414,23 @@ def _find_date_passage(passages: PassageFinder, candidate: Candidate, row: str) 
 
 
 def _build_summary_claims(
-    item_id: int | None, statements: Sequence[tuple[str, Judgement]], title: str, text: str, record: str, on_list: str
+    item: Item,
+    statements: Sequence[tuple[str, Judgement]],
+    title: str,
+    text: str,
+    record: str,
+    *,
+    on_list: str,
+    published_on: dt.date | None,
 ) -> list[Claim]:
     """Return a claim for each sentence of the summary, with its verdict, and for each number and date in it."""
-    claims = [_build_statement_claim(item_id, sentence, judgement, record) for sentence, judgement in statements]
+    claims = [_build_statement_claim(item.id, sentence, judgement, record) for sentence, judgement in statements]
     summary = "\n".join(sentence for sentence, _ in statements)
-    for number in NumberIndex(f"{title}\n{text}").ground(summary):
-        if number.passage is not None:
+    for number in NumberIndex(f"{title}\n{text}", published_on=published_on).ground(summary):
+        if number.passage:
             source = record if number.passage in text else on_list
             passage = _cut_around_figure(number.written, number.passage)
-            claims.append(_build_claim(item_id, ClaimKind.FIGURE, number.written, source, passage))
+            claims.append(_build_claim(item.id, ClaimKind.FIGURE, number.written, source, passage))
     return claims
 
 

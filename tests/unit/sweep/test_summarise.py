@@ -5,7 +5,7 @@ import pytest
 from monitor.i18n.catalogue import render
 from monitor.sweep.document_kinds import DocumentKind
 from monitor.sweep.prompts import SummaryTask
-from monitor.sweep.summary_check import CheckedSummary, SummaryChecker, find_fault
+from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, find_fault
 from monitor.verify.judge import StatementJudge
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import SourceText, StatementCounts
@@ -21,7 +21,7 @@ SECOND = "方案要求各省能源局在2026年6月30日前报送实施计划。
 RULES = "重点关注储能电站补贴退坡对民营企业投资意愿的影响"
 
 
-async def check(summary: str, *, rules: str = RULES) -> CheckedSummary:
+async def check(summary: str, *, rules: str = RULES) -> JudgedSummary:
     task = SummaryTask(title=TITLE, kind=DocumentKind.POLICY, rules=rules, language="zh")
     checker = SummaryChecker(
         title=TITLE,
