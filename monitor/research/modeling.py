@@ -15,10 +15,19 @@ from monitor.extract.sentences import is_prose
 from monitor.llm.answers import parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.findings import join_sentences, list_quotes
+from monitor.research.findings import join_sentences
 from monitor.research.node import NodeResult, PromptNode
 from monitor.research.quotes import MIN_WORD_OVERLAP
-from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
+from monitor.research.shapes import (
+    Driver,
+    Metric,
+    ModelBlueprint,
+    NoteEvidence,
+    Relationship,
+    ResearchNote,
+    Scenario,
+    list_quotes,
+)
 from monitor.research.state import SearchEntry
 from monitor.urls import get_host
 from monitor.verify.citations import (

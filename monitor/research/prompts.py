@@ -4,6 +4,8 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage
 from monitor.llm.prompts import Prompt, PromptSet, define_prompt, flatten_untrusted_text
 from monitor.research.shapes import ModelBlueprint, ResearchNote
@@ -205,6 +207,8 @@ _FAULT_TEXTS = {
         "uncited": "没有注明结果编号",
         "citations": "编号不存在",
         "figures": "数字、日期或名称不在所注结果的正文里",
+        "contradicted": "与所注结果的正文矛盾",
+        "unsupported": "所注结果的正文没有这样说",
         "urls": "含有网址",
         "": "格式不是要求的 JSON，或内容为空",
     },
@@ -213,6 +217,8 @@ _FAULT_TEXTS = {
         "citations": "a number names no result",
         "urls": "it holds web addresses",
         "figures": "figures, dates or names do not stand in the text of the named results",
+        "contradicted": "the text of the named results says otherwise",
+        "unsupported": "the text of the named results does not say so",
         "": "it is not the JSON that was asked for, or says nothing",
     },
 }
@@ -279,12 +285,15 @@ _REPORT_USER = define_prompt(
     zh="""请根据下面的材料撰写研究报告，用 Markdown 输出。OUTLINE 是各段的标题和小结，NOTES 是编号的笔记及原文摘录。
 
 要求：
-1. 先写“## 执行摘要”，三到五句；然后 OUTLINE 的每一段各成一节，用它的标题作二级标题，一段也不遗漏；
+1. 先写“## 执行摘要”，三到五句；然后 OUTLINE 的每一段各成一节，用它的标题作二级标题，一段也不遗漏；\
+最后写“## 评估”；
 2. 每一句都在句号之前用方括号注明依据的笔记编号，例如：……自明年起施行[1][3]。没有笔记支持的话不写，过渡句也不写；
 3. 数字、日期、文号以及书名号和引号里的名称照抄所注笔记的摘录；摘录里没有的一概不写，不自行计算，不统计条目数量；
-4. 同类数据较多时可以用表格，每一行都在最后一格注明编号；不重复同一句话；
-5. 不写报告总标题、参考来源、时间线和网址，这些由程序补上；有用户意见（REMARK）就按它取舍；
-6. 只输出报告正文，不要代码围栏，不要开场白。
+4. 各节只写查到的事实，肯定与否定、升与降、拟议与已定、上限与下限都与摘录一致，每句写明主语；\
+你的分析和建议写在“## 评估”里，每句注明所依据的笔记编号，不出现新的数字、日期、名称和引文；
+5. 同类数据较多时可以用表格，每一行都在最后一格注明编号；不重复同一句话；各来源说法不同的都写出来；
+6. 不写报告总标题、参考来源、时间线和网址，这些由程序补上；有用户意见（REMARK）就按它取舍；
+7. 只输出报告正文，不要代码围栏，不要开场白。
 
 {material}""",
     en="""Write the research report from the material below, as Markdown. OUTLINE has the title and summary of each \
@@ -292,15 +301,19 @@ paragraph, NOTES are numbered notes with excerpts.
 
 Rules:
 1. Begin with "## Executive summary", three to five sentences; then one section for each paragraph of OUTLINE, with \
-its title as heading of level 2, none left out.
+its title as heading of level 2, none left out; last "## Assessment".
 2. Every sentence names the notes that it rests on in square brackets before its full stop, as: ... from next year \
 [1][3]. Write nothing that no note supports, and no linking sentences.
 3. Figures, dates, document numbers and names in quotation marks exactly as the excerpts of the named notes write \
 them; nothing that they do not say, nothing calculated, no counting of items.
-4. Where there are many figures of a kind, use a table, each row with its numbers in the last cell; no sentence twice.
-5. No title of the whole, no list of sources, no timeline, no web addresses: the program adds these. Follow the \
+4. The sections state what was found and nothing else; negation, direction, draft or in force, and bounds are those of \
+the excerpts, and each sentence names its subject. Your analysis and recommendations stand under "## Assessment": each \
+sentence names the notes that it rests on, and brings no new figure, date, name or quotation.
+5. Where there are many figures of a kind, use a table, each row with its numbers in the last cell; no sentence twice; \
+where sources differ, say what each says.
+6. No title of the whole, no list of sources, no timeline, no web addresses: the program adds these. Follow the \
 reader's remark (REMARK) where there is one.
-6. Answer in English with the report alone: no code fence, no preamble.
+7. Answer in English with the report alone: no code fence, no preamble.
 
 {material}""",
     required="material",
@@ -308,7 +321,7 @@ reader's remark (REMARK) where there is one.
 
 _REWRITE_USER = define_prompt(
     "research.rewrite.user",
-    zh="""SENTENCES 里的句子与笔记不符，或者没有注明出处。请只依据 NOTES 逐句改写。
+    zh="""SENTENCES 里的句子与笔记不符，或者没有注明出处；“<-”之后是核对时发现的问题。请只依据 NOTES 逐句改写。
 
 要求：
 1. 数字、日期、文号和名称照抄所注笔记的摘录，摘录里没有的删去，不自行计算；
@@ -316,7 +329,8 @@ _REWRITE_USER = define_prompt(
 3. 只输出 JSON 字符串数组，与原句一一对应，形如 ["改写后的句子[2]。", ""]，不要写别的。
 
 {material}""",
-    en="""The sentences in SENTENCES do not agree with the notes, or name no source. Write each again from NOTES alone.
+    en="""The sentences in SENTENCES do not agree with the notes, or name no source; behind "<-" stands what the check \
+found. Write each again from NOTES alone.
 
 Rules:
 1. Figures, dates, document numbers and names exactly as the excerpts of the named notes write them; leave out what \
@@ -349,6 +363,7 @@ RESEARCH_PROMPTS: tuple[Prompt, ...] = (
 _MAX_ALL_NOTES_CHARS = 24_000
 _SUMMARY_SHARE = 0.6
 _MAX_TOPIC_CHARS = 80
+_MAX_REASONS = 5
 _MAX_QUOTE_CHARS, _MAX_SUMMARY_CHARS, _MAX_QUOTES = 300, 500, 4
 
 
@@ -407,10 +422,11 @@ class PromptBuilder:
         user = _REFLECTION_SUMMARY_USER if state else _SUMMARY_USER
         return self._build_messages(_SUMMARY_SYSTEM, user, material=material)
 
-    def build_correction_message(self, refused: Mapping[str, int]) -> ChatMessage:
+    def build_correction_message(self, refused: Mapping[str, int], reasons: Sequence[Message] = ()) -> ChatMessage:
         """Ask for a paragraph's text once more, saying what was wrong with its sentences."""
         words = _FAULT_TEXTS[self.language]
         faults = [words[kind] for kind in refused if kind in words] or [words[""]]
+        faults += [self._describe_reason(reason) for reason in reasons[:_MAX_REASONS]]
         fault_text = ("；" if self.language == "zh" else "; ").join(faults)
         return ChatMessage(role="user", content=_CORRECTION[self.language].format(fault=fault_text))
 
@@ -444,15 +460,22 @@ class PromptBuilder:
         return self._build_messages(_REPORT_SYSTEM, _REPORT_USER, material=material)
 
     def build_rewrite_messages(
-        self, question: str, sentences: Sequence[str], notes: Mapping[int, ResearchNote]
+        self, question: str, sentences: Sequence[tuple[str, Sequence[Message]]], notes: Mapping[int, ResearchNote]
     ) -> list[ChatMessage]:
-        """Ask for sentences again, each from these notes by their numbers."""
+        """Ask for sentences again, each with why it was refused, from these notes by their numbers."""
+        lines = []
+        for number, (sentence, reasons) in enumerate(sentences, start=1):
+            why = " ".join(self._describe_reason(reason) for reason in reasons[:_MAX_REASONS])
+            lines.append(f"{number}. {sentence}{f' <- {why}' if why else ''}")
         material = _fence_blocks(
             QUESTION=[question],
-            SENTENCES=[f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1)],
+            SENTENCES=lines,
             NOTES=[_format_cited_note(number, note) for number, note in notes.items()],
         )
         return self._build_messages(_REPORT_SYSTEM, _REWRITE_USER, material=material)
+
+    def _describe_reason(self, reason: Message) -> str:
+        return flatten_untrusted_text(render(reason, self.language)).rstrip("。.")
 
     def _build_messages(
         self, system: Mapping[str, Prompt], user: Mapping[str, Prompt], **values: object

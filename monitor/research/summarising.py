@@ -4,6 +4,7 @@ Each sentence of a model cites results in whose texts its statement is found. A 
 sentence gets it back. Without a model the text is made of whole sentences of the pages, word for word.
 """
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,8 @@ from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
-from monitor.research.findings import check_summary, join_sentences
+from monitor.research.findings import collect_summary, join_sentences, judge_summary
+from monitor.research.judging import SentenceVerdict, list_reasons, list_settled, review_verdicts
 from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
 from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
 from monitor.research.state import ParagraphState, SearchEntry, State
@@ -41,6 +43,7 @@ from monitor.verify.prose import (
     is_chinese,
     iter_whole_sentences,
 )
+from monitor.verify.statements import Judgement
 from monitor.vocabulary import Phase
 
 GAP_MARK = "…"
@@ -246,9 +249,14 @@ class SummaryNodeInput(BaseModel):
 
 
 class ParagraphSummary(NodeResult):
-    """A paragraph's text with its citations; `quotes` are pieces of results, by place, that the model pointed out."""
+    """A paragraph's text with its citations; `quotes` are pieces of results, by place, that the model pointed out.
+
+    `settled` are the verdicts of the second reader by their sentences, `reasons` why sentences were refused.
+    """
 
     text: str
+    settled: dict[str, Judgement] = Field(default_factory=dict)
+    reasons: list[Message] = Field(default_factory=list)
     quotes: dict[int, list[str]] = Field(default_factory=dict)
 
     @property
@@ -275,7 +283,7 @@ class _SummaryNode(
         return CompletionRequest(messages, Phase.SEARCH, f"{paragraph.title}: {self.name}")
 
     def build_correction(self, out: ParagraphSummary | None) -> ChatMessage:
-        return self.deps.prompt_builder.build_correction_message(out.refused if out else {})
+        return self.deps.prompt_builder.build_correction_message(out.refused if out else {}, out.reasons if out else ())
 
     def run_by_rule(self, given: SummaryNodeInput) -> ParagraphSummary:
         extracts = build_extractive_summary(given.paragraph, given.entries, given.question, given.plan)
@@ -288,24 +296,42 @@ class _SummaryNode(
             raise UsageError("research.results_missing")
 
     def process_output(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
-        """Return the sentences of an answer that stand; an empty text where none does."""
-        document = parse_object(answer) or {}
-        written = next((text for key in _TEXT_KEYS if isinstance(text := document.get(key), str)), None)
+        """Return the sentences of an answer that stand as code judges them; an empty text where none does."""
+        written = _extract_written_text(answer)
+        return None if written is None else self._build_summary(answer, self._judge(written, given), given)
+
+    async def read_answer(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
+        """Do the same, and have the second reader settle what code left open, in one call."""
+        written = _extract_written_text(answer)
         if written is None:
-            written = "" if document else extract_plain_text(answer)
-        if not written.strip():
             return None
-        checked = check_summary(written, given.entries)
-        proposed = verify_proposed_quotes(document.get("quotes"), given.entries)
+        verdicts = await asyncio.to_thread(self._judge, written, given)
+        verdicts = await review_verdicts(self.deps, verdicts, place=f"{given.paragraph.title}: {self.name}")
+        return await asyncio.to_thread(self._build_summary, answer, verdicts, given)
+
+    def _judge(self, written: str, given: SummaryNodeInput) -> list[SentenceVerdict]:
+        return judge_summary(written, given.entries, given.paragraph.research.settled)
+
+    def _build_summary(
+        self, answer: str, verdicts: Sequence[SentenceVerdict], given: SummaryNodeInput
+    ) -> ParagraphSummary:
+        checked = collect_summary(verdicts)
+        proposed = verify_proposed_quotes((parse_object(answer) or {}).get("quotes"), given.entries)
         refused = Counter(checked.refused) + Counter({"quotes": proposed.refused})
-        text = self._revise(checked.text, given) if checked.text else ""
-        return ParagraphSummary(text=text, quotes=proposed.quotes, refused=dict(refused))
+        return ParagraphSummary(
+            text=self._revise(checked.text, given) if checked.text else "",
+            quotes=proposed.quotes,
+            settled=list_settled(verdicts),
+            reasons=list_reasons(verdicts),
+            refused=dict(refused),
+        )
 
     def mutate_state(self, out: ParagraphSummary, state: State, order: int) -> State:
         research = state.paragraphs[order].research
         research.latest_summary = out.text
         research.tokens += out.tokens
         research.refused = dict(Counter(research.refused) + Counter(out.refused))
+        research.settled |= out.settled
         for place, quotes in out.quotes.items():
             entry = research.search_history[place]
             entry.quotes = list(dict.fromkeys([*entry.quotes, *quotes]))
@@ -349,6 +375,15 @@ class ReflectionSummaryNode(_SummaryNode):
         sentences = parse_cited_sentences(text, count)
         lost = [sentence for sentence in parse_cited_sentences(before, count) if not _is_repeated(sentence, sentences)]
         return join_sentences([append_citations(kept.text, kept.numbers) for kept in (*lost, *sentences)])
+
+
+def _extract_written_text(answer: str) -> str | None:
+    """Return the text of an answer, None where it has none; one without its JSON is read as it is."""
+    document = parse_object(answer) or {}
+    written = next((text for key in _TEXT_KEYS if isinstance(text := document.get(key), str)), None)
+    if written is None:
+        written = "" if document else extract_plain_text(answer)
+    return written if written.strip() else None
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
-from monitor.research.findings import build_notes, list_quotes
-from monitor.research.shapes import AgentOutput, ResearchReport, SearchAgentResult, SearchStrategy, StepType
+from monitor.research.findings import build_notes
+from monitor.research.shapes import (
+    AgentOutput,
+    ResearchReport,
+    SearchAgentResult,
+    SearchStrategy,
+    StepType,
+    list_quotes,
+)
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry, State
 from monitor.research.workflow import ReportAgent
 

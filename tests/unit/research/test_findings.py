@@ -12,10 +12,10 @@ from monitor.research.findings import (
     build_notes,
     check_summary,
     drop_unverified_quotes,
-    list_quotes,
     renumber_citations,
 )
 from monitor.research.quotes import MAX_QUOTES_PER_NOTE, verify_proposed_quotes
+from monitor.research.shapes import list_quotes
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry
 from monitor.verify.citations import find_missing_particulars, is_supported_by, parse_cited_sentences
 
@@ -89,7 +89,7 @@ def test_a_sentence_that_rests_on_what_it_cites_is_kept(answer: str, kept: str) 
         ("专家称之为“储能元年”的开始[2]。", "figures"),
         ("储能将参与电力市场交易。", "uncited"),
         ("储能将参与电力市场交易[5]。", "uncited"),  # of the fifth only a snippet is known
-        ("摘要里说有5万家企业[5]。", "figures"),
+        ("摘要里说有5万家企业[5]。", "uncited"),
         ("今年冬天的天气格外寒冷[1]。", "uncited"),  # nothing of it is on that page
         ("储能将参与电力市场交易[9]。", "citations"),
         ("储能将参与电力市场交易[1][9]。", "citations"),

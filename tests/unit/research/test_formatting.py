@@ -14,7 +14,7 @@ from monitor.i18n.catalogue import render
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
-from monitor.research.formatting import FormattedReport, ReportFormattingNode, ReportNodeInput
+from monitor.research.formatting import FormattedReport, PlannedSection, ReportFormattingNode, ReportNodeInput
 from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.shapes import Driver, Metric, ModelBlueprint, NoteEvidence, Relationship, ResearchNote, Scenario
 from monitor.vocabulary import Phase
@@ -27,9 +27,11 @@ SAID = [
     (MONEY, "2026年前三季度新型储能项目投资达到860亿元，比上年同期增加三成。"),
 ]
 SECTIONS = [
-    (STATE, "".join(f"{text[:-1]}[{number}]。" for number, (topic, text) in enumerate(SAID, 1) if topic == STATE)),
-    (POLICY, f"{SAID[2][1][:-1]}[3]。"),
-    (MONEY, f"{SAID[3][1][:-1]}[4]。"),
+    PlannedSection(
+        STATE, "".join(f"{text[:-1]}[{number}]。" for number, (topic, text) in enumerate(SAID, 1) if topic == STATE)
+    ),
+    PlannedSection(POLICY, f"{SAID[2][1][:-1]}[3]。"),
+    PlannedSection(MONEY, f"{SAID[3][1][:-1]}[4]。"),
 ]
 GOOD = """## 执行摘要
 
@@ -248,8 +250,8 @@ async def test_without_a_usable_draft_the_report_is_made_of_the_summaries_and_sa
 ) -> None:
     report, pieces, _ = await write(Writer(draft))
     assert "> 语言模型未能写成报告" in report.markdown
-    for title, text in SECTIONS:
-        assert f"## {title}\n\n{text[:20]}" in report.markdown
+    for section in SECTIONS:
+        assert f"## {section.title}\n\n{section.text[:20]}" in report.markdown
     assert report.fallback
     assert "evil" not in report.markdown
     assert "".join(pieces) == report.markdown

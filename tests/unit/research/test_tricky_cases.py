@@ -13,8 +13,9 @@ import pytest
 from monitor.evidence.passages import extract_all_text
 from monitor.extract.parse import parse_page
 from monitor.fetch.result import FetchResult
-from monitor.research.findings import build_notes, check_summary, list_quotes
+from monitor.research.findings import build_notes, check_summary
 from monitor.research.quotes import cut_quote, is_verbatim_in
+from monitor.research.shapes import list_quotes
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry
 from monitor.vocabulary import FetchMode
 
