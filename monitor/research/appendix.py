@@ -11,6 +11,7 @@ from monitor.i18n.catalogue import get_words
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.editing import DraftEditor
 from monitor.research.findings import NoteBasis
+from monitor.research.judging import state_relationship
 from monitor.research.shapes import Disagreement, Driver, Metric, ModelBlueprint, Relationship, ResearchNote, Scenario
 from monitor.research.sheet import escape_link_text, escape_markdown
 from monitor.verify.citations import CitedSentence, has_particulars
@@ -148,7 +149,13 @@ class Appendix:
         names = {"start": flatten_untrusted_text(start.name), "end": flatten_untrusted_text(end.name)}
         text = self._words["relation"].format(**names, arrow=arrow, type=kind)
         numbers = tuple(dict.fromkeys(side.evidence_refs[0] + 1 for side in (start, end)))
-        mark = "" if relation.verdict is Verdict.SUPPORTED else self._words["inferred"]
+        refs = tuple(dict.fromkeys(ref + 1 for side in (start, end) for ref in side.evidence_refs))
+        stated = state_relationship(names["start"], names["end"], relation.type, self._language)
+        verdict = self._judge.judge_row(CitedSentence(stated, refs))
+        if verdict.judgement is None or verdict.judgement.verdict is Verdict.CONTRADICTED:
+            self._editor.refused["relationships"] += 1
+            return
+        mark = "" if verdict.is_supported else self._words["inferred"]
         await self._writer.write_sentence(text, numbers, line=text, is_item=True, mark=mark)
 
     async def _write_driver(self, driver: Driver) -> bool:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.judging import SentenceJudge, SentenceVerdict, strip_assessment_label
-from monitor.research.shapes import ReportStatement, StatementReason
+from monitor.research.judging import SentenceJudge, SentenceVerdict, build_statement, strip_assessment_label
+from monitor.research.shapes import JudgedStatement
 from monitor.research.sheet import ReportWriter
 from monitor.verify.citations import CITATION, CitedSentence, has_particulars, parse_cited_sentences
 from monitor.vocabulary import Verdict
@@ -244,7 +244,7 @@ class DraftEditor:
     review: ReviewVerdicts | None = None
     unchecked_mark: str = ""
     refused: Counter[str] = field(default_factory=Counter)
-    statements: list[ReportStatement] = field(default_factory=list)
+    statements: list[JudgedStatement] = field(default_factory=list)
     _rewrites: int = 0
     _held: list[_HeldPiece] = field(default_factory=list)
     _assessments: list[tuple[DraftSentence, SentenceVerdict]] = field(default_factory=list)
@@ -424,19 +424,10 @@ class DraftEditor:
         judgement = verdict.judgement
         if judgement is None:
             return
-        is_checked = verdict.is_supported or not is_assessment
-        reasons = [StatementReason(code=reason.code, args=dict(reason.args)) for reason in judgement.reasons]
+        sources = self.writer.list_source_numbers(numbers)
+        section = self.writer.section
         self.statements.append(
-            ReportStatement(
-                text=verdict.text,
-                section=self.writer.section,
-                sources=self.writer.list_source_numbers(numbers),
-                is_assessment=is_assessment,
-                verdict=judgement.verdict if is_checked else Verdict.UNCHECKED,
-                by=judgement.by,
-                passage=judgement.passage,
-                reasons=reasons if is_checked else [],
-            )
+            build_statement(verdict.text, judgement, section=section, sources=sources, is_assessment=is_assessment)
         )
 
     def _count_stray_citations(self, verdict: SentenceVerdict) -> SentenceVerdict:

@@ -32,11 +32,11 @@ from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Nod
 from monitor.research.quotes import is_verbatim_in
 from monitor.research.shapes import (
     Disagreement,
+    JudgedStatement,
     ModelBlueprint,
     OutlineEntry,
     ReportScore,
     ReportSource,
-    ReportStatement,
     ResearchNote,
     ResearchReport,
     UnansweredSection,
@@ -96,7 +96,7 @@ class FormattedReport(NodeResult):
     outline: list[OutlineEntry] = Field(default_factory=list)
     sources: list[ReportSource] = Field(default_factory=list)
     by_rule: list[str] = Field(default_factory=list)
-    statements: list[ReportStatement] = Field(default_factory=list)
+    statements: list[JudgedStatement] = Field(default_factory=list)
     unanswered: list[UnansweredSection] = Field(default_factory=list)
     disagreements: list[Disagreement] = Field(default_factory=list)
 
@@ -352,7 +352,7 @@ async def score_report(
     )
 
 
-def _count_findings(statements: Sequence[ReportStatement]) -> StatementCounts:
+def _count_findings(statements: Sequence[JudgedStatement]) -> StatementCounts:
     findings = [statement for statement in statements if not statement.is_assessment]
     return StatementCounts.count(Judgement(verdict=finding.verdict, by=finding.by) for finding in findings)
 

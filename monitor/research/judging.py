@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import Self
 
 from monitor.extract.sentences import WEB_ADDRESS
+from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.quotes import is_supported_by_quotes
-from monitor.research.shapes import ResearchNote, list_quotes
+from monitor.research.shapes import JudgedStatement, ResearchNote, StatementReason, list_quotes
 from monitor.verify.citations import (
     CITATION,
     MAX_SENTENCE_CHARS,
@@ -81,6 +82,30 @@ def list_reasons(verdicts: Sequence[SentenceVerdict]) -> list[Message]:
     refused = (verdict.judgement for verdict in verdicts if verdict.fault and verdict.judgement)
     reasons = {str(reason.message): reason.message for judgement in refused for reason in judgement.reasons}
     return list(reasons.values())
+
+
+def build_statement(
+    text: str, judgement: Judgement, *, section: str, sources: Sequence[int], is_assessment: bool = False
+) -> JudgedStatement:
+    """Return a statement as it is shown; an assessment that no page bears out is unchecked."""
+    is_checked = judgement.verdict is Verdict.SUPPORTED or not is_assessment
+    reasons = [StatementReason(code=reason.code, args=dict(reason.args)) for reason in judgement.reasons]
+    return JudgedStatement(
+        text=text,
+        section=section,
+        sources=list(sources),
+        is_assessment=is_assessment,
+        verdict=judgement.verdict if is_checked else Verdict.UNCHECKED,
+        by=judgement.by,
+        passage=judgement.passage,
+        reasons=reasons if is_checked else [],
+    )
+
+
+def state_relationship(start: str, end: str, kind: str, language: str) -> str:
+    """Return a relationship of a blueprint as a sentence, which pages may bear out or contradict."""
+    verb = get_words(language, "relationship").get(kind.lower(), kind.replace("_", " "))
+    return f"{start}{verb}{end}。" if language == "zh" else f"{start} {verb} {end}."
 
 
 def count_dropped(refused: Mapping[str, int]) -> StatementCounts:

@@ -168,17 +168,15 @@ class Driver(CamelCaseSchema):
     name: str
     description: str
     evidence_refs: list[int] = Field(default_factory=list)
-    verdict: Verdict = Verdict.UNCHECKED
 
 
 class Relationship(CamelCaseSchema):
-    """How one driver acts on another; unless a page says so, an inference from the notes of both, and unchecked."""
+    """How one driver acts on another; unless a page says so, an inference from the notes of both."""
 
     from_: str = Field(alias="from")
     to: str
     type: str = "influence"
     confidence: float = Field(ge=0, le=1)
-    verdict: Verdict = Verdict.UNCHECKED
 
 
 class Scenario(CamelCaseSchema):
@@ -195,13 +193,43 @@ class Metric(CamelCaseSchema):
     confidence: float = Field(ge=0, le=1)
 
 
+class StatementReason(CamelCaseSchema):
+    """Why a statement is not borne out: a code of `ReasonCode`, with words of the statement and the page."""
+
+    code: ReasonCode
+    args: dict[str, str] = Field(default_factory=dict)
+
+
+class JudgedStatement(CamelCaseSchema):
+    """A sentence as it stands, with its verdict and the passage that bears it.
+
+    In a report `section` is its heading and `sources` are the report's, from 1; in a blueprint they are the driver's
+    name and notes, from 1. An assessment says what follows from the findings that it cites; it is not checked itself.
+    """
+
+    text: str
+    section: str = ""
+    sources: list[int] = Field(default_factory=list)
+    is_assessment: bool = False
+    verdict: Verdict
+    by: JudgedBy = JudgedBy.CODE
+    passage: str = ""
+    reasons: list[StatementReason] = Field(default_factory=list)
+
+
+class BlueprintMetadata(StepMetadata):
+    """How the blueprint was made, and the verdicts on the descriptions of its drivers and on its relationships."""
+
+    statements: list[JudgedStatement] = Field(default_factory=list)
+
+
 class ModelBlueprint(CamelCaseSchema):
     model_type: str = "causal_graph"
     core_drivers: list[Driver] = Field(default_factory=list)
     relationships: list[Relationship] = Field(default_factory=list)
     scenarios: list[Scenario] = Field(default_factory=list)
     metrics: list[Metric] = Field(default_factory=list)
-    metadata: StepMetadata = Field(default_factory=StepMetadata)
+    metadata: BlueprintMetadata = Field(default_factory=BlueprintMetadata)
 
 
 class OutlineEntry(CamelCaseSchema):
@@ -215,29 +243,6 @@ class ReportSource(CamelCaseSchema):
     title: str
     url: str
     note_index: int
-
-
-class StatementReason(CamelCaseSchema):
-    """Why a statement is not borne out: a code of `ReasonCode`, with words of the statement and the page."""
-
-    code: ReasonCode
-    args: dict[str, str] = Field(default_factory=dict)
-
-
-class ReportStatement(CamelCaseSchema):
-    """A sentence of a report as it stands, with its verdict and the passage that bears it; `sources` count from 1.
-
-    An assessment says what follows from the findings that it cites, and is not checked by itself.
-    """
-
-    text: str
-    section: str = ""
-    sources: list[int] = Field(default_factory=list)
-    is_assessment: bool = False
-    verdict: Verdict
-    by: JudgedBy = JudgedBy.CODE
-    passage: str = ""
-    reasons: list[StatementReason] = Field(default_factory=list)
 
 
 class UnansweredSection(CamelCaseSchema):
@@ -272,7 +277,7 @@ class ReportMetadata(StepMetadata):
 
     streamed: bool = True
     planned: int = 0
-    statements: list[ReportStatement] = Field(default_factory=list)
+    statements: list[JudgedStatement] = Field(default_factory=list)
     unanswered: list[UnansweredSection] = Field(default_factory=list)
     disagreements: list[Disagreement] = Field(default_factory=list)
 

@@ -23,6 +23,7 @@ from monitor.research.findings import collect_summary, join_sentences, judge_sum
 from monitor.research.judging import SentenceVerdict, list_reasons, list_settled, review_verdicts
 from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
 from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
+from monitor.research.searching import extract_subjects
 from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.scoring import compute_overlap
 from monitor.verify.citations import (
@@ -120,14 +121,27 @@ _RESULT_SCORE_WEIGHT, _FRESHNESS_WEIGHT, _POSITION_WEIGHT = 0.4, 0.2, 0.2
 _PARTICULARS_WEIGHT, _FACT_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
 
 
+_PRONOUN_START = re.compile(
+    r"^(?:其(?!他|余|次|实)|该|这|此(?!外|次|前|后)|上述|前述|二者|两者|他们?|她们?|它们?|为此|对此|据此"
+    r"|(?:it|its|this|these|that|those|they|their|he|she|such|the (?:former|latter))\b)",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class _Extract:
+    """A sentence of a page; where it begins with a pronoun or leans on the one before, with that one before it."""
+
     number: int
     place: int
-    text: str
+    sentences: tuple[str, ...]
     score: float
     is_own: bool
     is_general: bool
+
+    @property
+    def text(self) -> str:
+        return join_sentences(self.sentences)
 
 
 def build_extractive_summary(
@@ -136,9 +150,11 @@ def build_extractive_summary(
     """Return up to six sentences, two of a page at most, with [n] before each full stop; '' where there are none.
 
     A sentence is a paragraph's own if it has more words of its title and content than of any other paragraph's, beside
-    those of the question. Chosen are the paragraph's own sentences and three of those that are nobody's: the first
-    paragraph takes the best, the second the next, so that no two repeat each other. Stock phrases are used only where
-    there is nothing else. `_score_sentences` ranks; the result is in the order of the pages.
+    those of the question. It names its subject: one that begins with a pronoun comes with the sentence before it, or
+    not at all. It, or the title of its page, has a word of what the question asks about. Chosen are the paragraph's own
+    sentences and three of those that are nobody's: the first paragraph takes the best, the second the next, so that no
+    two repeat each other. Stock phrases are used only where there is nothing else. `_score_sentences` ranks; the result
+    is in the order of the pages.
     """
     found = _score_sentences(paragraph, entries, query, others)
     ranked = _drop_similar(sorted(found, key=lambda extract: (-extract.score, extract.number, extract.place)))
@@ -147,12 +163,14 @@ def build_extractive_summary(
     mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
     selected: list[_Extract] = []
     for extract in ranked:
+        count = sum(len(chosen.sentences) for chosen in selected) + len(extract.sentences)
         of_page = sum(chosen.number == extract.number for chosen in selected)
-        has_room = len(selected) < MAX_SENTENCES and of_page < MAX_SENTENCES_PER_PAGE
+        has_room = count <= MAX_SENTENCES and of_page < MAX_SENTENCES_PER_PAGE
         if has_room and (extract.is_own or extract in mine):
             selected.append(extract)
     selected = sorted(selected or ranked[:_MAX_GENERAL_SENTENCES], key=lambda extract: (extract.number, extract.place))
-    return join_sentences([append_citations(extract.text, [extract.number]) for extract in selected])
+    cited = [append_citations(text, [extract.number]) for extract in selected for text in extract.sentences]
+    return join_sentences(list(dict.fromkeys(cited)))
 
 
 def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
@@ -176,12 +194,16 @@ def _score_sentences(
     topic = _get_topic_words(paragraph) | extract_words(query)
     own = _get_topic_words(paragraph) - extract_words(query)
     theirs = [_get_topic_words(other) - extract_words(query) for other in others if other.order != paragraph.order]
+    asked = extract_words(" ".join(extract_subjects(query)))
     wants_chinese = is_chinese(query)
     for number, entry in enumerate(entries, start=1):
-        for place, text in enumerate(_list_sentences(entry)):
+        is_about = bool(extract_words(entry.title) & asked) or not asked
+        for place, sentences in enumerate(_list_sentences(entry)):
+            text = join_sentences(sentences)
             words = extract_words(text)
             in_language = is_chinese(text) == wants_chinese
-            if in_language and len(words & topic) < _MIN_COMMON_WORDS[wants_chinese]:
+            is_answer = len(words & topic) >= _MIN_COMMON_WORDS[wants_chinese] and (is_about or bool(words & asked))
+            if in_language and not is_answer:
                 continue
             nearness = compute_dice_similarity(words, own)
             best = max((compute_dice_similarity(words, their) for their in theirs), default=0.0)
@@ -195,7 +217,7 @@ def _score_sentences(
             score += _POSITION_WEIGHT / (1 + place)
             is_specific = STOCK_PHRASE.search(text) is None
             is_own, is_general = is_specific and 0 < nearness >= best, is_specific and not nearness and not best
-            yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
+            yield _Extract(number, place, sentences, score, is_own=is_own, is_general=is_general)
 
 
 def _score_content(text: str) -> float:
@@ -208,20 +230,32 @@ def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
     return extract_words(f"{paragraph.title}\n{paragraph.content}")
 
 
-def _list_sentences(entry: SearchEntry) -> list[str]:
-    """Return the whole sentences of a page that may be told, without questions and without a leading 答：."""
-    candidates = (
-        _SPEAKER_PREFIX.sub("", sentence)
-        for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
-    )
-    return [
-        text
-        for text in candidates
-        if is_excerpt(text)
-        and not CITATION.search(text)
-        and not _QUESTION.search(text)
-        and MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
-    ]
+def _list_sentences(entry: SearchEntry) -> list[tuple[str, ...]]:
+    """Return the whole sentences of a page that may be told, without questions and without a leading 答：.
+
+    One that depends on the sentence before it comes with that one, or is left out where that cannot be told.
+    """
+    page = get_quotable_text(entry).text
+    letters = "".join(page.split())
+    told: list[tuple[str, ...]] = []
+    before = ""
+    for sentence in iter_whole_sentences(page, _MAX_SENTENCE_WEIGHT):
+        text = _SPEAKER_PREFIX.sub("", sentence)
+        if not _is_dependent(text):
+            told.append((text,))
+        elif before and not _is_dependent(before) and "".join(f"{before}{sentence}".split()) in letters:
+            told.append((before, text))
+        before = text
+    return [sentences for sentences in told if all(map(_is_tellable, sentences))]
+
+
+def _is_dependent(text: str) -> bool:
+    return bool(DEPENDENT_START.match(text) or _PRONOUN_START.match(text))
+
+
+def _is_tellable(text: str) -> bool:
+    has_length = MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
+    return is_excerpt(text) and has_length and not CITATION.search(text) and not _QUESTION.search(text)
 
 
 MAX_RESULTS_CHARS = 24_000

@@ -22,6 +22,7 @@ from monitor.research.node import NodeResult
 from monitor.research.search_agent import SearchAgent, build_paragraph_step_name
 from monitor.research.shapes import (
     AgentOutput,
+    BlueprintMetadata,
     CamelCaseSchema,
     ModelBlueprint,
     Plan,
@@ -109,7 +110,9 @@ class ModelingAgent:
         if modelled.fallback:
             await self.report_progress(0.9, metadata=describe_fallback(modelled.fallback))
         warnings = [] if found.notes else [NO_NOTES_WARNING]
-        metadata = build_step_metadata(StepMetadata, modelled, began_s, warnings=warnings)
+        metadata = build_step_metadata(
+            BlueprintMetadata, modelled, began_s, warnings=warnings, statements=modelled.statements
+        )
         return AgentOutput(content=modelled.blueprint.model_copy(update={"metadata": metadata}), metadata=metadata)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.research.modeling import BlueprintParser, build_blueprint_by_rule
+from monitor.research.blueprint import BlueprintParser, build_blueprint_by_rule
 from monitor.research.shapes import ModelBlueprint, NoteEvidence, ResearchNote, list_quotes
 from monitor.research.state import SearchEntry
 from monitor.verify.citations import find_missing_particulars
