@@ -203,7 +203,9 @@ def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) ->
         numbers = [places[url] for url in urls if url in places]
         quotes = [quote for number in numbers for quote in list_quotes(findings.notes[number - 1])]
         settled = paragraph.research.settled.get(cited.text)
-        if is_supported_by_quotes(quotes, cited.text) or (settled is not None and settled.passage in quotes):
+        if is_supported_by_quotes(quotes, cited.text) or (
+            settled is not None and any(quote in settled.passage for quote in quotes)
+        ):
             kept.setdefault(cited.text, append_citations(cited.text, numbers))
     return join_sentences(list(kept.values()))
 
@@ -305,8 +307,10 @@ def _find_quotes(
 ) -> QuoteSupport | None:
     """Return the quotes for a sentence: those that have its words or particulars, else the passage that bears it."""
     support = find_support(sentence, text, existing_quotes)
-    cut = cut_quote(passage, text.content) if support is None and passage else None
-    return support if cut is None else QuoteSupport([] if cut in existing_quotes else [cut])
+    if support is not None:
+        return support
+    cuts = [cut for line in passage.splitlines() if (cut := cut_quote(line, text.content)) is not None]
+    return QuoteSupport([cut for cut in cuts if cut not in existing_quotes]) if cuts else None
 
 
 def _restrict_note(note: ResearchNote, verified: list[NoteEvidence]) -> ResearchNote:

@@ -67,7 +67,9 @@ def test_what_the_page_does_not_say_falls_and_is_counted(case: dict[str, Any]) -
     entry = entry_of(case)
     for sentence in case["fall"]:
         checked = check_summary(sentence, [entry])
-        assert (checked.text, checked.refused) == ("", {"figures": 1}), sentence
+        assert checked.text == "", sentence
+        assert set(checked.refused) <= {"figures", "contradicted", "unsupported"}, sentence
+        assert sum(checked.refused.values()) == 1, sentence
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
