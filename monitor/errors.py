@@ -103,7 +103,9 @@ class NotDelivered(WorkFailed):
         self.accepted = list(accepted)
 
 
-_MODEL_OUTCOMES = frozenset({"timeout", "network", "auth", "malformed", "error", "budget", "circuit"})
+_MODEL_OUTCOMES = frozenset(
+    {"timeout", "network", "auth", "malformed", "error", "budget", "circuit", "length", "content_filter"}
+)
 
 
 class ModelFailed(MonitorError):

@@ -187,7 +187,7 @@ class LlmSettings(SettingsGroup):
     api_key_env: str = setting("OPENAI_API_KEY", "the environment variable that holds the key")
     model: str = setting("gpt-5", "the model that is asked")
     models: dict[str, str] = setting(
-        {}, "another model for one phase: navigate, crawl, summarise, rank, plan, search, modeling, report"
+        {}, "another model for one phase: navigate, crawl, summarise, rank, verify, plan, search, modeling, report"
     )
     temperature: float = setting(0.3, "sampling temperature", ge=0, le=2)
     top_p: float = setting(0.85, "nucleus sampling", gt=0, le=1)

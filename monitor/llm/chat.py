@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
@@ -41,14 +42,25 @@ class Tool(BaseModel):
     parameters: dict[str, Any]
 
 
+class CutReason(StrEnum):
+    """Why a server ended an answer before the model did."""
+
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+
+
 class Completion(BaseModel):
-    """A model's answer with its tokens; `is_cut` where it broke off before its end."""
+    """A model's answer with its tokens.
+
+    `is_cut` where it broke off before its end; `cut_by` says why, where the server did that on purpose.
+    """
 
     text: str = ""
     tool_calls: list[ToolCall] = Field(default_factory=list)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     is_cut: bool = False
+    cut_by: CutReason | None = None
 
 
 class ModelTrial(BaseModel):
@@ -78,4 +90,8 @@ class ChatModel(Protocol):
     """A language model, bound to one run: its calls are counted, limited and recorded."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless."""
+        """Return one completion; raise `ModelFailed`, or `ModelUnavailable` where asking again is useless.
+
+        An answer that the server cut short is a failure too, unless it is streamed or an agent's: those are of use as
+        far as they go.
+        """

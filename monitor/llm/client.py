@@ -18,7 +18,7 @@ from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial, OnToken
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason, ModelTrial, OnToken
 from monitor.llm.run_model import Budget, RunModel, ServerRequest
 from monitor.llm.wire import AnswerPayload, UsagePayload, build_messages, build_tools, parse_chunk, parse_completion
 from monitor.vocabulary import Phase
@@ -33,14 +33,14 @@ class StreamInterrupted(Exception):
 
 @dataclass
 class StreamedCompletion:
-    """A completion as far as it was received; cut where the server sent no end or reached its token limit."""
+    """A completion as far as it was received; cut where the server sent no end or ended it before the model did."""
 
     on_token: OnToken
     has_begun: bool = False
     chars: int = 0
     _pieces: list[str] = field(default_factory=list)
     _is_finished: bool = False
-    _is_truncated: bool = False
+    _cut_by: CutReason | None = None
     _usage: UsagePayload = field(default_factory=UsagePayload)
 
     async def read(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
@@ -69,14 +69,14 @@ class StreamedCompletion:
         """Return what was received; raise `StreamInterrupted` where that is not even an event without text."""
         if not self.has_begun:
             raise StreamInterrupted("the answer ended before it began")
-        is_cut = self._is_truncated or not self._is_finished
-        return Completion(text="".join(self._pieces), is_cut=is_cut, **self._usage.model_dump())
+        is_cut = self._cut_by is not None or not self._is_finished
+        return Completion(text="".join(self._pieces), is_cut=is_cut, cut_by=self._cut_by, **self._usage.model_dump())
 
     async def _append_chunk(self, chunk: AnswerPayload) -> None:
         self._usage = chunk.usage or self._usage
         for choice in (chunk.choices or [])[:1]:
             if choice.finish_reason:
-                self._is_finished, self._is_truncated = True, choice.finish_reason == "length"
+                self._is_finished, self._cut_by = True, choice.cut_by
             text = choice.delta.content if choice.delta else ""
             if text:
                 self._pieces.append(text)

@@ -65,6 +65,18 @@ def define_prompt(name: str, *, zh: str, en: str, required: str = "", optional: 
     return {language: Prompt(f"{name}.{language}", text, needs, may) for language, text in (("zh", zh), ("en", en))}
 
 
+def get_wording(language: str) -> str:
+    """Return the language of the wording that serves a language: `zh` for any Chinese, else `en`."""
+    return "zh" if language.lower().startswith("zh") else "en"
+
+
+def format_wishes(rules: str, language: str) -> str:
+    """Return an administrator's wishes as a line of a prompt; empty without any."""
+    if not rules.strip():
+        return ""
+    return ("管理员的要求：" if get_wording(language) == "zh" else "The administrator asks: ") + rules.strip() + "\n"
+
+
 def flatten_untrusted_text(text: str) -> str:
     """Return untrusted text as one line, without control characters and the marks that fence untrusted text."""
     flat = re.sub(r"\s+", " ", _INVISIBLE.sub(" ", text))

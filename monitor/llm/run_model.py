@@ -94,8 +94,9 @@ class RunModel:
         """Return one completion, as soon as a slot is free.
 
         An answer with neither text nor tool calls is returned too (outcome `empty`), as is one that broke off while it
-        was streamed (outcome `cut`). Raises `ModelFailed` without an answer, `ModelUnavailable` where none will come in
-        this run.
+        was streamed, or an agent's (outcome `cut`). Raises `ModelFailed` without an answer, and for any other one
+        that the server cut short (outcomes `length`, `content_filter`), `ModelUnavailable` where none will come in this
+        run. A server that cuts answers works: it does not open the circuit.
         """
         async with self.slots:
             model = self.settings.models.get(request.phase, self.settings.model)
@@ -129,9 +130,12 @@ class RunModel:
         self._failures = 0
         self.tokens_used += completion.prompt_tokens + completion.completion_tokens
         self.cost_used += self._compute_cost(call.request.model, completion) or 0.0
+        failure = _find_cut(completion, call.request)
         has_answer = completion.text.strip() or completion.tool_calls
-        outcome = "cut" if completion.is_cut else "ok"
-        await self._record_outcome(call, outcome if has_answer else "empty", began, completion)
+        outcome = failure.outcome if failure else "empty" if not has_answer else "cut" if completion.is_cut else "ok"
+        await self._record_outcome(call, outcome, began, completion)
+        if failure is not None:
+            raise failure
         return completion
 
     async def _check_budget(self, call: _PendingCall, cost: float) -> None:
@@ -196,6 +200,14 @@ class RunModel:
         if price is None:
             return None
         return (completion.prompt_tokens * price.input + completion.completion_tokens * price.output) / 1_000_000
+
+
+def _find_cut(completion: Completion, request: ServerRequest) -> ModelFailed | None:
+    """Return the failure that a cut answer is; None for a whole one, and one that can be used as far as it goes."""
+    is_usable = bool(request.asked.tools) or (request.asked.on_token is not None and completion.text.strip())
+    if completion.cut_by is None or is_usable:
+        return None
+    return ModelFailed(f"llm.cut_by_{completion.cut_by}", model=request.model, outcome=completion.cut_by)
 
 
 def _estimate_message_tokens(message: ChatMessage) -> int:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 
 from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatMessage, Completion, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, CutReason, Tool, ToolCall
 
 
 class _FunctionPayload(BaseModel):
@@ -45,10 +45,21 @@ class _MessagePayload(BaseModel):
         return "" if value is None else value
 
 
+_CUT_REASONS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), CutReason.LENGTH),
+    **dict.fromkeys(("content_filter", "safety", "sensitive"), CutReason.CONTENT_FILTER),
+}
+"""The reasons of the protocol, and those of servers that have names of their own for them."""
+
+
 class _ChoicePayload(BaseModel):
     message: _MessagePayload | None = None
     delta: _MessagePayload | None = None
     finish_reason: str | None = None
+
+    @property
+    def cut_by(self) -> CutReason | None:
+        return _CUT_REASONS.get((self.finish_reason or "").lower())
 
 
 _TokenCount = Annotated[
@@ -75,11 +86,16 @@ def parse_completion(body: bytes) -> Completion:
     An answer without text and tool calls is valid; one without a message raises `ModelFailed` (outcome `malformed`).
     """
     answer = parse_chunk(body, invalid_code="llm.no_completion")
-    message = answer.choices[0].message if answer.choices else None
-    if message is None:
+    choice = answer.choices[0] if answer.choices else None
+    if choice is None or choice.message is None:
         raise _build_malformed_error("llm.no_choice")
-    tool_calls = _parse_tool_calls(message.tool_calls or [])
-    return Completion(text=message.content, tool_calls=tool_calls, **(answer.usage or UsagePayload()).model_dump())
+    return Completion(
+        text=choice.message.content,
+        tool_calls=_parse_tool_calls(choice.message.tool_calls or []),
+        is_cut=choice.cut_by is not None,
+        cut_by=choice.cut_by,
+        **(answer.usage or UsagePayload()).model_dump(),
+    )
 
 
 def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPayload:

@@ -6,7 +6,15 @@ from typing import Any
 
 from monitor.db.tables.collection import Item
 from monitor.llm.chat import ChatMessage
-from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
+from monitor.llm.prompts import (
+    DEFAULT_PROMPTS,
+    Prompt,
+    PromptSet,
+    define_prompt,
+    flatten_untrusted_text,
+    format_wishes,
+    get_wording,
+)
 
 MAX_SNIPPET_CHARS = 80
 LINES_BEGIN = "<<<LIST"
@@ -67,18 +75,23 @@ def build_ranking_messages(
     items: Sequence[Item],
     language: str,
     *,
+    rules: str = "",
     snippet_chars: int = MAX_SNIPPET_CHARS,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> list[ChatMessage]:
     """Phase 3's one completion: `[i] [type] date | title — start of the summary`, one line an item.
 
     Titles and summaries are untrusted: control characters, line breaks and our markers are removed, so that none can
-    end the list or begin a line. A title is cut at 200 characters.
+    end the list or begin a line. A title is cut at 200 characters. `rules` are the administrator's wishes for a source.
     """
-    wording = "zh" if language.lower().startswith("zh") else "en"
+    wording = get_wording(language)
     listed = "\n".join(_format_line(index, item, snippet_chars) for index, item in enumerate(items))
     user = prompts.render(
-        _USER[wording], count=len(items), last=len(items) - 1, lines=f"{LINES_BEGIN}\n{listed}\n{LINES_END}"
+        _USER[wording],
+        count=len(items),
+        last=len(items) - 1,
+        # With the lines, so that no replaced wording can leave them out.
+        lines=f"{format_wishes(rules, language)}{LINES_BEGIN}\n{listed}\n{LINES_END}",
     )
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL[wording]
     return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]

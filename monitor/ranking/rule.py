@@ -149,6 +149,54 @@ TYPE_RULES = (
 )
 
 
+_TITLE_END = (
+    r"(?:(?<=[^（(])[（(][^（）()]*[）)]|征求意见稿|公开稿|送审稿|全文|草案|试行|暂行|修订(?:稿|版)?|[》”」』\s]|[（(]|[）)]"
+    r"|第?[\d〔〕\[\]年第一二三四五六七八九十]+号)*$"
+)
+
+# What a title says of its own form: by its last word, or by words that have no other meaning.
+_CLEAR_TYPE_RULES = (
+    _compile_rule(
+        ItemType.INTERPRETATION,
+        r"解读|答记者问|一图读懂|图解|政策问答|\b(?:Q ?& ?A|questions and answers|FAQs?|factsheet|fact sheet)\b",
+    ),
+    _compile_rule(
+        ItemType.PERSONNEL,
+        r"任免|任命|免去|拟任|拟聘|任前公示|任职(?!资格|条件|管理|回避|限制)|\bappoint(?:s|ed|ment|ments)\b",
+    ),
+    _compile_rule(
+        ItemType.NOTICE, rf"(?:通知|通报|复函|批复|请示|提示函|的函){_TITLE_END}|\bcircular (?:no\b|on\b|to\b)"
+    ),
+    _compile_rule(
+        ItemType.ANNOUNCEMENT,
+        rf"(?:公告|公示|通告|启事|决定书|裁定书|告知书|警示函){_TITLE_END}|决定书[（(《]"
+        r"|^(?:public |final |decision |warning )?notice\b|\b(?:final|decision|warning) notice\b",
+    ),
+    _compile_rule(
+        ItemType.STANDARD,
+        rf"(?:标准|技术规范|规程|导则|技术要求|试验方法|限值){_TITLE_END}|(?-i:\b(?:GB|GBZ|[A-Z]{{2}}/T) ?\d{{3,}})"
+        r"|(?-i:\b(?:ISO|IEC|EN) \d{3,})",
+    ),
+    _compile_rule(
+        ItemType.DATA,
+        rf"(?:统计公报|统计数据|统计月报|月报|季报|主要数据|运行情况){_TITLE_END}|\bstatistical (?:bulletin|release)\b",
+    ),
+    _compile_rule(
+        ItemType.LAW,
+        rf"(?:条例|办法|规定|细则|规章|修正案|(?:^|国|[^办方做用语司执依立守违看说想书])法){_TITLE_END}"
+        r"|\b(?:regulation|directive) \((?:eu|ec)\)|\bact (?:19|20)\d\d\b",
+    ),
+    _compile_rule(
+        ItemType.PLAN, rf"(?:(?<!新)规划|纲要|行动计划|(?:行动|总体|实施|工作)方案|路线图){_TITLE_END}|\broadmap$"
+    ),
+    _compile_rule(
+        ItemType.POLICY,
+        rf"(?<!征求)(?<!征集)(?<!听取)(?<!反馈)意见{_TITLE_END}|(?:指引|指南|若干措施|改革方案){_TITLE_END}"
+        r"|\b(?:white|green) paper\b|\bexecutive order\b",
+    ),
+)
+
+
 def sort_newest_first(items: Sequence[Item]) -> list[int]:
     """Return the order when the model gave none: the newest first, the undated last."""
     return sorted(range(len(items)), key=lambda n: (*_build_date_key(items[n].date), n))
@@ -179,12 +227,24 @@ def classify_tier(item: Item) -> int:
     return _classify_substantive_tier(item.type, title, issuer, item.document_number or "")
 
 
+def find_clear_type(title: str) -> ItemType | None:
+    """Return the type that a title says of itself by the form it names; None where its words leave room for doubt.
+
+    What a document does (explains, appoints) outweighs its form, and the last form of a title those within: 关于印发
+    《…办法》的通知 is a notice. 《…办法（征求意见稿）》 keeps the form of what is proposed.
+    """
+    plain = re.sub(r"\s+", " ", title).strip()
+    return next((item_type for item_type, pattern in _CLEAR_TYPE_RULES if pattern.search(plain)), None)
+
+
 def classify_item_type(title: str, section: str = "") -> ItemType:
     """Return the type by the words of the title, or by the section's name where the title says nothing.
 
     The form at the end of a title (…办法, …公告) outweighs words inside it; 关于…的通知 about a plan is a notice,
     《…办法》解读 an interpretation.
     """
+    if clear := find_clear_type(title):
+        return clear
     texts = (re.sub(r"\s+", " ", title).strip(), section.strip())
     matches = (item_type for text in texts for item_type, pattern in TYPE_RULES if pattern.search(text))
     return next(matches, ItemType.OTHER)

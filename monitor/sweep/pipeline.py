@@ -260,7 +260,9 @@ async def _rank_items(
 
 async def _rank_by_model(run: RunContext, model: ChatModel, items: Sequence[Item]) -> list[int]:
     place = run.source.name
-    messages = build_ranking_messages(items, run.source.summary_language, prompts=run.deps.prompts)
+    messages = build_ranking_messages(
+        items, run.source.summary_language, rules=run.source.rules, prompts=run.deps.prompts
+    )
     try:
         completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=place))
     except ModelFailed as error:

@@ -4,26 +4,31 @@ import asyncio
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.evidence.revisions import create_page_snapshot
-from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS
+from monitor.extract.sentences import CLOSING_MARKS
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.page import ArticleFacts, PageErrorCode
 from monitor.sweep.context import RunContext
-from monitor.sweep.prompts import build_summary_messages
+from monitor.sweep.document_kinds import classify_document
+from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
-from monitor.verify.grounding import find_ungrounded_numbers
+from monitor.sweep.summary_check import CheckedSummary, SummaryChecker, join_sentences
+from monitor.verify.judge import StatementJudge
 from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
-from monitor.vocabulary import Phase, SummaryBy
+from monitor.verify.second_reader import StatementVerifier
+from monitor.verify.statements import Judgement, SourceText, StatementCounts
+from monitor.vocabulary import Phase, SummaryBy, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +103,11 @@ class _ScoredSentence:
 
 
 def extract_summary(title: str, text: str, language: str, max_chars: int = 200) -> str:
-    """One to three whole sentences of the page in page order, together 60 to 200 characters; '' where it has none.
+    return join_sentences(extract_sentences(title, text, language, max_chars))
+
+
+def extract_sentences(title: str, text: str, language: str, max_chars: int = 200) -> list[str]:
+    """One to three whole sentences of the page in page order, together 60 to 200 characters; [] where it has none.
 
     Preferred are early sentences, with words of the title, measures or figures, in `language` where a page has two.
     Two Latin letters count as one character. Of a Chinese sentence that is too long each clause up to ； counts alone.
@@ -114,7 +123,7 @@ def extract_summary(title: str, text: str, language: str, max_chars: int = 200) 
             chosen.append(sentence)
             weight += sentence.weight
     chosen.sort(key=lambda sentence: sentence.index)
-    return "" if weight <= 20 else _join_sentences([sentence.text for sentence in chosen])
+    return [] if weight <= 20 else [sentence.text for sentence in chosen]
 
 
 def _score_sentences(title: str, text: str, language: str, max_chars: int) -> list[_ScoredSentence]:
@@ -156,13 +165,6 @@ def _extract_title_words(title: str) -> set[str]:
     return words - {"关于", "通知", "公告", "印发"}
 
 
-def _join_sentences(sentences: list[str]) -> str:
-    joined = ""
-    for sentence in sentences:
-        joined += f" {sentence}" if joined and joined[-1].isascii() else sentence
-    return joined
-
-
 def _normalize_text(text: str) -> str:
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
 
@@ -171,27 +173,30 @@ def _is_chinese(text: str) -> bool:
     return sum("\u4e00" <= char <= "\u9fff" for char in text) * 4 > len(text)
 
 
-MIN_SUMMARY_CHARS = 20
-MAX_SUMMARY_CHARS = 1000
 _MAX_ATTEMPTS = 2
 
 
-def find_fault(summary: str, *, title: str, text: str) -> Message | None:
-    """Return why a summary is refused; None where it is accepted.
+@dataclass(frozen=True)
+class _WrittenSummary:
+    """A summary with the judgements on its sentences; `counts` has those that were dropped on the way too."""
 
-    The rules are contracts section 4, phase 2: not empty, not the title, more than 20 characters, and no number or
-    date that the text lacks. Nor a web address: a page could have told the model to cite one.
-    """
-    if len(summary) <= MIN_SUMMARY_CHARS:
-        return Message("cause.too_short" if summary else "cause.empty")
-    if len(summary) > MAX_SUMMARY_CHARS:
-        return Message("cause.too_long")
-    if fold_letters(summary) == fold_letters(title):
-        return Message("cause.title_again")
-    if WEB_ADDRESS.search(summary):
-        return Message("cause.web_address")
-    missing = find_ungrounded_numbers(summary, f"{title}\n{text}")
-    return Message.of("cause.not_on_page", figures=missing[:5]) if missing else None
+    text: str = ""
+    by: SummaryBy = SummaryBy.NONE
+    statements: Sequence[tuple[str, Judgement]] = ()
+    counts: StatementCounts = field(default_factory=StatementCounts)
+
+    @classmethod
+    def from_checked(cls, checked: CheckedSummary) -> Self:
+        return cls(checked.text, SummaryBy.MODEL, checked.kept, checked.counts)
+
+    @classmethod
+    def from_extract(cls, sentences: Sequence[str], dropped: StatementCounts) -> Self:
+        """The sentences stand on the page word for word, so that each is its own passage."""
+        if not sentences:
+            return cls(counts=dropped)
+        statements = [(text, Judgement(verdict=Verdict.SUPPORTED, passage=text)) for text in sentences]
+        counts = StatementCounts.count(judgement for _, judgement in statements) + dropped
+        return cls(join_sentences(sentences), SummaryBy.EXTRACT, statements, counts)
 
 
 class Summariser:
@@ -211,31 +216,38 @@ class Summariser:
         if not article.text.strip():
             await self._deps.store.revisions.save(_build_snapshot(item, article))
             return
-        summary = await self._summarise_by_model(self._deps.model, item, article.text) if self._deps.model else ""
-        by = SummaryBy.MODEL
-        if not summary:
-            summary = extract_summary(item.title, article.text, self._run.source.summary_language)
-            by = SummaryBy.EXTRACT if summary else SummaryBy.NONE
-        await self._save(item, article, summary, by)
+        await self._save(item, article, await self._write(item, article))
 
     async def adopt(self, item: Item, offered: str) -> bool:
-        """Keep a summary that an agent offered with a save, if it passes the same checks; else it is dropped."""
+        """Keep a summary that an agent offered with a save, if all of it passes the same check; else it is dropped."""
         article = await fetch_article(self._run, item)
-        summary = extract_plain_text(offered)
-        if not article.text.strip() or find_fault(summary, title=item.title, text=article.text):
+        checked = CheckedSummary(fault=article.failure)
+        if article.text.strip():
+            checker = await self._build_checker(item, article, self._build_task(item))
+            checked = await checker.check(extract_plain_text(offered))
+        if not article.text.strip() or not checked.is_sound:
             await self._deps.store.revisions.save(_build_snapshot(item, article))
             return False
-        await self._save(item, article, summary, SummaryBy.MODEL)
+        await self._save(item, article, _WrittenSummary.from_checked(checked))
         return True
 
-    async def _summarise_by_model(self, model: ChatModel, item: Item, text: str) -> str:
-        messages = build_summary_messages(
-            title=item.title,
-            text=text[: self._deps.limits.summary_max_chars],
-            rules=self._run.source.rules,
-            language=self._run.source.summary_language,
-            prompts=self._deps.prompts,
-        )
+    async def _write(self, item: Item, article: ArticleContent) -> _WrittenSummary:
+        dropped = StatementCounts()
+        if self._deps.model is not None:
+            written = await self._write_by_model(self._deps.model, item, article)
+            if written.text:
+                return written
+            dropped = written.counts
+        sentences = extract_sentences(item.title, article.text, self._run.source.summary_language)
+        return _WrittenSummary.from_extract(sentences, dropped)
+
+    async def _write_by_model(self, model: ChatModel, item: Item, article: ArticleContent) -> _WrittenSummary:
+        """Ask for a summary, and once more with what is wrong with it; without a text where nothing of both stands."""
+        task = self._build_task(item)
+        checker = await self._build_checker(item, article, task)
+        messages = task.build_messages(article.text[: self._deps.limits.summary_max_chars])
+        best: CheckedSummary | None = None
+        dropped = StatementCounts()
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
             try:
@@ -245,15 +257,50 @@ class Summariser:
                 if isinstance(error, ModelUnavailable):
                     break
                 continue
-            summary = extract_plain_text(completion.text)
-            fault = find_fault(summary, title=item.title, text=text)
-            if fault is None:
-                return summary
+            answer = extract_plain_text(completion.text)
+            checked = await checker.check(answer)
+            if checked.is_usable and (best is None or len(checked.dropped) <= len(best.dropped)):
+                best = checked
+            if checked.is_sound:
+                break
+            fault, dropped = checked.reason, StatementCounts.count(judgement for _, judgement in checked.dropped)
+            messages = [*messages, *task.build_rewrite(answer, checked.list_faults(task.language))]
+        if best is not None:
+            return _WrittenSummary.from_checked(best)
         await self._run.record_fallback(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
-        return ""
+        return _WrittenSummary(counts=dropped)
 
-    async def _save(self, item: Item, article: ArticleContent, summary: str, by: SummaryBy) -> None:
-        changes = {"summary": summary, "summary_by": by, **build_item_changes(item, article.facts)}
+    def _build_task(self, item: Item) -> SummaryTask:
+        return SummaryTask(
+            title=item.title,
+            kind=classify_document(item.title, item.type),
+            rules=self._run.source.rules,
+            language=self._run.source.summary_language,
+            prompts=self._deps.prompts,
+        )
+
+    async def _build_checker(self, item: Item, article: ArticleContent, task: SummaryTask) -> SummaryChecker:
+        page = SourceText(
+            text=article.text,
+            title=item.title,
+            section=item.section,
+            publisher=article.facts.issuer or item.issuer or item.source,
+            published_on=article.facts.stated_date or item.date,
+        )
+        verifier = StatementVerifier(
+            model=self._deps.model, language=task.language, place=item.url, prompts=self._deps.prompts
+        )
+        judge = await asyncio.to_thread(StatementJudge, [page])
+        echoes = task.create_echo_detector(article.text)
+        return SummaryChecker(title=item.title, judge=judge, verifier=verifier, echoes=echoes)
+
+    async def _save(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> None:
+        changes = {
+            "summary": summary.text,
+            "summary_by": summary.by,
+            "statements": summary.counts.model_dump() if summary.text else None,
+            **build_item_changes(item, article.facts),
+        }
         claims = None
         if self._deps.linker is not None and article.record is not None:
             claims = await self._deps.linker.link_article(
@@ -261,7 +308,7 @@ class Summariser:
                 record=article.record,
                 title=item.title,
                 text=article.text,
-                summary=summary,
+                statements=summary.statements,
                 published_on=article.facts.stated_date,
                 attachments=article.facts.attachments,
             )

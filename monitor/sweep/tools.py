@@ -15,7 +15,7 @@ from monitor.i18n.message import Message
 from monitor.llm.chat import Tool
 from monitor.page import Candidate, Page
 from monitor.pages.text import render_page_text
-from monitor.ranking.rule import classify_item_type
+from monitor.ranking.rule import classify_item_type, find_clear_type
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import CandidateEntry
 from monitor.sweep.progress import Progress
@@ -113,7 +113,8 @@ class ItemSaver:
             source=self._run.source.name,
             section=self.ledger.section,
             url_key=url_key(candidate.url),
-            type=kind or classify_item_type(candidate.title, self.ledger.section),
+            # Where the title says what it is, a model that says otherwise is wrong.
+            type=find_clear_type(candidate.title) or kind or classify_item_type(candidate.title, self.ledger.section),
             by=by,
             late=entry.is_late,
             first_seen=self._run.deps.clock.now(),

@@ -14,12 +14,12 @@ from monitor.db.reading import LedgerEntry
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate
 from monitor.errors import RecordLost
-from monitor.evidence.passages import MAX_PASSAGE_CHARS, PassageFinder, find_nearest_sentence
-from monitor.extract.sentences import split_sentences
+from monitor.evidence.passages import MAX_PASSAGE_CHARS, PassageFinder
 from monitor.fetch.result import FetchResult
 from monitor.logs import get_logger
 from monitor.page import Attachment, Candidate
 from monitor.verify.figures import NO_UNIT, PERCENT, FiguresAndDates, NumericFigure, are_compatible, parse_figures
+from monitor.verify.statements import Judgement
 from monitor.vocabulary import DateSource, Disposition
 
 _DECREASE_WORDS = (
@@ -154,11 +154,14 @@ class EvidenceLinker:
         record: str,
         title: str,
         text: str,
-        summary: str,
+        statements: Sequence[tuple[str, Judgement]],
         published_on: dt.date | None,
         attachments: Sequence[Attachment],
     ) -> ClaimUpdate:
-        """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures."""
+        """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures.
+
+        `statements` are the sentences of its summary, each with the judgement on it.
+        """
         on_list = next((other for other in item.evidence if other != record), record)
         claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
         days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
@@ -171,7 +174,7 @@ class EvidenceLinker:
             claims += [
                 _build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passages.find_link_text(url)) for url in urls
             ]
-        claims += await asyncio.to_thread(_build_summary_claims, item.id, summary, title, text, record, on_list)
+        claims += await asyncio.to_thread(_build_summary_claims, item.id, statements, title, text, record, on_list)
         return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
 
     async def _build_row_claims(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
@@ -215,20 +218,24 @@ def _find_date_passage(passages: PassageFinder, candidate: Candidate, row: str) 
 
 
 def _build_summary_claims(
-    item_id: int | None, summary: str, title: str, text: str, record: str, on_list: str
+    item_id: int | None, statements: Sequence[tuple[str, Judgement]], title: str, text: str, record: str, on_list: str
 ) -> list[Claim]:
-    """Return a claim for each sentence of the summary, and for each number and date in it."""
-    sentences = [sentence for line in summary.splitlines() for sentence in split_sentences(line)]
-    claims = [
-        _build_claim(item_id, ClaimKind.SUMMARY, sentence, record, find_nearest_sentence(sentence, text))
-        for sentence in sentences
-    ]
+    """Return a claim for each sentence of the summary, with its verdict, and for each number and date in it."""
+    claims = [_build_statement_claim(item_id, sentence, judgement, record) for sentence, judgement in statements]
+    summary = "\n".join(sentence for sentence, _ in statements)
     for number in NumberIndex(f"{title}\n{text}").ground(summary):
         if number.passage is not None:
             source = record if number.passage in text else on_list
             passage = _cut_around_figure(number.written, number.passage)
             claims.append(_build_claim(item_id, ClaimKind.FIGURE, number.written, source, passage))
     return claims
+
+
+def _build_statement_claim(item_id: int | None, sentence: str, judgement: Judgement, record: str) -> Claim:
+    claim = _build_claim(item_id, ClaimKind.SUMMARY, sentence, record, judgement.passage)
+    claim.verdict, claim.judged_by = judgement.verdict, judgement.by
+    claim.reasons = [reason.model_dump(mode="json") for reason in judgement.reasons]
+    return claim
 
 
 def _build_claim(item_id: int | None, kind: ClaimKind, claim: str, record: str, passage: str) -> Claim:

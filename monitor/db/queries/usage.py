@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import Date, Integer, Select, Subquery, case, delete, func, literal, select, union_all
+from sqlalchemy import Date, Integer, Select, Subquery, and_, case, delete, exists, func, literal, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -13,7 +13,7 @@ from monitor.db.reading import PhaseUsage, RunUsage
 from monitor.db.sessions import Queries, upsert_rows
 from monitor.db.tables.collection import ModelCall, Run
 from monitor.db.tables.columns import UtcDateTime
-from monitor.db.tables.research import SearchAnswer, SearchCall
+from monitor.db.tables.research import Research, SearchAnswer, SearchCall
 from monitor.vocabulary import SWEEP_PHASES, Phase
 
 RESEARCH_SOURCE = "(research)"
@@ -72,7 +72,13 @@ class DailySearchUsage(BaseModel):
 
 
 # Not called `source`: PostgreSQL would group by the column of that name.
-_SPENDER = case((col(ModelCall.phase).in_(SWEEP_PHASES), col(Run.source)), else_=RESEARCH_SOURCE).label("spender")
+_IS_RESEARCH = exists().where(col(Research.id) == col(ModelCall.run_id))
+_SPENDER = case(
+    (col(ModelCall.phase).in_(SWEEP_PHASES), col(Run.source)),
+    # The one phase that sweeps, briefings and researches share.
+    (and_(col(ModelCall.phase) == Phase.VERIFY, ~_IS_RESEARCH), col(Run.source)),
+    else_=RESEARCH_SOURCE,
+).label("spender")
 _TOTALS = (
     func.count(col(ModelCall.id)).label("calls"),
     func.sum(col(ModelCall.prompt_tokens)).label("prompt_tokens"),
