@@ -10,7 +10,6 @@ from functools import partial
 from pydantic import Field
 
 from monitor.errors import UsageError
-from monitor.extract.sentences import WEB_ADDRESS
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
@@ -179,7 +178,18 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         }
         sayable = [title for title, found in verdicts.items() if any(not verdict.fault for verdict in found)]
         covered = {title for title in verdicts if _is_covered(title, given, writer, is_cut=answer.is_cut)}
-        left = [title for title in sayable if title not in covered]
+        left = [
+            title
+            for title in sayable
+            if title not in covered
+            and any(not verdict.fault and not writer.has_sentence(verdict.text) for verdict in verdicts[title])
+        ]
+        # What has been said already, under no heading of its name, is referred to.
+        unnamed = [
+            title
+            for title in sayable
+            if title not in covered and not any(is_same_heading(heading, title) for heading in writer.headings)
+        ]
         if not given.notes:
             await writer.write_blockquote(self._words["nothing"])
         elif not writer.cited_notes:
@@ -191,7 +201,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
             report.fallback = Message.of(code, number=len(left))
         last = writer.sections[-1].heading if answer.is_cut and writer.sections else ""
-        for title in sorted(left, key=lambda one: not is_same_heading(last, one)):
+        added = [title for title in sayable if title in left or title in unnamed]
+        for title in sorted(added, key=lambda one: not is_same_heading(last, one)):
             heading = "" if is_same_heading(last, title) else title
             await editor.add_section(heading, verdicts[title], fallback_heading=self._words["finding"])
         for section in given.sections:
@@ -199,10 +210,15 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
                 await self._write_unanswered(section, editor, report)
 
     async def _write_unanswered(self, section: PlannedSection, editor: DraftEditor, report: FormattedReport) -> None:
-        """Write of a planned section that nothing is said, what was searched for it, and why."""
+        """Write of a planned section that nothing is said, what was searched for it, and why.
+
+        A query with a figure that neither the question nor a note has is not shown: it would read as a finding.
+        """
         words = get_words(self.deps.language, "report_unanswered")
-        queries = [query for query in section.queries if not WEB_ADDRESS.search(query)]
-        report.unanswered.append(UnansweredSection(title=section.title, queries=queries, reason=section.reason))
+        report.unanswered.append(
+            UnansweredSection(title=section.title, queries=list(section.queries), reason=section.reason)
+        )
+        queries = [query for query in section.queries if not editor.judge.find_heading_fault(query)]
         fault = editor.judge.find_heading_fault(section.title)
         editor.writer.queue_heading(2, self._words["finding"] if fault else section.title)
         searched = self._words["and"].join(words["query"].format(query=escape_markdown(query)) for query in queries)

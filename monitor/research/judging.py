@@ -24,6 +24,8 @@ from monitor.verify.citations import (
 )
 from monitor.verify.instructions import is_prompt_injection, list_safe_lines
 from monitor.verify.judge import StatementJudge
+from monitor.verify.names import NameIndex, find_names
+from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
 
@@ -160,8 +162,22 @@ async def review_verdicts(
     deps: ResearchDependencies, verdicts: Sequence[SentenceVerdict], *, place: str
 ) -> list[SentenceVerdict]:
     """Put what code left open to the second reader, in one call; without a model code's verdicts stand."""
-    del deps, place
-    return list(verdicts)
+    judged = [(number, verdict.text, verdict.judgement) for number, verdict in enumerate(verdicts) if verdict.judgement]
+    if deps.model is None or not any(judgement.is_open for _, _, judgement in judged):
+        return list(verdicts)
+    reviewed = await review_statements(
+        deps.model,
+        [text for _, text, _ in judged],
+        [judgement for _, _, judgement in judged],
+        place=place,
+        language=deps.language,
+        prompts=deps.prompts,
+    )
+    settled = {number: judgement for (number, _, _), judgement in zip(judged, reviewed, strict=True)}
+    return [
+        verdict.settle(settled[number]) if number in settled and settled[number] is not verdict.judgement else verdict
+        for number, verdict in enumerate(verdicts)
+    ]
 
 
 ASSESSMENT_HEADING = re.compile(
@@ -185,6 +201,11 @@ _ANALYSIS = re.compile(
 _SOFT_REASONS = frozenset({ReasonCode.BOUND, ReasonCode.MODALITY, ReasonCode.QUANTIFIER, ReasonCode.ATTRIBUTION})
 """What an assessment may see otherwise than its sources: it concludes from a bound, and says what is to be done."""
 
+_BEFORE_NAME = re.compile(r"^.*(?:建议|关注|学习|借鉴|参照|要求|提醒|意味着|对于|以及|需要?|应当?)")
+_KIND_OF_BODY = re.compile(
+    r"(?:相关|有关|各级?|该|其|本|地方|监管|主管|行业|中央|国有|大型|中小|上市|发电|电力|能源|保险|金融|科技|控股|证券|电网|投资|股份|子|母)*"
+    r"(?:集团|公司|企业|部门|机构|银行|协会|政府|董事会|监事会|委员会|单位|当局)*"
+)
 MAX_PAGE_CHARS = 100_000
 
 
@@ -286,10 +307,11 @@ class SentenceJudge:
         is_soft = bool(codes) and codes <= _SOFT_REASONS and bool(_ANALYSIS.search(verdict.text))
         if judgement.verdict is Verdict.CONTRADICTED and not is_soft:
             return str(Verdict.CONTRADICTED)
-        sources = [
-            f"{source.title}\n{source.text}" for source in self._select_sources(verdict.text, verdict.numbers).values()
-        ]
-        return "figures" if find_missing_particulars(verdict.text, sources) else ""
+        sources = self._select_sources(verdict.text, verdict.numbers).values()
+        texts = [f"{source.title}\n{source.text}" for source in sources]
+        if find_missing_particulars(verdict.text, texts) or _names_someone_new(verdict.text, "\n".join(texts)):
+            return "figures"
+        return ""
 
     def find_supporting_notes(self, text: str) -> tuple[int, ...]:
         """Return all notes, from 1, whose quotes have all particulars of a text."""
@@ -318,6 +340,13 @@ class SentenceJudge:
                 quoting = (other for other in in_order if is_supported_by_quotes(self._quotes[other - 1], text))
                 by_page[url] = next(quoting, number)
         return {number: self._sources[number - 1] for number in by_page.values()}
+
+
+def _names_someone_new(text: str, page: str) -> bool:
+    """Return whether a text names somebody or some place that a page does not; kinds of bodies are no names."""
+    index = NameIndex(page)
+    names = (_BEFORE_NAME.sub("", name.text) for name in find_names(text))
+    return any(name and not _KIND_OF_BODY.fullmatch(name) and index.mentions(name) is False for name in names)
 
 
 def strip_assessment_label(text: str) -> str | None:

@@ -47,6 +47,7 @@ class ReportWriter:
     on_source: OnSource | None = None
     reference: str = "{title}"
     sections: list[ReportSection] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
     _chunks: list[str] = field(default_factory=list)
     _pending_headings: dict[int, str] = field(default_factory=dict)
     _sources: dict[int, int] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class ReportWriter:
 
         `mark` stands behind its citations.
         """
-        if not await self._claim_sentence(text):
+        if not await self._claim_sentence(text, numbers):
             return False
         mode, words = "item" if is_item else "paragraph", escape_markdown(text)
         if line == self._line and self._block_kind == mode and not self._pending_headings:
@@ -125,7 +126,7 @@ class ReportWriter:
         self._add_to_outline(text, numbers)
         return True
 
-    async def _claim_sentence(self, text: str) -> bool:
+    async def _claim_sentence(self, text: str, numbers: Sequence[int]) -> bool:
         """Return whether a sentence is to be written here; where another section has it, refer to that one."""
         letters, here = normalize_letters(text), self.section
         said_in = self._written.get(letters)
@@ -138,7 +139,9 @@ class ReportWriter:
             return True
         if (here, said_in) not in self._referred:
             self._referred.add((here, said_in))
-            await self.write_blockquote(self.reference.format(title=escape_markdown(said_in)))
+            reference = self.reference.format(title=escape_markdown(said_in))
+            await self.cite(numbers)
+            await self.write_blockquote(append_citations(reference, self.list_source_numbers(numbers)))
             if self.sections:
                 self.sections[-1].refers = True
         return False
@@ -162,6 +165,7 @@ class ReportWriter:
     async def _start_block(self, block_kind: str) -> None:
         for level, text in sorted(self._pending_headings.items()):
             await self._emit(f"\n\n{'#' * level} {escape_markdown(text)}")
+            self.headings.append(text)
             if level == 2:
                 self.sections.append(ReportSection(text))
         is_next = block_kind in ("item", "line") and self._block_kind == block_kind and not self._pending_headings

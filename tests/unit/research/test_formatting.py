@@ -271,14 +271,15 @@ async def test_without_a_model_the_report_says_that_it_is_made_of_extracts(write
 async def test_what_nothing_was_found_for_is_named_and_so_is_that_nothing_was_found(write: Write) -> None:
     sections = [
         *SECTIONS,
-        PlannedSection("前景", "", ["储能 前景", "储能 2030年"], "no_results"),
+        PlannedSection("前景", "", ["储能 前景", "储能 走向", "储能 2031年"], "no_results"),
         PlannedSection("挑战", "", ["储能 挑战"]),
     ]
     report, _, _ = await write(Writer(GOOD), given(sections=sections))
     assert (
-        "## 前景\n\n> 本节没有内容：没有检索到结果。检索过：“储能 前景”、“储能 2030年”。\n\n"
+        "## 前景\n\n> 本节没有内容：没有检索到结果。检索过：“储能 前景”、“储能 走向”。\n\n"
         "## 挑战\n\n> 本节没有内容：读到的网页里没有可以支持本节的说法。检索过：“储能 挑战”。\n\n" in report.markdown
     )
+    assert report.unanswered[0].queries[-1] == "储能 2031年", "a year that nobody has is no line of the report"
     assert [(section.title, section.reason) for section in report.unanswered] == [
         ("前景", "no_results"),
         ("挑战", "no_statements"),

@@ -18,7 +18,7 @@ from monitor.research.formatting import (
     score_report,
 )
 from monitor.research.shapes import NoteEvidence, ReportMetadata, ReportScore, ResearchNote, ResearchReport
-from monitor.vocabulary import Phase, Verdict
+from monitor.vocabulary import JudgedBy, Phase, Verdict
 
 PRICE, CAPITAL, DEAL = "电价", "资本", "收购"
 PAGES = {
@@ -97,7 +97,7 @@ def given(sections: Sequence[PlannedSection] | None = None, quotes: Sequence[tup
         "电价与资本",
         sections if sections is not None else [PlannedSection(topic, text) for topic, text in own.items()],
         notes,
-        [NoteBasis(title=note.topic, url=note.source_url, host="a.example") for note in notes],
+        [NoteBasis(title="", url=note.source_url, host="a.example") for note in notes],
         pages={urls[topic]: PAGES.get(topic, "") for topic in topics},
     )
 
@@ -216,14 +216,14 @@ async def test_a_sentence_of_another_section_is_said_once_and_referred_to(write:
     )
     report = await write(Model(draft))
     assert report.markdown.count("国家发展改革委将完善容量电价机制") == 2, "in the summary and in its own section"
-    assert "## 收购\n\n> 见“电价”一节。\n\n华能集团收购了大唐环境的全部股份" in report.markdown
+    assert "## 收购\n\n> 见“电价”一节[1]。\n\n华能集团收购了大唐环境的全部股份" in report.markdown
     assert report.refused == {}
 
 
 async def test_a_section_whose_sentences_all_stand_elsewhere_refers_to_them(write: Any) -> None:
     sections = [*given().sections, PlannedSection("电价改革", given().sections[0].text)]
     report = await write(None, given(sections))
-    assert "## 电价改革\n\n> 见“电价”一节。" in report.markdown
+    assert "## 电价改革\n\n> 见“电价”一节[1]。" in report.markdown
     assert report.unanswered == []
 
 
@@ -247,3 +247,26 @@ async def test_values_on_which_sources_differ_stand_side_by_side(write: Any) -> 
     [found] = report.disagreements
     assert found.values[1].quote == quotes[1][1]
     assert (await score(report, given(None, quotes))).disagreements == 1
+
+
+async def test_the_second_reader_is_asked_once_a_block_and_after_the_stream(write: Any) -> None:
+    quotes = [("新闻", "The commission will strengthen the capacity market and review its support schemes.")]
+    draft = "## 新闻\n\n委员会将加强容量市场[1]。委员会将审查其支持计划[1]。\n"
+
+    def read(question: str) -> list[dict[str, Any]]:
+        assert "委员会将加强容量市场" in question
+        return [
+            {"n": 1, "v": "supported", "w": "will strengthen the capacity market"},
+            {"n": 2, "v": "supported", "w": "words that stand nowhere"},
+        ]
+
+    model = Model(draft, read)
+    report = await write(model, given(None, quotes))
+    assert model.list_places(Phase.VERIFY) == ["report"], "both sentences in one call"
+    verdicts = {statement.text: (statement.verdict, statement.by) for statement in report.statements}
+    assert verdicts["委员会将加强容量市场。"] == (Verdict.SUPPORTED, JudgedBy.MODEL)
+    assert verdicts["委员会将审查其支持计划。"] == (Verdict.UNCHECKED, JudgedBy.CODE), "its words bear nothing"
+    assert "委员会将加强容量市场[1]。委员会将审查其支持计划[1]（未核实）。" in report.markdown
+    counted = await score(report, given(None, quotes))
+    assert (counted.supported_by_model, counted.unchecked) == (1, 1)
+    assert counted.supported_share == 0.5
