@@ -89,8 +89,8 @@ def find_disagreements(notes: Sequence[ResearchNote]) -> list[Disagreement]:
                 groups.setdefault(value.key, []).append(value)
     found = []
     for values in groups.values():
-        against = [(one, other) for one, other in combinations(values, 2) if not one.agrees_with(other)]
-        if against and all(one.url != other.url for one, other in against):
+        against = [(first, second) for first, second in combinations(values, 2) if not first.agrees_with(second)]
+        if against and all(first.url != second.url for first, second in against):
             distinct = {(value.url, value.amount): value for value in reversed(values)}
             shown = sorted(distinct.values(), key=lambda value: value.note_index)
             listed = [

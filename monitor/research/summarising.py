@@ -231,22 +231,22 @@ def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
 
 
 def _list_sentences(entry: SearchEntry) -> list[tuple[str, ...]]:
-    """Return the whole sentences of a page that may be told, without questions and without a leading 答：.
+    """Return the whole sentences of a page that may be shown, without questions and without a leading 答：.
 
-    One that depends on the sentence before it comes with that one, or is left out where that cannot be told.
+    One that depends on the sentence before it comes with that one, or is left out where that one cannot be shown.
     """
     page = get_quotable_text(entry).text
     letters = "".join(page.split())
-    told: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     before = ""
     for sentence in iter_whole_sentences(page, _MAX_SENTENCE_WEIGHT):
         text = _SPEAKER_PREFIX.sub("", sentence)
         if not _is_dependent(text):
-            told.append((text,))
+            groups.append((text,))
         elif before and not _is_dependent(before) and "".join(f"{before}{sentence}".split()) in letters:
-            told.append((before, text))
+            groups.append((before, text))
         before = text
-    return [sentences for sentences in told if all(map(_is_tellable, sentences))]
+    return [sentences for sentences in groups if all(map(_is_tellable, sentences))]
 
 
 def _is_dependent(text: str) -> bool:
