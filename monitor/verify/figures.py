@@ -171,6 +171,20 @@ class NumericFigure:
     is_negative: bool = False
     has_decimals: bool = False
 
+    def equals(self, other: "NumericFigure") -> bool:
+        """Whether some readings of both have one value and compatible units."""
+        return any(
+            value == theirs and are_compatible(kind, their_kind)
+            for value, kind in self.readings
+            for theirs, their_kind in other.readings
+        )
+
+    def is_comparable_to(self, other: "NumericFigure") -> bool:
+        """Whether some readings of both have one unit."""
+        return any(
+            kind == their_kind and kind != NO_UNIT for _, kind in self.readings for _, their_kind in other.readings
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class FiguresAndDates:

@@ -13,7 +13,11 @@ from importlib.resources import files
 _TABLE_FILE = "gazetteer.txt"
 _SECTION = re.compile(r"\[(\w+)(?: (\w+))?\]")
 _COUNTRY_CODE = re.compile(r"([A-Z]{2}): ")
-_IS_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code - 0xFEE0).isalnum()}
+_FOLDED_CHARS = str.maketrans(
+    {**{chr(wide): chr(char) for wide, char in _WIDE.items()}, "’": "'", "\xa0": " ", "•": "·"}
+)
 
 Trie = dict[str, "Trie"]
 
@@ -94,6 +98,15 @@ _FALSE_CONTEXTS = {
 """Characters before and after (`|` is the form itself) between which a form is part of other words."""
 
 
+def fold_characters(text: str) -> str:
+    """Fold full-width letters and digits and typographic apostrophes; every character keeps its place."""
+    return text.translate(_FOLDED_CHARS)
+
+
+def has_chinese(text: str) -> bool:
+    return _CHINESE.search(text) is not None
+
+
 @cache
 def load_known_names() -> tuple[KnownName, ...]:
     table = files("monitor.verify").joinpath(_TABLE_FILE).read_text(encoding="utf-8")
@@ -146,10 +159,18 @@ def get_place_names() -> frozenset[str]:
 
 
 @cache
+def get_demonyms() -> frozenset[str]:
+    """Return the adjectives of countries in lower case, with their plurals: they name nothing alone."""
+    hints = {hint.casefold() for name in load_known_names() if name.code for hint in name.hints if hint.isascii()}
+    adjectives = {hint for hint in hints if hint.endswith(("n", "ish", "ese", "ch", "k", "i", "ss"))}
+    return frozenset(adjectives | {f"{adjective}s" for adjective in adjectives})
+
+
+@cache
 def get_name_pattern() -> re.Pattern[str]:
     """Return the pattern of all forms, the longest at each position; Latin ones as whole words."""
-    chinese = [form for form in _index_forms() if _IS_CHINESE.match(form)]
-    english = [form for form in _index_forms() if not _IS_CHINESE.match(form)]
+    chinese = [form for form in _index_forms() if _CHINESE.match(form)]
+    english = [form for form in _index_forms() if not _CHINESE.match(form)]
     latin = rf"(?<![A-Za-z0-9À-ÿ_])(?:{_build_trie_pattern(english)})(?![A-Za-z0-9À-ÿ_])"
     return re.compile(rf"{_build_trie_pattern(chinese)}|{latin}")
 

@@ -1,29 +1,183 @@
-"""The judge of statements: whether a page says what a sentence says about it."""
+"""The judge of statements: whether the pages that a sentence may rest on say what it says."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from monitor.extract.sentences import split_sentences
-from monitor.verify.citations import PassageIndex
-from monitor.verify.prose import compute_overlap, extract_words
+from monitor.verify.signs.actors import compare_actors
+from monitor.verify.signs.amounts import compare_amounts, compare_citations
+from monitor.verify.signs.page import Comparison, PageIndex
+from monitor.verify.signs.words import compare_words
 from monitor.verify.statements import Judgement, Reason, SourceText
+from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
 from monitor.vocabulary import ReasonCode, Verdict
+
+_REASON_BY_SIGN = {
+    **dict.fromkeys(
+        ("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION
+    ),
+    **dict.fromkeys(("against:sign", "against:extreme"), ReasonCode.DIRECTION),
+    **dict.fromkeys(("against:bound", "figure bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
+    **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
+    **dict.fromkeys(("against:stage", "against:finality", "never:stage", "never:finality"), ReasonCode.STAGE),
+    **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
+    **dict.fromkeys(("against:quantity", "never:quantity", "never all"), ReasonCode.QUANTIFIER),
+    **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
+    **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(("roles turned", "roles passive", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
+    **dict.fromkeys(("speech other", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
+    **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
+    **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
+    "citation other": ReasonCode.CITATION,
+}
+"""What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
+
+_CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
+_MIN_AGAINST = 0.3
+_MAX_CONTEXT_CHARS = 400
+_MAX_REASONS = 3
 
 
 class StatementJudge:
-    """Judges statements against pages that are read once; by code alone, without waiting for anything."""
+    """Judges statements against pages that are read once; by code alone, without waiting for anything.
+
+    A statement that several pages may bear has the best verdict that one of them gives.
+    """
 
     def __init__(self, sources: Sequence[SourceText]) -> None:
-        self._text = "\n".join(f"{source.title}\n{source.publisher}\n{source.text}" for source in sources)
-        self._index = PassageIndex(self._text)
-        self._pieces = [piece for line in self._text.splitlines() for piece in split_sentences(line)]
+        self._sources = tuple(sources)
 
     def judge(self, statement: str) -> Judgement:
-        words = extract_words(statement)
-        passage = max(self._pieces, key=lambda piece: compute_overlap(words, extract_words(piece)), default="")
-        missing = self._index.find_missing(statement)
-        if missing:
-            reasons = tuple(Reason(code=ReasonCode.NUMBER, args={"said": said}) for said in sorted(missing))
-            return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons)
-        if compute_overlap(words, extract_words(passage)) >= 0.5:
-            return Judgement(verdict=Verdict.SUPPORTED, passage=passage)
-        return Judgement(verdict=Verdict.UNCHECKED, passage=passage, is_open=True, context=passage)
+        verdicts = [_judge_on_page(statement, _read_page(source)) for source in self._sources if source.text.strip()]
+        if not verdicts:
+            return Judgement(verdict=Verdict.UNSUPPORTED)
+        return min(verdicts, key=lambda judgement: list(_PREFERENCE).index(judgement.verdict))
+
+
+_PREFERENCE = (Verdict.SUPPORTED, Verdict.UNCHECKED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
+
+
+@lru_cache(maxsize=64)
+def _read_page(source: SourceText) -> PageIndex:
+    return PageIndex(source)
+
+
+def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
+    found = compare(statement, page)
+    passage = "\n".join(unit.text.strip() for unit in found.units)
+    context = _build_context(found)
+    missing = sorted(page.particulars.find_missing(statement))
+    if missing:
+        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in missing)
+        return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
+    features = build_features(found)
+    score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
+    doubt = 1 / (1 + math.exp(-score))
+    if doubt < REFUSED_FROM:
+        is_sure = doubt <= SURE_UP_TO
+        verdict = Verdict.SUPPORTED if is_sure else Verdict.UNCHECKED
+        return Judgement(verdict=verdict, passage=passage, is_open=not is_sure, context=context)
+    reasons = _list_reasons(found, features)
+    is_against = any(name.startswith(_CONTRADICTING) for name in _rank_signs(found)[:1])
+    verdict = Verdict.CONTRADICTED if is_against and reasons else Verdict.UNSUPPORTED
+    return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=True, context=context)
+
+
+def compare(statement: str, page: PageIndex) -> Comparison:
+    found = Comparison(statement, page)
+    compare_words(found)
+    compare_amounts(found)
+    compare_citations(found)
+    compare_actors(found)
+    return found
+
+
+_PLAIN_SIGNS = (
+    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
+    *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
+    *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
+    *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
+    *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+)
+_WORD_SIGNS = ("coverage", "context", "foreign", "novel")
+
+
+def build_features(found: Comparison) -> dict[str, float]:
+    """Return what the verdict is weighed from: signs of one kind together, and some as far as the page bears the rest."""
+    signs = found.signs
+    coverage = 0.0 if found.is_cross_language else signs["coverage"]
+    against = _find_strongest(signs, "against:")
+    never = max(_find_strongest(signs, "never:", without="quantity"), 0.0)
+    never_all = signs["never:quantity.all"] + signs["new:quantity.all"]
+    features = {name: signs[name] for name in _PLAIN_SIGNS}
+    if not found.is_cross_language:
+        features |= {name: signs[name] for name in _WORD_SIGNS}
+        features["foreign borne"] = signs["foreign"] * coverage
+        features["low coverage"] = max(0.0, 0.35 - coverage)
+    features |= {
+        "against": against,
+        "against borne": against * coverage,
+        "never": never,
+        "never all": never_all,
+        "never borne": coverage * (never + never_all),
+        "left": _find_strongest(signs, "left:"),
+        "figure rival borne": coverage * signs["figure rival"],
+        "figure other borne": coverage * max(signs["figure other"], signs["figure elsewhere"]),
+        "negation lost borne": coverage * signs["negation lost"],
+        "subject foreign borne": coverage * signs["subject foreign"],
+        "moved borne": signs["moved"] * (coverage > 0.8),
+        "cross": float(found.is_cross_language),
+        "bearers": float(len(found.units) - 1),
+    }
+    is_clean = coverage > 0.8 and not any(
+        value > _MIN_AGAINST
+        for name, value in signs.items()
+        if name.startswith((*_CONTRADICTING, "left", "name", "slot")) and not name.endswith((" apart", " rival"))
+    )
+    features["clean"] = float(is_clean)
+    return features
+
+
+def _find_strongest(signs: Mapping[str, float], prefix: str, *, without: str = "\0") -> float:
+    return max((value for name, value in signs.items() if name.startswith(prefix) and without not in name), default=0.0)
+
+
+def _rank_signs(found: Comparison) -> list[str]:
+    """Return the signs against a statement that have a name as a reason, the strongest first."""
+    named = {name: value for name, value in found.signs.items() if value > _MIN_AGAINST and _get_code(name) is not None}
+    return sorted(named, key=lambda name: -named[name])
+
+
+def _list_reasons(found: Comparison, features: Mapping[str, float]) -> tuple[Reason, ...]:
+    reasons: dict[ReasonCode, Reason] = {}
+    for name in _rank_signs(found):
+        code = _get_code(name)
+        if code is not None and code not in reasons:
+            reasons[code] = Reason(code=code, args={"said": found.said.get(name, "").strip()})
+    return tuple(reasons.values())[:_MAX_REASONS]
+
+
+def _get_code(sign: str) -> ReasonCode | None:
+    base = sign.partition(".")[0] if ":" in sign else sign
+    if base in _REASON_BY_SIGN:
+        return _REASON_BY_SIGN[base]
+    return ReasonCode.POLARITY if base.startswith(("against", "negation", "never")) else None
+
+
+def _classify_missing(said: str) -> ReasonCode:
+    if any(char in said for char in "年月日") and any(char.isdigit() for char in said):
+        return ReasonCode.DATE
+    return ReasonCode.NUMBER if any(char.isdigit() for char in said) else ReasonCode.QUOTE
+
+
+def _build_context(found: Comparison) -> str:
+    """Return the bearing sentences with those right before and after them, as far as there is room."""
+    units = found.page.units
+    chosen = {unit.number for unit in found.units}
+    for number in sorted(chosen):
+        for beside in (number - 1, number + 1):
+            size = sum(len(units[place].text) for place in chosen)
+            if 0 <= beside < len(units) and size + len(units[beside].text) <= _MAX_CONTEXT_CHARS:
+                chosen.add(beside)
+    return "\n".join(units[place].text.strip() for place in sorted(chosen))

@@ -1,57 +1,137 @@
 """Recognises names in statements and decides whether a page mentions them, under whichever of their forms."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
-from monitor.verify.gazetteer import KnownName, NameKind, get_known_names, get_place_names, load_known_names
-from monitor.verify.name_finder import Name, find_names, fold_characters, has_chinese, load_words
+from monitor.verify.chinese_names import (
+    BODY_HEAD,
+    COMPANY_FIELDS,
+    BodyForm,
+    are_same_body,
+    find_organisations,
+    find_persons,
+    find_places,
+    parse_body,
+    strip_place,
+)
+from monitor.verify.english_names import (
+    LAW_OF_THE_UNION,
+    SMALL_WORDS,
+    extract_core_words,
+    find_capitalised_names,
+    find_expansion,
+    find_products,
+    fold_latin,
+    get_first_core_word,
+    is_acronym_of,
+    load_words,
+)
+from monitor.verify.gazetteer import (
+    KnownName,
+    NameKind,
+    find_known_spans,
+    fold_characters,
+    get_known_names,
+    get_place_names,
+    has_chinese,
+    load_known_names,
+)
 
 __all__ = ["Name", "NameIndex", "NameKind", "find_names"]
 
 _HAN = r"[\u4e00-\u9fff]"
 _LATIN_WORD_CHAR = re.compile(r"[A-Za-z0-9À-ÿ_]")
-_SHORT_NAMES = re.compile(
-    rf"(?P<full>{_HAN}[^，。；：“”\s（）()]{{2,40}}(?:（{_HAN}{{2,6}}）)?[^，。；：“”\s（）()]{{0,20}})\s?[（(]"
-    r"(?:(?:以下|下)?统?(?:简称|称)(?:为|作)?[:：]?\s?)?[“\"'‘]?(?P<short>[^，。；“”\"（）()]{2,60}?)[”\"'’]?[）)]"
+_SHORT_NAME = re.compile(
+    r"[（(](?:(?:以下|下)?统?(?:简称|称)(?:为|作)?[:：]?\s?)?[“\"'‘]?(?P<short>[^，。；“”\"（）()]{2,60})[”\"'’]?[）)]"
 )
-_ENGLISH_ACRONYM = re.compile(r"((?:[\w'&-]+ ){1,10})\((?:the )?[\"“']?([A-Z][A-Za-z&-]{1,9})[\"”']?\)")
-_SMALL_WORDS = frozenset(("of", "and", "for", "the", "in", "on", "to", "a", "an", "&", "de"))
-_WEAK_WORDS = frozenset(
-    ("uk", "us", "eu", "european", "british", "american", "chinese", "german", "new", "national", "international")
-)
-_CHINESE_HEAD = re.compile(
-    r"(?:集团|控股)?(?:股份)?(?:有限)?(?:责任)?公司$|集团$|股份$|控股$|委员会$|委$|管理总局$|总局$|管理局$|局$|部$|厅$|总署$|署$|办公室$|办公厅$|办$"
-    r"|人民法院$|法院$|检察院$|研究院$|银行$|行$|交易所$|所$|协会$|学会$|联合会$|会$|大学$|学院$|院$|中心$"
-)
-_HEAD_CLASSES = {
-    **dict.fromkeys(("委员会", "委"), "委"),
-    **dict.fromkeys(("管理局", "局"), "局"),
-    **dict.fromkeys(("管理总局", "总局"), "总局"),
-    **dict.fromkeys(("总署", "署"), "署"),
-    **dict.fromkeys(("人民法院", "法院"), "法院"),
-    **dict.fromkeys(("办公室", "办"), "办"),
-    **dict.fromkeys(("银行", "行"), "银行"),
-    **dict.fromkeys(("交易所", "所"), "所"),
-    **dict.fromkeys(("协会", "学会", "联合会", "会"), "会"),
-}
-_COUNTRY_PREFIX = re.compile(r"^(?:中华人民共和国|国家|中国|中华|全国)")
-_COMPANY_FIELDS = re.compile(
-    r"(?:科技|实业|投资|贸易|网络|信息|技术|新?能源|电力|电子|汽车|医药|生物|制药|控股|集团|发展|管理|股份|材料|新材料|智能|工业|建设|工程"
-    r"|（[^）]*）|\([^)]*\)|电器|食品|化工|机械|设备|传媒|文化|教育|证券|基金|期货|保险|资产|资本|服务|咨询|物流|国际)+$"
-)
+_ACRONYM_IN_BRACKETS = re.compile(r"\((?:the )?[\"“']?([A-Z][A-Za-z&-]{1,9})[\"”']?\)")
+_MAX_FULL_NAME_CHARS = 60
 _GENERIC_CHINESE = re.compile(r"^[该本](部|委|局|署|厅|办|院|行|所|会|公司|集团|协会|银行|机构|中心|法院)$")
+_TRADITIONAL = re.compile("[國會為與發學這個們來對時說將產業機關廳議實務]")
 _GENERIC_ENGLISH = re.compile(r"^(?:the|this|that) ([A-Za-z]+)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _ChineseForm:
-    """A Chinese organisation taken apart: 浙江省 + 市场监督 + 管理局."""
+_CAPITALS = frozenset(
+    (
+        "Brussels",
+        "布鲁塞尔",
+        "Washington",
+        "华盛顿",
+        "London",
+        "伦敦",
+        "Paris",
+        "巴黎",
+        "Berlin",
+        "柏林",
+        "Moscow",
+        "莫斯科",
+    )
+) | frozenset(
+    (
+        "Tokyo",
+        "东京",
+        "Seoul",
+        "首尔",
+        "Beijing",
+        "北京",
+        "New Delhi",
+        "新德里",
+        "Canberra",
+        "堪培拉",
+        "Ottawa",
+        "渥太华",
+    )
+)
+_EUROPEAN_CODES = frozenset(
+    ("DE", "FR", "IT", "ES", "PT", "NL", "BE", "LU", "AT", "SE", "DK", "FI", "IE", "PL", "CZ", "SK", "HU", "RO", "BG")
+) | frozenset(("GR", "HR", "SI", "EE", "LV", "LT", "CY", "MT", "GB", "CH", "NO", "IS", "RS", "UA"))
 
-    places: tuple[str, ...]
-    stem: str
-    head: str
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name where it stands in a text; `in_chinese`: whether that text is Chinese."""
+
+    text: str
+    kind: NameKind
+    start: int
+    end: int
+    in_chinese: bool = field(default=False, compare=False)
+
+
+@lru_cache(maxsize=2048)
+def find_names(text: str) -> tuple[Name, ...]:
+    """Return the names of a text in the order of the text, without overlaps."""
+    folded = fold_characters(text)
+    known = [span for span in find_known_spans(folded) if not LAW_OF_THE_UNION.match(folded, span.start - 1)]
+    in_chinese = has_chinese(folded)
+    found: list[tuple[int, int, NameKind]] = []
+    if in_chinese:
+        found += find_organisations(folded, known)
+        found += find_persons(folded)
+        found += find_places(folded, known)
+    found += find_products(folded)
+    found += find_capitalised_names(folded, known)
+    found += [(span.start, span.end, span.names[0].kind) for span in known]
+    return tuple(
+        Name(text[start:end], kind, start, end, in_chinese=in_chinese) for start, end, kind in _drop_overlaps(found)
+    )
+
+
+def _drop_overlaps(found: list[tuple[int, int, NameKind]]) -> Iterator[tuple[int, int, NameKind]]:
+    """Yield what is found in the order of the text, of overlapping spans the longest."""
+    taken: list[tuple[int, int, NameKind]] = []
+    position = -1
+    for start, end, kind in sorted(found, key=lambda span: (span[0], -span[1])):
+        if start >= position:
+            taken.append((start, end, kind))
+            position = end
+        elif end - start > taken[-1][1] - taken[-1][0]:
+            taken[-1] = (start, end, kind)
+            position = end
+    yield from taken
 
 
 class NameIndex:
@@ -59,9 +139,10 @@ class NameIndex:
 
     def __init__(self, text: str) -> None:
         self._text = fold_characters(text)
-        self._lower = _fold_latin(self._text)
+        self._lower = fold_latin(self._text)
         self._is_chinese = has_chinese(text[:20000])
         self._is_latin = re.search(r"[A-Za-z]{2,}\s[A-Za-z]{2,}\s[A-Za-z]{2,}", text) is not None
+        self._is_traditional = len(_TRADITIONAL.findall(text[:20000])) > 4
         self._found: dict[str, list[int]] = {}
 
     @cached_property
@@ -74,6 +155,11 @@ class NameIndex:
                 names.setdefault(name.text, []).append(moved)
             position += len(line)
         return names
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int, str]]:
+        spans = [(name.start, name.end, form) for form, names in self._names.items() for name in names]
+        return sorted(spans) or [(0, 0, "")]
 
     @cached_property
     def _known(self) -> set[int]:
@@ -89,17 +175,17 @@ class NameIndex:
             partners.setdefault(full, set()).add(short)
             partners.setdefault(short, set()).add(full)
 
-        for match in _SHORT_NAMES.finditer(self._text):
-            full = next(
-                (name.text for name in reversed(find_names(match["full"])) if name.end == len(match["full"])), ""
-            )
+        for match in _SHORT_NAME.finditer(self._text):
+            before = self._text[max(0, match.start() - _MAX_FULL_NAME_CHARS) : match.start()].rstrip()
+            full = next((name.text for name in find_names(before)[-1:] if name.end == len(before)), "")
             for short in re.split(r"[,，;；、/]|\s或\s?|或", match["short"]):
                 if full and len(short.strip()) >= 2:
                     join(full, short.strip(" “”\"'‘’"))
-        for match in _ENGLISH_ACRONYM.finditer(self._text):
-            full = _find_expansion(match[1].split(), match[2])
+        for match in _ACRONYM_IN_BRACKETS.finditer(self._text):
+            words = self._text[max(0, match.start() - 2 * _MAX_FULL_NAME_CHARS) : match.start()].split()
+            full = find_expansion(words[-10:], match[1])
             if full:
-                join(full, match[2])
+                join(full, match[1])
         return partners
 
     def mentions(self, name: Name | str) -> bool | None:
@@ -111,9 +197,11 @@ class NameIndex:
         in_chinese = name.in_chinese if isinstance(name, Name) else False
         if _GENERIC_CHINESE.match(text) or _GENERIC_ENGLISH.match(text):
             return None
+        if has_chinese(text) and self._is_traditional:
+            return None
         known = get_known_names(text)
         if known:
-            return self._decide_known(known)
+            return self._decide_known(text, known)
         if has_chinese(text):
             return self._decide_chinese(text, kind) if self._is_chinese else None
         if self._is_chinese and not (in_chinese and kind is NameKind.PRODUCT):
@@ -125,18 +213,28 @@ class NameIndex:
         text = fold_characters(name.text if isinstance(name, Name) else name).strip()
         found = self._found.get(text)
         if found is None:
-            found = self._found[text] = sorted(set(self._search(text)))
+            found = self._found[text] = _drop_contained(self._search(text))
         return found
 
-    def _search(self, text: str) -> Iterator[int]:
+    def _search(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the start and length of each mention."""
         general = _GENERIC_CHINESE.match(text) or _GENERIC_ENGLISH.match(text)
         forms = self._list_forms(text)
-        places = [place for form in forms for place in self._find_form(form)]
+        places = [(place, len(text)) for place in self._find_form(text)]
+        for form in forms - {text}:
+            found = (place for place in self._find_form(form) if not self._is_within_another(place, form, forms))
+            places += ((place, len(form)) for place in found)
         if not places and not general:
-            places = [found.start for found in self._find_alike(text)]
+            places = [(found.start, found.end - found.start) for found in self._find_alike(text)]
         yield from places
         if places:
-            yield from self._find_references(forms, min(places))
+            yield from ((place, 1) for place in self._find_references(forms, min(places)[0]))
+
+    def _is_within_another(self, place: int, form: str, forms: set[str]) -> bool:
+        """Whether a form stands in a longer known name that is another one, as 央行 in 欧洲央行."""
+        start, end, text = self._spans[max(0, bisect_right(self._spans, (place, len(self._text))) - 1)]
+        is_longer = start <= place < place + len(form) <= end and end - start > len(form)
+        return is_longer and text not in forms and bool(get_known_names(text))
 
     def _list_forms(self, text: str) -> set[str]:
         """Return a name with all its forms, of the table and of the page."""
@@ -152,7 +250,7 @@ class NameIndex:
     def _find_form(self, form: str) -> Iterator[int]:
         is_chinese = has_chinese(form)
         is_exact = is_chinese or (form.isupper() and " " not in form) or len(form) < 4
-        text, form = (self._text, form) if is_exact else (self._lower, _fold_latin(form))
+        text, form = (self._text, form) if is_exact else (self._lower, fold_latin(form))
         position = text.find(form)
         while position >= 0:
             end = position + len(form)
@@ -171,7 +269,7 @@ class NameIndex:
                     for match in re.finditer(rf"\b[Tt]he {re.escape(head)}\b(?! of\b)", self._text[first:])
                 )
         for form in forms:
-            head_match = _CHINESE_HEAD.search(form)
+            head_match = BODY_HEAD.search(form)
             if head_match is not None:
                 tail = "公司" if head_match[0].endswith("公司") else head_match[0][-1:]
                 yield from (first + match.start() for match in re.finditer(rf"该{tail}", self._text[first:]))
@@ -181,12 +279,19 @@ class NameIndex:
         if has_chinese(text):
             yield from self._find_alike_chinese(text)
             return
-        words = _get_core_words(text)
+        spread = r"[\W_]*".join(re.escape(char) for char in _fold_alphanumerics(text))
+        if any(char.isdigit() for char in text) or (len(text) > 5 and " " not in text):
+            for match in re.finditer(rf"(?<![a-z0-9]){spread}(?![a-z0-9])", self._lower):
+                yield Name(text, NameKind.PRODUCT, match.start(), match.end())
+        halves = [self.find(half) for half in re.split(r" (?:and|&) ", text) if half != text]
+        if halves and all(halves):
+            yield from (Name(text, NameKind.ORGANISATION, place, place + 1) for found in halves for place in found)
+        words = extract_core_words(text)
         is_acronym = text.isupper() and " " not in text
         for form, names in self._names.items():
             if has_chinese(form):
                 continue
-            others = _get_core_words(form)
+            others = extract_core_words(form)
             is_same = (
                 words
                 and others
@@ -200,11 +305,7 @@ class NameIndex:
                     )
                 )
             )
-            if (
-                is_same
-                or (is_acronym and _is_acronym_of(text, form))
-                or (form.isupper() and _is_acronym_of(form, text))
-            ):
+            if is_same or (is_acronym and is_acronym_of(text, form)) or (form.isupper() and is_acronym_of(form, text)):
                 yield from names
         if names_of_person := _get_surname(text):
             for position in self._find_form(names_of_person):
@@ -217,39 +318,41 @@ class NameIndex:
                 yield Name(surname, NameKind.PERSON, position, position + len(surname))
             return
         if _guess_kind(text) is not NameKind.ORGANISATION:
-            for position in self._find_form(_strip_place(text)):
+            for position in self._find_form(strip_place(text)):
                 yield Name(text, NameKind.PLACE, position, position + 1)
             return
         tail = self._find_tail(text)
         if tail >= 0:
             yield Name(text, NameKind.ORGANISATION, tail, tail + 1)
-        form = _split_chinese(text)
+        form = parse_body(text)
+        bare = self._find_bare(text, form)
+        if bare >= 0 and all(strip_place(place) in self._text for place in form.places):
+            yield Name(text, NameKind.ORGANISATION, bare, bare + 1)
         for other, names in self._names.items():
-            if has_chinese(other) and names[0].kind is NameKind.ORGANISATION and _are_same(form, _split_chinese(other)):
+            if has_chinese(other) and names[0].kind is NameKind.ORGANISATION and are_same_body(form, parse_body(other)):
                 yield from names
 
     def _find_tail(self, text: str) -> int:
         """Return where the page has the name without its first characters, which may be no part of it; or -1."""
-        form = _split_chinese(text)
+        form = parse_body(text)
         if form.places or form.head not in ("公司", "银行", "会", "大学", "所"):
             return -1
-        stem = _COMPANY_FIELDS.sub("", form.stem)
+        stem = COMPANY_FIELDS.sub("", form.stem)
         position = self._text.find(stem) if len(stem) >= 2 else -1
         if position >= 0:
             return position
-        for start in range(1, len(stem) - 2):
+        for start in range(1, len(stem) - 1):
             position = self._text.find(text[start:])
             if position >= 0:
                 return position
         return -1
 
-    def _decide_known(self, known: tuple[KnownName, ...]) -> bool | None:
+    def _decide_known(self, text: str, known: tuple[KnownName, ...]) -> bool | None:
         """A place is unknown where the page names what lies in it, a body where the page names a body within."""
         for name in known:
-            is_readable = any(has_chinese(form) == self._is_chinese or not has_chinese(form) for form in name.forms)
-            if not is_readable:
+            if self._may_be_another(text, name):
                 return None
-            if name.kind is NameKind.PLACE and self._names_inside(name):
+            if name.kind is NameKind.PLACE and (self._names_inside(name) or self._is_metonym(text, name)):
                 return None
             if any(hint in self._text for hint in name.hints):
                 return None
@@ -257,10 +360,30 @@ class NameIndex:
                 return None
         return False
 
+    def _may_be_another(self, text: str, name: KnownName) -> bool:
+        """Whether the form may stand for a body that the table does not have or that the page names otherwise.
+
+        财政部 or 央行 in a statement about an English page may be those of any country.
+        """
+        if name.kind is not NameKind.ORGANISATION:
+            return False
+        if has_chinese(text) and not self._is_chinese:
+            return not any(text.startswith(form) for form in get_place_names())
+        others = (form for known in load_known_names() if id(known) in self._known for form in known.forms)
+        return any(other.endswith(text) for other in others)
+
+    def _is_metonym(self, text: str, place: KnownName) -> bool:
+        """Whether the place is a capital, which may stand for a government that the page names."""
+        if text not in _CAPITALS:
+            return False
+        country = get_known_names(place.home) or tuple(name for name in load_known_names() if name.code == place.home)
+        return any(self.find(name.forms[0]) or self._names_inside(name) for name in country)
+
     def _names_inside(self, place: KnownName) -> bool:
+        """Whether the page names a body, a city or, of Europe, a country that lies in a place."""
         for known in load_known_names():
-            is_inside = known.home and known.home in (place.code, *place.forms)
-            if is_inside and id(known) in self._known:
+            home = "EU" if known.code in _EUROPEAN_CODES else known.home
+            if id(known) in self._known and home and home in (place.code, *place.forms):
                 return True
         return False
 
@@ -281,61 +404,55 @@ class NameIndex:
     def _decide_chinese(self, text: str, kind: NameKind) -> bool | None:
         if kind is not NameKind.ORGANISATION:
             return False
-        form = _split_chinese(text)
+        form = parse_body(text)
         parents = [name for name in find_names(text[: len(text) - 1]) if name.start == 0 and get_known_names(name.text)]
         for parent in parents:
             if parent.kind is NameKind.ORGANISATION:
                 return None if self.find(parent.text) else False
-        if form.places and len(form.stem) >= 2:
-            is_place_named = all(self._find_place(place) for place in form.places)
-            bare = text[sum(len(place) for place in form.places) :]
-            if self._text.find(bare) >= 0 or any(
-                _are_same(_ChineseForm((), form.stem, form.head), _split_chinese(other))
-                for other in self._names
-                if has_chinese(other)
-            ):
-                return True if is_place_named and self._has_bare(bare) else None
+        if form.places and self._find_bare(text, form) >= 0:
+            return None
         return False
 
-    def _has_bare(self, bare: str) -> bool:
-        """Whether the page has a local body without its place, as in 市财政局."""
-        return re.search(rf"(?:^|[^\u4e00-\u9fff]|[由与和及向]|[省市县区]){re.escape(bare)}", self._text) is not None
-
-    def _find_place(self, place: str) -> bool:
-        return _strip_place(place) in self._text
+    def _find_bare(self, text: str, form: BodyForm) -> int:
+        """Return where the page has a local body without its place, as in 市财政局, or -1."""
+        if len(form.stem) < 2 or not form.places:
+            return -1
+        bare = text[sum(len(place) for place in form.places) :]
+        match = re.search(
+            rf"(?:^|[^\u4e00-\u9fff省市县区]|[由与和及向]|(?<![\u4e00-\u9fff])[省市县区]){re.escape(bare)}", self._text
+        )
+        if match is not None:
+            return match.end() - len(bare)
+        for other, names in self._names.items():
+            body = parse_body(other)
+            if has_chinese(other) and not body.places and are_same_body(BodyForm((), form.stem, form.head), body):
+                return names[0].start
+        return -1
 
     def _decide_latin(self, text: str, kind: NameKind) -> bool | None:
         if not self._is_latin and kind is not NameKind.PRODUCT:
             return None
         if kind is NameKind.PRODUCT:
-            return _fold_alphanumerics(text) in _fold_alphanumerics(self._text)
+            return False
         if text.isupper() and " " not in text:
             return None if self._has_initials(text) else False
-        halves = [half for half in re.split(r" (?:and|&) ", text) if half != text]
-        if halves and all(self.find(half) for half in halves):
-            return True
-        words = _get_core_words(text)
-        present = [word for word in words if any(True for _ in self._find_form(word))]
+        words = extract_core_words(text)
+        is_begun = any(len(word) < 3 or [*self._find_form(word)] for word in get_first_core_word(text, words))
         if kind is NameKind.PERSON:
             return False
-        return None if not words or present else False
+        return None if not words or is_begun or self._has_relative(text) else False
+
+    def _has_relative(self, text: str) -> bool:
+        """Whether the page has a word of the same beginning, as Almeira for Almeiran."""
+        stem = fold_latin(text)[:-2]
+        return len(stem) >= 4 and " " not in stem and re.search(rf"\b{re.escape(stem)}", self._lower) is not None
 
     def _has_initials(self, acronym: str) -> bool:
         """Whether the initials of some words in a row are the acronym, in any case."""
         words = re.findall(r"[a-z]+", self._lower)
         initials = "".join(word[0] for word in words)
-        significant = "".join(word[0] for word in words if word not in _SMALL_WORDS)
+        significant = "".join(word[0] for word in words if word not in SMALL_WORDS)
         return acronym.casefold() in initials or acronym.casefold() in significant
-
-
-def _fold_latin(text: str) -> str:
-    """Fold letter case, hyphens and white space; every character keeps its place."""
-    folded = (
-        "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-        if not text.isascii()
-        else text.lower()
-    )
-    return folded.replace("-", " ").replace("\n", " ").replace("\t", " ").replace("‑", " ").replace("–", " ")
 
 
 def _fold_alphanumerics(text: str) -> str:
@@ -347,6 +464,17 @@ def _is_word_char(text: str, position: int, neighbour: str) -> bool:
     return is_inside and _LATIN_WORD_CHAR.match(neighbour) is not None
 
 
+def _drop_contained(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the starts of spans, without those that stand inside another: 发改委 in 国家发改委."""
+    starts: list[int] = []
+    end = -1
+    for start, length in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if start >= end:
+            starts.append(start)
+            end = start + length
+    return starts
+
+
 def _guess_kind(text: str) -> NameKind:
     known = get_known_names(text)
     if known:
@@ -354,7 +482,7 @@ def _guess_kind(text: str) -> NameKind:
     if has_chinese(text):
         if "·" in text:
             return NameKind.PERSON
-        if _CHINESE_HEAD.search(text) and len(text) > 3:
+        if BODY_HEAD.search(text) and len(text) > 3:
             return NameKind.ORGANISATION
         return (
             NameKind.PLACE if text[-1] in "省市县区州" else NameKind.PERSON if len(text) <= 3 else NameKind.ORGANISATION
@@ -363,81 +491,8 @@ def _guess_kind(text: str) -> NameKind:
     return found[0].kind if found else NameKind.ORGANISATION
 
 
-def _find_expansion(words: list[str], acronym: str) -> str:
-    """Return the last words before a bracket whose initials are the acronym, small words counted or not."""
-    wanted = acronym.casefold().replace("&", "").replace("-", "")
-    for count in range(len(wanted), min(len(words), len(wanted) + 4) + 1):
-        taken = words[len(words) - count :]
-        every = "".join(word[0] for word in taken).casefold()
-        capital = "".join(word[0] for word in taken if word not in _SMALL_WORDS).casefold()
-        if wanted in (every, capital) and taken[0].casefold() not in _SMALL_WORDS:
-            return " ".join(taken)
-    return ""
-
-
-def _is_acronym_of(acronym: str, text: str) -> bool:
-    words = text.split()
-    return len(words) > 1 and len(acronym) > 1 and _find_expansion(words, acronym) == text
-
-
-def _get_core_words(text: str) -> frozenset[str]:
-    words = [word.removesuffix("'s") for word in re.findall(r"[\w']+", _fold_latin(text))]
-    weak = load_words().heads | _SMALL_WORDS | _WEAK_WORDS
-    return frozenset(word for word in words if word not in weak)
-
-
 def _get_surname(text: str) -> str:
     words = text.split()
     if len(words) in (2, 3) and _guess_kind(text) is NameKind.PERSON:
         return words[-1]
     return ""
-
-
-def _strip_place(text: str) -> str:
-    return text[:-1] if len(text) > 2 and text[-1] in "省市县区州" else text
-
-
-def _split_chinese(text: str) -> _ChineseForm:
-    places: list[str] = []
-    rest = text
-    while (match := _PLACE_PREFIX.match(rest)) is not None or _get_leading_place(rest):
-        place = _get_leading_place(rest) or (match[0] if match else "")
-        places.append(place)
-        rest = re.sub(r"^[省市](?![场民政])", "", rest[len(place) :])
-    rest = _COUNTRY_PREFIX.sub("", rest)
-    head = _CHINESE_HEAD.search(rest)
-    if head is None:
-        return _ChineseForm(tuple(places), rest, "")
-    kind = "公司" if head[0].endswith(("公司", "集团", "股份", "控股")) else _HEAD_CLASSES.get(head[0], head[0])
-    return _ChineseForm(tuple(places), rest[: head.start()], kind)
-
-
-_PLACE_PREFIX = re.compile(rf"{_HAN}{{2,5}}?(?:自治[区州县]|[省市县区])(?![场民政值])")
-
-
-def _get_leading_place(text: str) -> str:
-    for length in (8, 7, 6, 5, 4, 3, 2):
-        if text[:length] in get_place_names() and text[:length] not in ("中国", "全国"):
-            return text[:length]
-    return ""
-
-
-def _are_same(first: _ChineseForm, second: _ChineseForm) -> bool:
-    """Whether one may be a short form of the other: the same head and places, and the stem a selection in order."""
-    if first.head != second.head and not (first.head in ("", "公司") and second.head in ("", "公司")):
-        return False
-    ours, theirs = ([_strip_place(place) for place in form.places] for form in (first, second))
-    if ours and theirs and not (set(ours) <= set(theirs) or set(theirs) <= set(ours)):
-        return False
-    if bool(ours) != bool(theirs) and first.head != "公司":
-        return bool(theirs) and first.stem == second.stem and len(first.stem) >= 2
-    short, long = sorted((first.stem, second.stem), key=len)
-    if first.head in ("", "公司"):
-        short, long = (_COMPANY_FIELDS.sub("", stem) or stem for stem in (short, long))
-        return len(short) >= 2 and short == long
-    if len(short) < 2:
-        return short == long != ""
-    if short[0] != long[0]:
-        return long.endswith(short)
-    remaining = iter(long)
-    return all(char in remaining for char in short)

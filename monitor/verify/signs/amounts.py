@@ -1,0 +1,178 @@
+"""Signs in the figures, dates and periods of a statement: whose they are, and in what bounds."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from monitor.verify.clauses import Segment
+from monitor.verify.figures import NumericFigure
+from monitor.verify.signs.page import Bearer, Comparison, Unit
+
+
+class _Amount(Protocol):
+    @property
+    def written(self) -> str: ...
+
+
+@dataclass
+class _Rivalry:
+    """How near the page's places of an amount are to what the statement says of it, beside those of others."""
+
+    own: float | None = None
+    own_near: float = 0.0
+    swapped: float = 0.0
+    rival: float = 0.0
+    rival_text: str = ""
+
+
+def compare_amounts(found: Comparison) -> None:
+    for segment in found.segments:
+        for figure in segment.figures:
+            _compare_figure(found, segment, figure)
+        for date in segment.dates:
+            others = [other for piece in found.segments for other in piece.dates if other is not date]
+            rivalry = _Rivalry()
+            for unit, part in _list_parts(found):
+                is_here = any(other.covers(date) for other in part.dates)
+                for other in part.dates:
+                    is_said = any(other.covers(third) for third in others)
+                    _rate(
+                        found, segment, unit, part, rivalry, is_own=other.covers(date), is_said=is_said, is_here=is_here
+                    )
+            rivals = [other.written for unit in found.units for part in unit.segments for other in part.dates]
+            is_borne = any(other.covers(date) for unit in found.units for part in unit.segments for other in part.dates)
+            _raise_signs(found, "date", date.written, rivalry, rivals=rivals, is_borne=is_borne)
+    for bearer in found.bearers:
+        _compare_periods(found, bearer)
+        _compare_bounds(found, bearer)
+
+
+def _list_parts(found: Comparison) -> Iterator[tuple[Unit, Segment]]:
+    return ((unit, part) for unit in found.page.units for part in unit.segments if part.figures or part.dates)
+
+
+def _compare_figure(found: Comparison, segment: Segment, figure: NumericFigure) -> None:
+    said = {value for piece in found.segments for other in piece.figures for value, _ in other.readings}
+    rivalry = _Rivalry()
+    for unit, part in _list_parts(found):
+        is_here = any(figure.equals(other) for other in part.figures)
+        for other in part.figures:
+            is_own, is_said = figure.equals(other), any(value in said for value, _ in other.readings)
+            if is_own or is_said or figure.is_comparable_to(other):
+                _rate(found, segment, unit, part, rivalry, is_own=is_own, is_said=is_said, is_here=is_here)
+    borne = [other for unit in found.units for part in unit.segments for other in part.figures]
+    rivals = [other.written for other in borne if figure.is_comparable_to(other)]
+    is_borne = any(figure.equals(other) for other in borne)
+    _raise_signs(found, "figure", figure.written, rivalry, rivals=rivals, is_borne=is_borne)
+
+
+def _rate(
+    found: Comparison,
+    segment: Segment,
+    unit: Unit,
+    part: Segment,
+    rivalry: _Rivalry,
+    *,
+    is_own: bool,
+    is_said: bool,
+    is_here: bool,
+) -> None:
+    words = frozenset(word for word in segment.words if word[0] != "@") if segment.dates else segment.words
+    near = found.page.compute_share(words & part.words, words)
+    score = near + 0.6 * found.page.compute_share(found.words & (unit.words | unit.context), found.words)
+    if is_own:
+        rivalry.own = max(rivalry.own or 0.0, score)
+        rivalry.own_near = max(rivalry.own_near, near)
+    elif is_said:
+        rivalry.swapped = max(rivalry.swapped, 0.0 if is_here else near)
+    elif not is_here and score > rivalry.rival:
+        rivalry.rival, rivalry.rival_text = score, part.text
+
+
+def _raise_signs(
+    found: Comparison, kind: str, written: str, rivalry: _Rivalry, *, rivals: Sequence[str], is_borne: bool
+) -> None:
+    if rivalry.own is None:
+        return
+    found.raise_sign(f"{kind} rival", max(rivalry.rival - rivalry.own, -0.5) + 0.5, f"{written} / {rivalry.rival_text}")
+    found.raise_sign(f"{kind} swapped", rivalry.swapped - rivalry.own_near, written)
+    found.raise_sign(f"{kind} apart", 1.6 - rivalry.own, written)
+    if not is_borne:
+        found.raise_sign(f"{kind} {'other' if rivals else 'elsewhere'}", 1.0, f"{written} / {', '.join(rivals[:2])}")
+
+
+def _compare_periods(found: Comparison, bearer: Bearer) -> None:
+    said = {word for word in bearer.segment.words if word[0] == "@"}
+    there = {word for word in bearer.unit.words | bearer.unit.context if word[0] == "@"}
+    for word in said - there:
+        rivals = sorted(other[1:] for other in there if other[1] == word[1])
+        found.raise_sign("period other" if rivals else "period new", 1.0, f"{word[1:]} / {' '.join(rivals)}")
+
+
+def _compare_bounds(found: Comparison, bearer: Bearer) -> None:
+    """Compare the bounds and directions that stand right beside equal figures."""
+    segment = bearer.segment
+    for figure in segment.figures:
+        theirs = [
+            _find_sides(piece, other)
+            for unit, piece in _list_parts(found)
+            for other in piece.figures
+            if figure.equals(other)
+            and (unit is bearer.unit or found.page.compute_share(segment.words & piece.words, segment.words) >= 0.4)
+        ]
+        if not theirs:
+            continue
+        mine = _find_sides(segment, figure)
+        for axis in ("bound", "direction"):
+            sides = {sides[axis] for sides in theirs if axis in sides}
+            if axis in mine and sides and mine[axis] not in sides:
+                found.raise_sign(f"figure {axis}", 1.0, figure.written)
+            elif axis == "bound" and (axis in mine) != bool(sides):
+                found.raise_sign("figure bound new" if axis in mine else "figure bound left", 1.0, figure.written)
+
+
+def _find_sides(segment: Segment, figure: NumericFigure) -> dict[str, str]:
+    """Return the sides of the nearest bound and direction right before a figure, or of a bound right after it."""
+    text, place = segment.text.lower(), segment.text.find(figure.written)
+    nearest: dict[str, tuple[int, str]] = {}
+    for mark in segment.marks if place >= 0 else ():
+        if mark.axis not in ("bound", "direction"):
+            continue
+        word, end = mark.word.lower(), place + len(figure.written)
+        before = text.rfind(word, max(place - (30 if word.isascii() else 12), 0), place)
+        after = text.find(word, end, end + 6) if mark.axis == "bound" else -1
+        distance = place - before if before >= 0 else after - end if after >= 0 else None
+        if distance is not None and distance < nearest.get(mark.axis, (1000, ""))[0]:
+            nearest[mark.axis] = (distance, f"{'not ' if mark.is_negated else ''}{mark.side}")
+    return {axis: side for axis, (_, side) in nearest.items()}
+
+
+_LAW_ARTICLE = re.compile(
+    r"《?([\u4e00-\u9fff]{2,20}?(?:法|条例|办法|规定|细则|规则))》?(?:（[^）]*）)?第([一二三四五六七八九十百千零\d]+)条"
+)
+_OWN_ARTICLE = re.compile(
+    r"(?:征求意见稿|草案|办法|规定|细则|条例|指南|公告|通知|文件|规则)?第([一二三四五六七八九十百千零\d]+)条"
+    r"(?:提出|规定|明确|要求|指出|,|，|的规定)"
+)
+_ARTICLE_HEAD = re.compile(r"^\s*第([一二三四五六七八九十百千零\d]+)条", re.MULTILINE)
+_MAX_LAW_TO_ARTICLE_CHARS = 60
+
+
+def compare_citations(found: Comparison) -> None:
+    """Look whether a cited article is of the law that the statement names, or is where its words stand."""
+    text = found.page.text
+    cited = list(_LAW_ARTICLE.finditer(found.statement))
+    for match in cited:
+        law, article = match[1][-3:], match[2]
+        places = [place.start() for place in re.finditer(f"第{article}条", text)]
+        if places and not any(law in text[max(place - _MAX_LAW_TO_ARTICLE_CHARS, 0) : place] for place in places):
+            found.raise_sign("citation other", 1.0, match[0])
+    own = _OWN_ARTICLE.search(found.statement)
+    heads = [(head.start(), head[1]) for head in _ARTICLE_HEAD.finditer(text)] if own and not cited else []
+    if own is not None and any(number == own[1] for _, number in heads):
+        articles = {
+            next((number for place, number in reversed(heads) if place <= unit.start + 2), "") for unit in found.units
+        }
+        if own[1] not in articles:
+            found.raise_sign("citation other", 1.0, own[0])

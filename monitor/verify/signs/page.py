@@ -1,0 +1,223 @@
+"""A page as the judge reads it: its sentences with their words, and which of them bear a statement."""
+
+import math
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from monitor.extract.sentences import split_sentences
+from monitor.verify.citations import PassageIndex
+from monitor.verify.clauses import Mark, Segment, parse_segments
+from monitor.verify.names import NameIndex
+from monitor.verify.prose import is_chinese
+from monitor.verify.statements import SourceText
+
+_UNIT_END = re.compile(r"[；;]")
+_LEAD_IN = re.compile(r"[:：]\s*$")
+_MAX_HEADING_CHARS = 30
+_FIGURE_BONUS = 1.5
+_AXIS_WEIGHT = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A sentence of a page, or the part of one up to a semicolon.
+
+    `context` are words that it takes from around it: of the sentence before it, its sentence's beginning, and the
+    heading or the introduction of the list above it. `start` is its position in the page's text.
+    """
+
+    number: int
+    line: int
+    start: int
+    text: str
+    segments: tuple[Segment, ...]
+    context: frozenset[str]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return unite(segment.words for segment in self.segments)
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        return unite(segment.negated for segment in self.segments)
+
+    @cached_property
+    def affirmed(self) -> frozenset[str]:
+        return unite(segment.words - segment.negated for segment in self.segments)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        return tuple(word for segment in self.segments for word in segment.order)
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(mark for segment in self.segments for mark in segment.marks)
+
+
+def unite(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)
+
+
+class PageIndex:
+    """A page, read once for all statements about it; title, publisher and date of its record are its first lines."""
+
+    def __init__(self, source: SourceText) -> None:
+        published = "" if source.published_on is None else f"{source.published_on:%Y年%m月%d日}发布"
+        head = [part for part in (source.title, source.publisher, source.section, published) if part]
+        self.head_lines = len(head)
+        self.text = "\n".join([*head, source.text])
+        self.is_chinese = is_chinese(source.text)
+        self.particulars = PassageIndex(self.text)
+        self.names = NameIndex(self.text)
+        self.units = _read_units(self.text)
+        self.head_words = unite(unit.words for unit in self.units if unit.line < self.head_lines)
+        self.places: dict[str, list[int]] = defaultdict(list)
+        self.sides: dict[str, set[str]] = defaultdict(set)
+        for unit in self.units:
+            for word in unit.words:
+                self.places[word].append(unit.number)
+            for mark in unit.marks:
+                self.sides[mark.axis].add(mark.side)
+        self._starts = [unit.start for unit in self.units]
+        self._weights: dict[str, float] = {}
+
+    def find_unit(self, position: int) -> Unit:
+        return self.units[max(bisect_right(self._starts, position) - 1, 0)]
+
+    def list_line(self, line: int) -> list[Unit]:
+        return [unit for unit in self.units if unit.line == line]
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """Return the weight of words together: the rarer on the page, the heavier; a word on an axis is light."""
+        return sum(self._weights.get(word) or self._weigh_word(word) for word in words)
+
+    def _weigh_word(self, word: str) -> float:
+        weight = math.log(1 + (len(self.units) + 2) / (len(self.places.get(word, ())) + 1))
+        self._weights[word] = weight * _AXIS_WEIGHT if is_axis_word(word) else weight
+        return self._weights[word]
+
+    def compute_share(self, words: Iterable[str], whole: Iterable[str]) -> float:
+        """Return the weight of words in that of the whole, 0 where that weighs nothing."""
+        total = self.weigh(whole)
+        return self.weigh(words) / total if total else 0.0
+
+    def find_bearers(self, segments: Sequence[Segment]) -> list["Bearer"]:
+        """Return the unit that bears each segment of a statement: by its own words, then by those of the whole."""
+        whole = unite(segment.words for segment in segments)
+        by_whole = self._score(whole)
+        bearers = []
+        for segment in segments:
+            scores = self._score(segment.words)
+            for place, score in by_whole.items():
+                scores[place] += 0.5 * score
+            for place in scores:
+                unit = self.units[place]
+                scores[place] += 0.2 * self.weigh(whole & unit.context - unit.words)
+                scores[place] += _FIGURE_BONUS * any(
+                    figure.equals(other)
+                    for figure in segment.figures
+                    for part in unit.segments
+                    for other in part.figures
+                )
+            if scores:
+                unit = self.units[max(scores, key=lambda number: (scores[number], -number))]
+                part = max(unit.segments, key=lambda part: self._rate_part(segment, part))
+                bearers.append(Bearer(segment, unit, part))
+        return bearers
+
+    def _rate_part(self, segment: Segment, part: Segment) -> float:
+        figures = sum(any(figure.equals(other) for other in part.figures) for figure in segment.figures)
+        dates = sum(any(other.covers(date) for other in part.dates) for date in segment.dates)
+        return self.weigh(segment.words & part.words) + 2.0 * (figures + dates)
+
+    def _score(self, words: frozenset[str]) -> dict[int, float]:
+        scores: dict[int, float] = defaultdict(float)
+        for word in words:
+            weight = self.weigh([word])
+            for place in self.places.get(word, ()):
+                scores[place] += weight
+        return scores
+
+
+def is_axis_word(word: str) -> bool:
+    return word.startswith("~") and "." in word
+
+
+def _read_units(text: str) -> list[Unit]:
+    units: list[Unit] = []
+    heading = frozenset[str]()  # of the nearest short line, or of one that ends in a colon
+    before = frozenset[str]()
+    position = 0
+    for number, line in enumerate(filter(str.strip, text.splitlines())):
+        opening = frozenset[str]()
+        for sentence in split_sentences(line):
+            first = frozenset[str]()
+            added: list[Unit] = []
+            for part in filter(str.strip, _UNIT_END.split(sentence)):
+                segments = tuple(parse_segments(part, is_page=True))
+                position = max(text.find(part, position), position)
+                context = heading | before | first | opening
+                added.append(Unit(len(units) + len(added), number, position, part, segments, context))
+                first = first | (segments[0].words if segments else first)
+            units += added
+            before = unite(unit.words for unit in added)
+            opening = opening or first
+        if _LEAD_IN.search(line) or len(line) < _MAX_HEADING_CHARS:
+            heading = before
+    return units
+
+
+@dataclass(frozen=True, eq=False)
+class Bearer:
+    """A segment of a statement with the unit of the page that is nearest to it, and the nearest segment of that."""
+
+    segment: Segment
+    unit: Unit
+    part: Segment
+
+
+@dataclass(eq=False)
+class Comparison:
+    """A statement beside its page: `signs` are the strengths of what was found, `said` the words that it was found in."""
+
+    statement: str
+    page: PageIndex
+    signs: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    said: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        return tuple(parse_segments(self.statement, is_page=False))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return unite(segment.words for segment in self.segments)
+
+    @cached_property
+    def bearers(self) -> list[Bearer]:
+        return self.page.find_bearers(self.segments)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The units that bear the statement, in page order, each once."""
+        return sorted(
+            {bearer.unit.number: bearer.unit for bearer in self.bearers}.values(), key=lambda unit: unit.number
+        )
+
+    @cached_property
+    def is_cross_language(self) -> bool:
+        return is_chinese(self.statement) != self.page.is_chinese
+
+    def raise_sign(self, name: str, strength: float, said: str = "") -> None:
+        """Keep the strongest of each sign."""
+        if strength > self.signs[name]:
+            self.signs[name] = strength
+            self.said[name] = said
