@@ -35,6 +35,7 @@ from monitor.verify.citations import (
     MIN_SENTENCE_CHARS,
     CitedSentence,
     append_citations,
+    find_missing_particulars,
     has_particulars,
     parse_cited_sentences,
 )
@@ -310,7 +311,8 @@ def _find_quotes(
     if support is not None:
         return support
     cuts = [cut for line in passage.splitlines() if (cut := cut_quote(line, text.content)) is not None]
-    return QuoteSupport([cut for cut in cuts if cut not in existing_quotes]) if cuts else None
+    missing = frozenset(find_missing_particulars(sentence, cuts)) if cuts else frozenset()
+    return QuoteSupport([cut for cut in cuts if cut not in existing_quotes], missing) if cuts else None
 
 
 def _restrict_note(note: ResearchNote, verified: list[NoteEvidence]) -> ResearchNote:

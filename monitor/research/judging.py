@@ -4,7 +4,7 @@ Code judges first. What it leaves open is put to the second reader where a model
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
@@ -13,7 +13,7 @@ from monitor.extract.sentences import WEB_ADDRESS
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.research.dependencies import ResearchDependencies
-from monitor.research.quotes import is_supported_by_quotes
+from monitor.research.quotes import MIN_WORD_OVERLAP, is_supported_by_quotes
 from monitor.research.shapes import JudgedStatement, ResearchNote, StatementReason, list_quotes
 from monitor.verify.citations import (
     CITATION,
@@ -25,6 +25,7 @@ from monitor.verify.citations import (
 from monitor.verify.instructions import is_prompt_injection, list_safe_lines
 from monitor.verify.judge import StatementJudge
 from monitor.verify.names import NameIndex, find_names
+from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
@@ -136,12 +137,31 @@ def judge_citations(text: str, sources: Mapping[int, SourceText]) -> CitedJudgem
         return CitedJudgement(best, tuple(bearing))
     whole = next(iter(alone.values()))
     if len(sources) > 1:
-        whole = get_statement_judge(tuple(sources.values())).judge(text)
+        whole = _judge_together(text, sources.values())
         if whole.verdict is Verdict.SUPPORTED:
             return CitedJudgement(whole, _select_needed(text, sources))
     against = [judgement for judgement in alone.values() if judgement.verdict is Verdict.CONTRADICTED]
     possible = [number for number, judgement in alone.items() if judgement.verdict.is_kept or judgement.is_open]
-    return CitedJudgement(min([*against, whole], key=_rank), tuple(possible or sources))
+    judgement = _refuse_unrelated(text, min([*against, whole], key=_rank), sources.values())
+    return CitedJudgement(judgement, tuple(possible or sources))
+
+
+def _judge_together(text: str, sources: Iterable[SourceText]) -> Judgement:
+    """Judge a statement by some pages read as one, for what no page says alone."""
+    pages = list(sources)
+    joined = SourceText(text="\n".join(page.text for page in pages), title="\n".join(page.title for page in pages))
+    return get_statement_judge((joined,)).judge(text)
+
+
+def _refuse_unrelated(text: str, judgement: Judgement, sources: Iterable[SourceText]) -> Judgement:
+    """Return an unchecked statement as unsupported where pages of its language have hardly a word of it."""
+    page = "\n".join(f"{source.title}\n{source.text}" for source in sources)
+    words = extract_words(text)
+    if judgement.verdict is not Verdict.UNCHECKED or not words or is_chinese(text) != is_chinese(page):
+        return judgement
+    if compute_overlap(words, extract_words(page)) >= MIN_WORD_OVERLAP:
+        return judgement
+    return judgement.model_copy(update={"verdict": Verdict.UNSUPPORTED})
 
 
 def _rank(judgement: Judgement) -> bool:
@@ -153,7 +173,7 @@ def _select_needed(text: str, sources: Mapping[int, SourceText]) -> tuple[int, .
     needed = dict(sources)
     for number in reversed(list(sources)):
         others = {other: source for other, source in needed.items() if other != number}
-        if others and get_statement_judge(tuple(others.values())).judge(text).verdict is Verdict.SUPPORTED:
+        if others and _judge_together(text, others.values()).verdict is Verdict.SUPPORTED:
             needed = others
     return tuple(needed)
 

@@ -63,6 +63,8 @@ class Writer:
         self.asked: list[tuple[str, str]] = []
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        if request.phase is Phase.VERIFY:
+            return Completion(text="[]")  # it settles nothing
         assert request.phase is Phase.REPORT
         assert not request.tools
         self.asked.append((request.place, request.messages[-1].content))
@@ -344,9 +346,9 @@ async def test_dated_facts_of_three_notes_make_a_timeline(write: Write) -> None:
 
 async def test_markup_in_a_sentence_stays_words(write: Write) -> None:
     report, _, _ = await write(
-        Writer("## 发展现状\n\n新型<script>储能装机规模`同比增长45%`[1]。\n\n# 装机规模同比增长45%，1.2亿千瓦[1]。")
+        Writer("## 发展现状\n\n全国新型<script>储能装机规模`同比增长45%`[1]。\n\n# 装机规模同比增长45%，1.2亿千瓦[1]。")
     )
-    assert "新型＜script>储能装机规模同比增长45%[1]。" in report.markdown
+    assert "全国新型＜script>储能装机规模同比增长45%[1]" in report.markdown
 
 
 async def test_the_remark_and_the_material_are_data_in_the_prompt(write: Write) -> None:

@@ -46,10 +46,6 @@ LIES = """## 电价
 ## 资本
 
 办法不要求保险集团公司净资产不低于800亿元[3]。
-
-## 收购
-
-大唐环境收购了华能集团的全部股份[5]。
 """
 
 
@@ -144,13 +140,23 @@ async def test_an_honest_report_is_supported_sentence_by_sentence_with_its_passa
 
 async def test_a_liar_ships_no_lie_and_cannot_reach_all(write: Any) -> None:
     report = await write(Model(LIES))
-    for lie in ("取消容量电价", "起降低", "不要求", "大唐环境收购"):
+    for lie in ("取消容量电价", "起降低", "不要求"):
         assert lie not in report.markdown
     assert "国家发展改革委将完善容量电价机制" in report.markdown, "the summaries take the place of the lies"
     counted = await score(report, given())
-    assert counted.contradicted + counted.unsupported == 4
+    assert counted.contradicted + counted.unsupported == 3
     assert counted.supported_share is not None
-    assert counted.supported_share <= 0.6
+    assert counted.supported_share < 0.7
+
+
+async def test_what_turns_subject_and_object_round_is_dropped_or_marked_and_never_supported(write: Any) -> None:
+    swapped = "大唐环境收购了华能集团的全部股份"
+    report = await write(Model(f"## 收购\n\n{swapped}[5]。\n"))
+    assert swapped not in report.markdown or f"{swapped}[1]（未核实）。" in report.markdown
+    assert not [entry for entry in report.statements if swapped in entry.text and entry.verdict is Verdict.SUPPORTED]
+    counted = await score(report, given())
+    assert counted.supported_share is not None
+    assert counted.supported_share < 1
 
 
 @pytest.mark.parametrize(
