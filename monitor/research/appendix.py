@@ -162,6 +162,9 @@ class Appendix:
         """Write a driver with its description, citing in each sentence; return False where no sentence may stand."""
         refs = tuple(ref + 1 for ref in driver.evidence_refs)
         name, is_written = flatten_untrusted_text(driver.name), False
+        if has_particulars(name) and not self._judge.find_supporting_notes(name):
+            self._editor.refused["figures"] += 1
+            return False
         for sentence in split_sentences(flatten_untrusted_text(driver.description)):
             verdict = self._judge.judge_row(CitedSentence(sentence, refs))
             written = await self._editor.write_verdict(

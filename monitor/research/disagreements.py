@@ -30,7 +30,7 @@ _PERIOD = re.compile(
 )
 _CLAUSE_END = re.compile(r"[，,；;。：:、（(]\s*")
 _LINK_WORDS = re.compile(
-    r"(?:(?:分别|已经?|将|约为?|近|超过?|突破|达到?|为|是|至|到|了|有|共计?|合计|不低于|不少于|不超过|至少)+"
+    r"(?:(?:[增升降减]至|分别|已经?|将|约为?|近|超过?|突破|达到?|为|是|至|到|了|有|共计?|合计|不低于|不少于|不超过|至少)+"
     r"|\b(?:of|to|by|at|in|is|was|were|are|about|nearly|over|around|reached|stood|rose|fell|totalled|the|a|an|than|more|up"
     r"|some|had|has|by the end|end)\b|\s)+$",
     re.IGNORECASE,

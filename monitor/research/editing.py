@@ -403,7 +403,7 @@ class DraftEditor:
     async def _write_statement(
         self, verdict: SentenceVerdict, *, line: object, is_item: bool, name: str = "", is_assessment: bool = False
     ) -> bool:
-        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
+        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes, name=name)
         mark = "" if verdict.is_supported or is_assessment else self.unchecked_mark
         text = name + verdict.text
         is_written = await self.writer.write_sentence(text, numbers, line=line, is_item=is_item, mark=mark)

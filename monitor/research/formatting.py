@@ -322,8 +322,8 @@ async def score_report(
     """Measure how far a finished report can be trusted; `refused` is what the steps refused.
 
         quote fidelity      quotes of the notes that stand in the kept page     / quotes of the notes
-        figure fidelity     particulars of the report that stand in a quote
-                            of a note cited beside them                         / particulars of the report
+        figure fidelity     particulars of the report that stand in a quote or
+                            the kept page of a note cited beside them           / particulars of the report
         citation coverage   sentences of the report that cite                   / sentences of the report
         official share      citations of governments, regulators and the like   / citations
         independent hosts   registrants whose pages are cited
@@ -343,7 +343,9 @@ async def score_report(
     for sentence in sentences:
         said = find_missing_particulars(sentence.text, [query])
         figures += len(said)
-        cited = [quote for number in sentence.numbers for quote in list_quotes(notes[places[number - 1]])]
+        own = [places[number - 1] for number in sentence.numbers]
+        cited = [quote for place in own for quote in list_quotes(notes[place])]
+        cited += [texts[record] for place in own if (record := bases[place].record or "") in texts]
         borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
     citations = [places[number - 1] for sentence in sentences for number in sentence.numbers]
     official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)

@@ -226,7 +226,7 @@ _KIND_OF_BODY = re.compile(
     r"(?:相关|有关|各级?|该|其|本|地方|监管|主管|行业|中央|国有|大型|中小|上市|发电|电力|能源|保险|金融|科技|控股|证券|电网|投资|股份|子|母)*"
     r"(?:集团|公司|企业|部门|机构|银行|协会|政府|董事会|监事会|委员会|单位|当局)*"
 )
-MAX_PAGE_CHARS = 100_000
+MAX_PAGE_CHARS = 30_000
 
 
 def build_note_sources(
@@ -339,15 +339,26 @@ class SentenceJudge:
             number for number, quotes in enumerate(self._quotes, 1) if not find_missing_particulars(text, quotes)
         )
 
-    def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int]) -> tuple[int, ...]:
-        """Return the notes of a sentence, each replaced by one of its page that is `cited` already and quotes it."""
+    def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int], *, name: str = "") -> tuple[int, ...]:
+        """Return the notes of a sentence, each replaced by one of its page that is `cited` already and quotes it.
+
+        The particulars of a `name` that is put before the sentence are quoted by the notes together.
+        """
         numbers = []
         for number in verdict.numbers:
             url = self.notes[number - 1].source_url
             of_page = [other for other in cited if self.notes[other - 1].source_url == url]
             alike = [other for other in of_page if is_supported_by_quotes(self._quotes[other - 1], verdict.text)]
             numbers.append(number if number in cited or not alike else alike[0])
+        missing = self._find_missing(name, numbers)
+        for other in self.find_supporting_notes(name) if missing else ():
+            if missing - self._find_missing(name, [other]):
+                return tuple(dict.fromkeys([*numbers, other]))
         return tuple(dict.fromkeys(numbers))
+
+    def _find_missing(self, text: str, numbers: Sequence[int]) -> set[str]:
+        quotes = [quote for number in numbers for quote in self._quotes[number - 1]]
+        return find_missing_particulars(text, quotes or [""])
 
     def _select_sources(self, text: str, numbers: Sequence[int]) -> dict[int, SourceText]:
         """Return the sources of these notes, each page once, under the note that quotes what bears the text."""
