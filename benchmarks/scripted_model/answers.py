@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,6 +53,8 @@ _TYPES = (
 _IMPORTANT_WORDS = re.compile(r"条例|办法|规划|意见|方案|行动计划|电价|碳市场|碳排放|补贴|准入")
 _OVERVIEW_LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _MAX_OVERVIEW_ITEMS = 4
+_CHECKED_SENTENCE = re.compile(r"^\[(\d+)\] [^:]{1,12}: (.+)$")
+_MIN_SHARED_CHARS = 6
 _ROUTINE_WORDS = re.compile(r"会议|座谈|调研|任免|慰问|开幕|培训|党")
 
 
@@ -66,6 +69,8 @@ def build_good_reply(conversation: Conversation) -> ScriptedReply:
             return ScriptedReply(write_overview(conversation.question))
         case PromptTask.SUMMARY:
             return ScriptedReply(summarise_page(conversation.question))
+        case PromptTask.VERIFY:
+            return ScriptedReply(dump_json(review_sentences(conversation.parse_fences()["CHECK"])))
         case PromptTask.SECTION:
             return _build_section_reply(conversation)
         case _:
@@ -120,6 +125,23 @@ def write_overview(text: str) -> str:
         said = f"{title}：{with_figure}" if with_figure and is_chinese else with_figure or title
         sentences.append(f"{said}[{number}]。" if is_chinese else f"{said} [{number}]. ")
     return "".join(sentences)
+
+
+def review_sentences(text: str) -> list[dict[str, object]]:
+    """A verdict on each sentence to check: supported where most of its letter pairs stand in its source, in a row."""
+    answer: list[dict[str, object]] = []
+    source = ""
+    for line in text.splitlines():
+        if not (sentence := _CHECKED_SENTENCE.match(line)):
+            source = line.partition(":")[2].strip() or source
+            continue
+        number, said = int(sentence[1]), sentence[2]
+        pairs = {said[i : i + 2] for i in range(len(said) - 1)}
+        shared = SequenceMatcher(None, source, said, autojunk=False).find_longest_match()
+        is_supported = sum(pair in source for pair in pairs) >= 0.8 * len(pairs) and shared.size >= _MIN_SHARED_CHARS
+        words = source[shared.a : shared.a + shared.size] if is_supported else ""
+        answer.append({"n": number, "v": "supported" if is_supported else "unsupported", "w": words})
+    return answer
 
 
 def extract_material(text: str) -> str:
@@ -339,6 +361,10 @@ def _add_inventions(reply: ScriptedReply, task: PromptTask) -> ScriptedReply:
         return ScriptedReply(reply.text + _INVENTED_FIGURES)
     if task is PromptTask.OVERVIEW:
         return ScriptedReply(_invent_sentences(reply.text))
+    if task is PromptTask.VERIFY:
+        # Waves everything through, with words that stand nowhere.
+        verdicts = [{**entry, "v": "supported", "w": _INVENTED_FIGURES} for entry in json.loads(reply.text)]
+        return ScriptedReply(dump_json(verdicts))
     return replace(reply, calls=tuple(_invent_in_call(call) for call in reply.calls))
 
 
@@ -395,7 +421,7 @@ def _follow_commands(reply: ScriptedReply, conversation: Conversation) -> Script
     """What a page's text tells it to do, it does, whatever the prompt said of that."""
     material = "\n".join(turn.content for turn in conversation.turns if turn.role in {"tool", "user"})
     commands = [found.group() for found in _COMMAND_PATTERN.finditer(material)]
-    if not commands:
+    if not commands or conversation.task is PromptTask.VERIFY:
         return reply
     urls = list(dict.fromkeys(url for command in commands for url in URL_PATTERN.findall(command)))
     match conversation.task:

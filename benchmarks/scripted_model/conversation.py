@@ -2,7 +2,8 @@
 
 What a request asks for is told by its shape: tools mean a crawl agent (`download_file` among them, the general one), a
 fence around a question one of the tasks of a research (which one, the other fences tell), a `[{"name": …}]` in the
-question navigation, a fence of items an overview, lines `[0] [type] date | title` ranking, anything else a summary.
+question navigation, a fence of items an overview, one of sentences to check a second reading, lines
+`[0] [type] date | title` ranking, anything else a summary.
 """
 
 import json
@@ -26,6 +27,7 @@ class PromptTask(StrEnum):
     RANK = "rank"
     OVERVIEW = "overview"
     SUMMARY = "summary"
+    VERIFY = "verify"
     STRUCTURE = "structure"
     FIRST_SEARCH = "first_search"
     REFLECTION = "reflection"
@@ -94,6 +96,8 @@ class Conversation:
             return PromptTask.NAVIGATE
         if re.search(r"^<<<ITEMS$", self.question, re.MULTILINE):
             return PromptTask.OVERVIEW
+        if "CHECK" in self.parse_fences():
+            return PromptTask.VERIFY
         return PromptTask.RANK if RANK_LINE_PATTERN.search(self.question) else PromptTask.SUMMARY
 
     def parse_fences(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from monitor.sweep.context import RunContext
 from monitor.sweep.document_kinds import classify_document
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
-from monitor.sweep.summary_check import CheckedSummary, SummaryChecker, join_sentences
+from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sentences
 from monitor.verify.judge import StatementJudge
 from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
 from monitor.verify.second_reader import StatementVerifier
@@ -186,7 +186,7 @@ class _WrittenSummary:
     counts: StatementCounts = field(default_factory=StatementCounts)
 
     @classmethod
-    def from_checked(cls, checked: CheckedSummary) -> Self:
+    def from_checked(cls, checked: JudgedSummary) -> Self:
         return cls(checked.text, SummaryBy.MODEL, checked.kept, checked.counts)
 
     @classmethod
@@ -221,7 +221,7 @@ class Summariser:
     async def adopt(self, item: Item, offered: str) -> bool:
         """Keep a summary that an agent offered with a save, if all of it passes the same check; else it is dropped."""
         article = await fetch_article(self._run, item)
-        checked = CheckedSummary(fault=article.failure)
+        checked = JudgedSummary(fault=article.failure)
         if article.text.strip():
             checker = await self._build_checker(item, article, self._build_task(item))
             checked = await checker.check(extract_plain_text(offered))
@@ -246,7 +246,7 @@ class Summariser:
         task = self._build_task(item)
         checker = await self._build_checker(item, article, task)
         messages = task.build_messages(article.text[: self._deps.limits.summary_max_chars])
-        best: CheckedSummary | None = None
+        best: JudgedSummary | None = None
         dropped = StatementCounts()
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):

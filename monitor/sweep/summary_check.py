@@ -50,7 +50,7 @@ class JudgedSentence:
 
 
 @dataclass(frozen=True)
-class CheckedSummary:
+class JudgedSummary:
     """A summary after its check; `fault` says why it is none at all."""
 
     sentences: tuple[JudgedSentence, ...] = ()
@@ -118,9 +118,9 @@ class SummaryChecker:
     verifier: StatementVerifier
     echoes: EchoDetector
 
-    async def check(self, summary: str) -> CheckedSummary:
+    async def check(self, summary: str) -> JudgedSummary:
         if fault := find_fault(summary, title=self.title):
-            return CheckedSummary(fault=fault)
+            return JudgedSummary(fault=fault)
         pieces = [
             (sentence, number)
             for number, line in enumerate(summary.splitlines())
@@ -128,13 +128,13 @@ class SummaryChecker:
             if any(map(str.isalnum, sentence))
         ]
         if not pieces:
-            return CheckedSummary(fault=Message("cause.empty"))
+            return JudgedSummary(fault=Message("cause.empty"))
         last = len(pieces) - 1
         found = [self._find_own_fault(text, is_last=place == last) for place, (text, _) in enumerate(pieces)]
         left = [place for place, judgement in enumerate(found) if judgement is None]
         statements = [_LIST_MARK.sub("", pieces[place][0]).replace("**", "") for place in left]
         judgements = dict(zip(left, await self.verifier.judge_all(statements, self.judge), strict=True))
-        return CheckedSummary(
+        return JudgedSummary(
             tuple(
                 JudgedSentence(sentence, line, found[place] or judgements[place])
                 for place, (sentence, line) in enumerate(pieces)

@@ -158,6 +158,29 @@ async def test_five_failed_calls_in_a_row_open_the_circuit() -> None:
     assert [row.outcome for row in rows] == [*["http_500"] * 4, "ok", *["http_500"] * 5, "circuit"]
 
 
+async def test_an_answer_that_the_server_cut_is_a_failure_that_is_paid_for() -> None:
+    scripted = ScriptedModel("truncated")
+    async with scripted.serve() as url, run_model(url, model="m") as (model, rows):
+        for _ in range(7):
+            failure = await fail(model, "length")
+        assert model.is_available, "a server that answers works"
+    assert "llm.models" in str(failure)
+    assert {row.outcome for row in rows} == {"length"}
+    assert all(row.completion_tokens > 0 for row in rows)
+    assert model.tokens_used == sum(row.prompt_tokens + row.completion_tokens for row in rows)
+
+
+async def test_an_agent_goes_on_with_the_tool_calls_that_a_cut_answer_has() -> None:
+    question = [
+        ChatMessage(role="user", content="- 列表页：http://a.gov.cn/zcfg/\n- 日期范围：2026-11-15 至 2026-11-21")
+    ]
+    tool = Tool(name="browse_page", description="opens a page", parameters={"type": "object", "properties": {}})
+    async with ScriptedModel("truncated").serve() as url, run_model(url) as (model, rows):
+        answer = await model.complete(CompletionRequest(question, phase=Phase.CRAWL, tools=[tool]))
+    assert [call.name for call in answer.tool_calls] == ["browse_page"]
+    assert (answer.is_cut, rows[0].outcome) == (True, "cut")
+
+
 async def test_calls_that_wait_for_a_slot_are_not_made_once_the_circuit_is_open() -> None:
     scripted = ScriptedModel("http_500")
     async with scripted.serve() as url, run_model(url, max_retries=0, max_concurrency=1) as (model, _):

@@ -143,11 +143,12 @@ async def test_the_text_is_told_in_the_pieces_that_came_and_the_tokens_are_the_s
         ([event("半"), event("句")], [0]),
         ([event("半"), event("句")], []),
         ([event("半"), event("句", finish="length"), DONE], []),
+        ([event("半"), event("句", finish="content_filter"), DONE], []),
         ([event("半"), event("句"), event(error={"message": "out of memory"})], []),
         ([event("半"), event("句"), b"data: {no json\n\n"], []),
         ([event("半"), event("句"), HANGS], []),
     ],
-    ids=["connection breaks", "no end", "no room", "error inside", "garbage", "falls silent"],
+    ids=["connection breaks", "no end", "no room", "filtered", "error inside", "garbage", "falls silent"],
 )
 async def test_an_answer_that_breaks_off_is_handed_on_as_far_as_it_came(pieces: list[bytes], breaks: list[int]) -> None:
     server = Server(answer(*pieces), breaks=breaks)
@@ -157,6 +158,15 @@ async def test_an_answer_that_breaks_off_is_handed_on_as_far_as_it_came(pieces: 
     assert rows[0].outcome == "cut"
     assert rows[0].completion_tokens > 0
     assert len(server.requests) == 1, "what had begun is not asked for again"
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_an_answer_that_was_ended_before_its_first_word_failed(reason: str) -> None:
+    async with asked(Server(answer(event("", finish=reason), DONE))) as (model, rows):
+        with pytest.raises(ModelFailed) as failed:
+            await read_stream(model)
+    assert failed.value.outcome == reason
+    assert [row.outcome for row in rows] == [reason]
 
 
 async def test_an_answer_that_breaks_before_it_begins_is_asked_for_again() -> None:

@@ -262,10 +262,14 @@ async def bureau(
 
 
 class CannedModel:
-    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked."""
+    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked.
+
+    As a second reader it gives those of `reviews`, then none.
+    """
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []
+        self.reviews: list[str] = []
         self.otherwise: dict[str, Any] = {"role": "assistant", "content": ""}
         self.requests: list[dict[str, Any]] = []
 
@@ -281,9 +285,9 @@ class CannedModel:
         ]
         self.answers.append({"role": "assistant", "content": None, "tool_calls": tools})
 
-    def says(self, text: str) -> None:
-        """The next answer: a text."""
-        self.answers.append({"role": "assistant", "content": text})
+    def says(self, text: str, *, finish_reason: str = "stop") -> None:
+        """The next answer: a text, which the server may have ended itself."""
+        self.answers.append({"role": "assistant", "content": text, "finish_reason": finish_reason})
 
     def results(self) -> list[Any]:
         """What the tools answered, as the latest request shows it."""
@@ -295,8 +299,11 @@ class CannedModel:
 
     def answer(self, body: bytes) -> str:
         self.requests.append(json.loads(body))
-        message = self.answers.pop(0) if self.answers else self.otherwise
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        if "<<<CHECK" in self.requests[-1]["messages"][-1]["content"]:
+            message = {"role": "assistant", "content": self.reviews.pop(0) if self.reviews else "[]"}
+        else:
+            message = dict(self.answers.pop(0) if self.answers else self.otherwise)
+        choice = {"index": 0, "finish_reason": message.pop("finish_reason", "stop"), "message": message}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return json.dumps(
             {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}

@@ -28,16 +28,18 @@ def browse(bureau: Any, path: str = "/news/") -> tuple[str, dict[str, Any]]:
     return ("browse_page", {"url": bureau.site.url(path)})
 
 
-async def test_what_the_agent_saves_is_the_pages_title_and_date_and_its_own_choice_of_type(
+async def test_what_the_agent_saves_is_the_pages_title_and_date_and_its_own_choice_of_a_type_that_is_open(
     bureau: Any, model: Any
 ) -> None:
-    rows = bureau.rows(0, 1, *OLD)
+    rows = bureau.rows(0, 1, 2, *OLD)
+    rows[0].title = "本省储能项目建设的有关进展"
     bureau.show(rows)
     model.calls(browse(bureau))
     invented = item(bureau, rows[0], title="另一个题目", date="2026-11-01", type="政策")
     model.calls(("save_results_batch", {"items": [invented, item(bureau, rows[1], type="不是类型")]}))
+    model.calls(("save_result", item(bureau, rows[2], type="人事")))
     run = await bureau.sweep()
-    first, second = sorted(run.items, key=lambda entry: entry.url)
+    first, second, third = sorted(run.items, key=lambda entry: entry.url)
     assert (first.title, first.date, first.type, first.by) == (
         rows[0].text,
         rows[0].day,
@@ -45,6 +47,7 @@ async def test_what_the_agent_saves_is_the_pages_title_and_date_and_its_own_choi
         SavedBy.AGENT,
     )
     assert second.type is not ItemType.OTHER
+    assert third.type is ItemType.NOTICE, "关于…的通知 says what it is"
     assert run.sections[0].corrected_dates == 1
     assert len(model.requests) >= 2
 

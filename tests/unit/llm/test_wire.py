@@ -29,6 +29,23 @@ def test_an_answer_without_content_is_an_empty_completion(message: object) -> No
     assert read.tool_calls == []
 
 
+@pytest.mark.parametrize(
+    ("said", "cut_by"),
+    [
+        ("stop", None),
+        ("tool_calls", None),
+        (None, None),
+        ("length", "length"),
+        ("MAX_TOKENS", "length"),
+        ("content_filter", "content_filter"),
+        ("sensitive", "content_filter"),
+    ],
+)
+def test_an_answer_that_the_server_ended_is_cut(said: str | None, cut_by: str | None) -> None:
+    read = parse_completion(json.dumps({"choices": [{"message": {"content": "半句"}, "finish_reason": said}]}).encode())
+    assert (read.text, read.is_cut, read.cut_by) == ("半句", cut_by is not None, cut_by)
+
+
 def test_text_in_parts_is_joined() -> None:
     assert (
         parse_completion(body({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})).text == "ab"

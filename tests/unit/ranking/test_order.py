@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.db.tables.collection import Item
+from monitor.llm.prompts import PromptSet
 from monitor.ranking.prompt import build_ranking_messages, repair_order
-from monitor.ranking.rule import classify_item_type, classify_tier, rank_by_rule, sort_newest_first
+from monitor.ranking.rule import classify_item_type, classify_tier, find_clear_type, rank_by_rule, sort_newest_first
 from monitor.vocabulary import ItemType
 
 
@@ -117,6 +118,43 @@ def test_a_local_issuer_lowers_a_grand_form() -> None:
 )
 def test_the_type_is_read_from_title_and_section(title: str, section: str, item_type: str) -> None:
     assert classify_item_type(title, section) == item_type
+
+
+@pytest.mark.parametrize(
+    ("title", "item_type"),
+    [
+        ("电力市场监管办法（征求意见稿）", "法规"),
+        ("关于印发《电力规划管理办法》的通知（发改能源〔2026〕58号）", "通知"),
+        ("行政处罚决定书〔2026〕3号", "公告"),
+        ("国家能源局公告2026年第3号", "公告"),
+        ("关于公开征求《储能电站安全标准（征求意见稿）》意见的通知", "通知"),
+        ("电化学储能电站安全技术规范", "标准"),
+        ("保险公司董事任职资格管理规定", "法规"),
+        ("关于张三任职的通知", "人事"),
+        ("《电力市场监管办法》解读", "解读"),
+        ("Final Notice 2026: Farsail plc", "公告"),
+        ("Regulation (EU) 2026/12 on batteries", "法规"),
+        ("国家发展改革委就电价改革公开征求意见", None),
+        ("推广新方法", None),
+        ("全国能源工作会议召开", None),
+        ("FCA rules out changes", None),
+        ("推动标准化工作", None),
+    ],
+)
+def test_a_title_that_names_its_form_is_clear(title: str, item_type: str | None) -> None:
+    assert find_clear_type(title) == item_type
+    assert item_type is None or classify_item_type(title, "新闻") == item_type
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_wishes_of_the_administrator_stand_before_the_list_whatever_the_wording(language: str) -> None:
+    prompts = PromptSet({f"ranking.user.{language}": "Order these: {lines}"})
+    items = [line("第一"), line("第二")]
+    for wordings in (PromptSet(), prompts):
+        _, user = build_ranking_messages(items, language, rules=" 储能优先 ", prompts=wordings)
+        asks = {"zh": "管理员的要求：储能优先\n", "en": "The administrator asks: 储能优先\n"}[language]
+        assert asks + "<<<LIST\n[0] " in user.content
+    assert "储能优先" not in build_ranking_messages(items, language)[1].content
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
