@@ -112,7 +112,7 @@ class NoteBasis(BaseModel):
 
 
 @dataclass(frozen=True)
-class JudgedSummary:
+class KeptSentences:
     """What of an answer may stand, as running text with [n] before each full stop; what was refused, by kind."""
 
     text: str
@@ -128,7 +128,7 @@ class ResearchFindings:
     refused: dict[str, int] = field(default_factory=dict)
 
 
-def check_summary(answer: str, entries: Sequence[SearchEntry]) -> JudgedSummary:
+def check_summary(answer: str, entries: Sequence[SearchEntry]) -> KeptSentences:
     """Return the sentences of an answer that rest on the results they cite, from 1, each once, as code judges them."""
     return collect_summary(judge_summary(answer, entries))
 
@@ -145,13 +145,13 @@ def judge_summary(
     return [judge_result_sentence(cited, entries, settled) for cited in parse_cited_sentences(answer, len(entries))]
 
 
-def collect_summary(verdicts: Sequence[SentenceVerdict]) -> JudgedSummary:
+def collect_summary(verdicts: Sequence[SentenceVerdict]) -> KeptSentences:
     refused = Counter(verdict.fault for verdict in verdicts if verdict.fault)
     kept: dict[str, str] = {}
     for verdict in verdicts:
         if not verdict.fault:
             kept.setdefault(verdict.text, append_citations(verdict.text, verdict.numbers))
-    return JudgedSummary(join_sentences(list(kept.values())), dict(refused))
+    return KeptSentences(join_sentences(list(kept.values())), dict(refused))
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
