@@ -70,7 +70,8 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
         against = [(rate, other.word) for rate, other in around if not is_same_side(mark, other)]
         if against and max(against)[0] > same + _MIN_LEAD:
             rate, word = max(against)
-            found.raise_sign(f"against:{mark.axis}", rate + 0.1 - 0.3 * max(same, 0.0), f"{mark.word} / {word}")
+            axis = "contrast" if mark.axis.startswith("contrast") else mark.axis
+            found.raise_sign(f"against:{axis}", rate + 0.1 - 0.3 * max(same, 0.0), f"{mark.word} / {word}")
         elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW:
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
