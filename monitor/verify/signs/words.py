@@ -1,9 +1,10 @@
 """Signs in the words of a statement: what is not where it should be, what is turned round, and who says no."""
 
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from monitor.verify.clauses import Mark
+from monitor.verify.clauses import Mark, Segment
 from monitor.verify.lexicon import stem
 from monitor.verify.signs.page import Bearer, Comparison, PageIndex, is_axis_word, unite
 
@@ -12,18 +13,22 @@ _TELLING_WHEN_NEW = {
     *("finality.final", "finality.first", "length.more", "length.less", "quantity.all", "quantity.some", "duty.must"),
     *("permission.allowed", "permission.forbidden", "founding.end", "founding.keep", "validity.void", "stage.done"),
     *("stage.proposed", "answer.yes", "answer.no", "course.tighten", "course.relax", "bound.max", "bound.min"),
-    *("direction.up", "direction.down", "burden.free", "burden.charged", "order.before", "order.after"),
+    *("direction.up", "direction.down", "burden.free", "burden.charged", "order.before", "order.after", "only.only"),
 }
 _TELLING_WHEN_LEFT = {
     *("finality.first", "quantity.some", "only.only", "bound.max", "bound.min", "permission.forbidden"),
     *("permission.allowed", "duty.may"),
 }
+_WEAK_WORDS = frozenset("各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split())
+"""Words of an axis that a summary may add of its own accord."""
+
 _MIN_LEAD = 0.35
 """By how much the nearest word of the other side must be nearer than the nearest of the same side."""
 
 
 def compare_words(found: Comparison) -> None:
     _compare_coverage(found)
+    _compare_clauses(found)
     for bearer in found.bearers:
         _compare_marks(found, bearer)
         _compare_negation(found, bearer)
@@ -55,6 +60,22 @@ def _compare_coverage(found: Comparison) -> None:
     found.signs["subject foreign"] = page.compute_share(elsewhere, subject)
 
 
+def _compare_clauses(found: Comparison) -> None:
+    """Look for what the statement adds: a clause, or a run of words, that the bearing sentences do not have."""
+    page = found.page
+    borne = unite(unit.words for unit in found.units)
+    around = borne | unite(unit.context for unit in found.units) | page.head_words
+    for number, segment in enumerate(found.segments):
+        content = [word for word in segment.order if not is_axis_word(word) and word[0] != "@"]
+        if len(content) >= 3 and not segment.figures:
+            bare = page.compute_share([word for word in content if word not in around], content)
+            found.raise_sign("clause bare" if number else "clause bare first", bare, segment.text)
+        run: list[str] = []
+        for word in content:
+            run = [] if word in around else [*run, word]
+            found.raise_sign("run bare", page.weigh(run), " ".join(run))
+
+
 def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     page, segment, part = found.page, bearer.segment, bearer.part
     for mark in segment.marks:
@@ -68,11 +89,12 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
         ]
         same = max((rate for rate, other in around if is_same_side(mark, other)), default=-1.0)
         against = [(rate, other.word) for rate, other in around if not is_same_side(mark, other)]
-        if against and max(against)[0] > same + _MIN_LEAD:
+        if mark.axis.startswith("contrast"):
+            _compare_contrast(found, bearer, mark, max(against, default=(0.0, "")))
+        elif against and max(against)[0] > same + _MIN_LEAD:
             rate, word = max(against)
-            axis = "contrast" if mark.axis.startswith("contrast") else mark.axis
-            found.raise_sign(f"against:{axis}", rate + 0.1 - 0.3 * max(same, 0.0), f"{mark.word} / {word}")
-        elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW:
+            found.raise_sign(f"against:{mark.axis}", rate + 0.1 - 0.3 * max(same, 0.0), f"{mark.word} / {word}")
+        elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW and mark.word.lower() not in _WEAK_WORDS:
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
     share = page.compute_share(part.words & segment.words, part.words)
@@ -80,6 +102,15 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     for mark in part.marks:
         if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+def _compare_contrast(found: Comparison, bearer: Bearer, mark: Mark, nearest: tuple[float, str]) -> None:
+    """Look whether a word's opposite stands near its words on the page, and neither text has both."""
+    mine = {other.side for segment in found.segments for other in segment.marks if other.axis == mark.axis}
+    theirs = {other.side for unit in found.units for other in unit.marks if other.axis == mark.axis}
+    rate, word = nearest
+    if len(mine) == len(theirs) == 1 and mine != theirs and rate > 0.0:
+        found.raise_sign("against:contrast", rate + 0.3, f"{mark.word} / {word}")
 
 
 def is_same_side(mark: Mark, other: Mark) -> bool:
@@ -92,21 +123,50 @@ def _compute_nearness(page: PageIndex, mark: Mark, other: Mark) -> float:
     return page.compute_share(plain & other.near, plain)
 
 
+_NEGATIVE_AXES = {"permission", "answer", "founding", "validity", "burden", "truth"}
+_NEGATIVE_SIDES = {"forbidden", "no", "end", "void", "free", "not", "b"}
+_NEGATIVE_TEXT = re.compile(
+    r"[不未无無没沒非勿否免拒禁停失缺除避]|逾期|rather than|instead of|free of|n.t\b"
+    r"|\b(?:not|no|nor|never|none|neither|without|cannot|only|un[a-z]{4,}|in(?:valid|eligible|complete)"
+    r"|(?:fail|refus|declin|den[yi]|reject|exclu|except|lack|stop|exempt|avoid|prevent|oppos|prohibit)[a-z]*)\b",
+    re.IGNORECASE,
+)
+
+
 def _compare_negation(found: Comparison, bearer: Bearer) -> None:
-    page, segment, unit, part = found.page, bearer.segment, bearer.unit, bearer.part
-    share = page.compute_share(segment.words & part.words, segment.words)
-    is_negative = bool(segment.negated) or any(mark.is_negated for mark in segment.marks)
-    is_negative_there = bool(part.negated) or any(mark.is_negated for mark in part.marks)
-    added = {word for word in segment.negated & unit.affirmed - unit.negated if not is_axis_word(word)}
-    lost = {word for word in (segment.words - segment.negated) & unit.negated - unit.affirmed if not is_axis_word(word)}
-    if added and not is_negative_there:
-        found.raise_sign("negation added", share + 0.3, " ".join(sorted(added)))
-    if lost and not is_negative:
-        found.raise_sign("negation lost", share + 0.3, " ".join(sorted(lost)))
+    """Look whether the word right after a negator is affirmed by the other text, in a clause that has nothing negative."""
+    page, segment, unit = found.page, bearer.segment, bearer.unit
+    for word in segment.negated_heads:
+        clauses = [part for part in unit.segments if word in part.words]
+        if clauses and not any(map(_is_negative, clauses)):
+            share = max(page.compute_share(segment.words & part.words, segment.words) for part in clauses)
+            is_clean = not any(map(_is_negative, unit.segments))
+            found.raise_sign("negation added", share + 0.3 * is_clean, word)
+    if _is_negative(segment):
+        return
+    for part in unit.segments:
+        heads = part.negated_heads & segment.words
+        if heads and not heads <= unit.affirmed:
+            share = page.compute_share(segment.words & part.words, segment.words)
+            found.raise_sign("negation lost", share + 0.3, " ".join(sorted(heads)))
+
+
+def _is_negative(segment: Segment) -> bool:
+    return bool(_NEGATIVE_TEXT.search(segment.text)) or any(
+        mark.is_negated or (mark.axis in _NEGATIVE_AXES and mark.side in _NEGATIVE_SIDES) for mark in segment.marks
+    )
 
 
 _FUNCTION_WORDS = frozenset('的了和与及在对为以等将该其并或之于而是由从至到个把、，,。.（）()“”"《》「」') | frozenset(
     "the a an of to in on and that has have had is are was were be been it its by for with as at from".split()
+)
+
+
+_BENIGN = re.compile(
+    r"[我本该其此他她它们]|表示|指出|介绍|强调|透露|认为|提出|明确|规定|要求|通知|文件|公告|报告|意见|办法|发布|印发|以及|同时|分别|其中|根据|按照|有关|相关"
+    r"|\b(?:we|our|us|i|my|he|his|she|her|they|their|it|its|said|says|say|told|added|noted|stated|announced|according"
+    r"|which|who|will|would|also|company|department|report|rules?|document|notice|about|approximately|around|when|under)\b",
+    re.IGNORECASE,
 )
 
 
@@ -115,21 +175,35 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
     texts = [text for piece in bearer.unit.segments for text in piece.texts]
     keys = [key for piece in bearer.unit.segments for key in piece.keys]
     codes = SequenceMatcher(None, bearer.segment.keys, keys, autojunk=False).get_opcodes()
+    share = found.page.compute_share(bearer.segment.words & bearer.unit.words, bearer.segment.words)
     for place, (kind, start, end, their_start, their_end) in enumerate(codes):
         beside = [codes[other] for other in (place - 1, place + 1) if 0 <= other < len(codes)]
-        flank = sum(code[2] - code[1] for code in beside if code[0] == "equal")
+        flanks = [code[2] - code[1] for code in beside if code[0] == "equal"]
+        flank = sum(flanks)
         said = [text for text in bearer.segment.texts[start:end] if text not in _FUNCTION_WORDS]
         there = [text for text in texts[their_start:their_end] if text not in _FUNCTION_WORDS]
-        if kind != "replace" or not said or flank < 3 or len(there) > len(said) + 4:
+        if kind not in ("replace", "insert", "delete") or not said or flank < 3:
             continue
         joined, other = _join(said), _join(there)
         if any(char.isdigit() for char in joined):
             continue
-        is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
-        is_variant = not joined.isascii() and bool(set(joined) & set(other))
-        state = "foreign" if is_elsewhere else "variant" if is_variant else "novel"
-        strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
-        found.raise_sign(f"slot {state}", strength, f"{joined} / {other}")
+        is_benign = bool(_BENIGN.search(joined) or _BENIGN.search(other)) or _is_variant(joined, other)
+        is_known = all(word in bearer.unit.text for word in said)
+        if len(there) <= len(said) + 4 and there and not is_benign and not is_known:
+            is_between = len(flanks) == 2
+            found.raise_sign(f"slot {'taken' if is_between else 'ended'}", share, f"{joined} / {other}")
+        if kind == "replace" and len(there) <= len(said) + 4:
+            is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
+            state = "foreign" if is_elsewhere else "variant" if _is_variant(joined, other) else "novel"
+            strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
+            found.raise_sign(f"slot {state}", strength, f"{joined} / {other}")
+
+
+def _is_variant(said: str, there: str) -> bool:
+    """Return whether two expressions have a character, or in English the beginning of a word, in common."""
+    if not said.isascii():
+        return bool(set(said) & set(there))
+    return bool({word[:4].lower() for word in said.split()} & {word[:4].lower() for word in there.split()})
 
 
 def _join(words: Sequence[str]) -> str:
