@@ -20,7 +20,7 @@ length.less: 缩短 提前 提早 | shorten =earlier advance
 course.tighten: 收紧 从严 加强监管 强化监管 趋严 加严 更严 | tighten =stricter =tougher toughen
 course.relax: 放宽 放松 松绑 简化 宽松 从宽 | relax loosen =easing =eased simplify simplification
 founding.keep: 建立 设立 完善 健全 保留 恢复 继续 新设 成立 组建 维持 延续 启动 推行 开展 新增 | establish keep retain maintain continue introduce launch create resume restore preserve
-founding.end: 取消 撤销 停止 终止 暂停 关闭 淘汰 停办 叫停 中止 解散 退出 停征 不再保留 不再 删除 取缔 停用 裁撤 撤出 下架 剔除 不再执行 | abolish scrap =ended =end =ends cancel =stop =stopped =stops terminate suspend discontinue =closed =closes cease withdraw dissolve halt eliminate =remove =removed =removes removal delete
+founding.end: 取消 撤销 停止 终止 暂停 关闭 淘汰 停办 叫停 中止 解散 退出 停征 不再保留 不再 删除 取缔 停用 裁撤 下架 不再执行 | abolish scrap =ended cancel =stop =stopped =stops terminate suspend discontinue =closes cease withdraw dissolve halt eliminate =removed =removes removal delete
 validity.valid: 继续有效 仍然有效 仍有效 继续执行 继续适用 沿用 | remain_in_force still_valid still_apply continue_to_apply remain_valid stay_in_force
 validity.void: 废止 失效 停止执行 不再执行 作废 不再适用 废除 停止施行 取代 | repeal revoke expire expiry lapse supersede rescind annul replace no_longer_apply
 permission.allowed: 可以 允许 准许 得以 可 准予 能够 | may =can allow permit permission =able entitle =free_to
@@ -36,8 +36,8 @@ bound.min: 不低于 不少于 至少 最低 下限 以上 不得低于 不得�
 duty.must: 应当 必须 须 应 务必 一律 强制 有义务 要求 责令 不得不 需 需要 强制性 | must =shall require requirement mandatory oblige obligation have_to has_to compulsory
 duty.may: 可以 可 鼓励 自愿 自主 倡导 酌情 可自行 可选择 推荐 自行决定 建议性 | may =can voluntary voluntarily encourage optional discretion choose_to recommend advisable
 quantity.all: 全部 所有 一律 均 全体 每个 每家 每名 各类 都 任何 全面 凡 悉数 全国范围 各地均 一概 逐一 一致 全数 全额 百分之百 完全 每一 每位 无一例外 各地 | =all =every =each =any entire =whole entirely =fully wholly =both nationwide unanimously =always =everyone in_full in_its_entirety completely everyone everybody
-quantity.some: 部分 有的 一些 少数 个别 若干 某些 试点 局部 有些 一部分 多数 大多 大部分 大都 大多数 几乎 多位 几家 试点地区 | =some several =part =partly partially certain =few =many =most majority mostly =pilot largely selected in_part virtually mainly primarily
-only.only: 仅 只 唯一 只有 仅限 限于 单独 独家 唯有 只能 仅仅 仅有 只限 单单 | =only solely exclusively =alone =sole merely
+quantity.some: 部分 有的 一些 少数 个别 若干 某些 试点 局部 有些 一部分 多数 大多 大部分 大都 大多数 几乎 多位 几家 试点地区 | =some several =part =partly partially certain =few =many =most majority mostly largely selected in_part virtually primarily
+only.only: 仅 只 唯一 只有 仅限 独家 唯有 只能 仅仅 仅有 只限 单单 | =only solely exclusively =sole merely
 extreme.most: 最大 最高 最快 最多 首位 居首 最强 最长 最早 最重 | highest largest biggest fastest =most greatest longest strongest steepest
 extreme.least: 最小 最低 最慢 最少 末位 垫底 最弱 最短 最晚 最轻 | lowest smallest slowest =least weakest shortest
 order.before: 之前 以前 早于 事前 先于 | =before prior
@@ -64,7 +64,7 @@ _STEMMER = stemmer("english")
 
 _STAGE = """
 stage.proposed: 拟 征求意见 草案 征求意见稿 送审稿 公开征求 意见稿 拟议 计划于 打算 酝酿 将 起草 正在 仍在 尚在 尚待 有待 未来 下一步 计划 审理中 进行中 争取 力争 准备 考虑 待 | propose proposal =draft =consulting =consults =consultation =would =will seek_views intend plan_to plans_to seek =considering =considers =considered =debating =pending =awaits =awaiting aim_to =planned =might =intends still_being under_review expected_to
-stage.done: 已 正式施行 正式实施 生效 施行 实施 印发 出台 已经 敲定 定稿 落地 建成 达成 签署 完成 结束 审结 办结 | =final =finalised =finalized =finalises =finalise =adopted =enacted in_force =already =effective =implemented =took_effect has_taken_effect came_into_force entered_into_force =completed =concluded =confirmed has_been have_been =has
+stage.done: 已 正式施行 正式实施 印发 出台 已经 敲定 定稿 落地 建成 达成 签署 完成 结束 审结 办结 | =final =finalised =finalized =finalises =finalise =adopted =enacted in_force =already =took_effect has_taken_effect came_into_force entered_into_force =completed =concluded =confirmed has_been have_been =has
 """
 
 _PLAIN = """

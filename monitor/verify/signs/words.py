@@ -17,7 +17,7 @@ _TELLING_WHEN_NEW = {
 }
 _TELLING_WHEN_LEFT = {
     *("finality.first", "quantity.some", "only.only", "bound.max", "bound.min", "permission.forbidden"),
-    *("permission.allowed", "duty.may"),
+    *("permission.allowed", "duty.may", "stage.proposed"),
 }
 _WEAK_WORDS = frozenset("各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split())
 """Words of an axis that a summary may add of its own accord."""
@@ -29,6 +29,8 @@ _MIN_LEAD = 0.35
 def compare_words(found: Comparison) -> None:
     _compare_coverage(found)
     _compare_clauses(found)
+    _compare_causes(found)
+    _compare_replacements(found)
     for bearer in found.bearers:
         _compare_marks(found, bearer)
         _compare_negation(found, bearer)
@@ -76,6 +78,55 @@ def _compare_clauses(found: Comparison) -> None:
             found.raise_sign("run bare", page.weigh(run), " ".join(run))
 
 
+_CAUSE = re.compile(
+    r"导致|致使|因此|因而|从而|主要因|主要由于|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|显示出?|说明了|证明|受.{1,14}(?:影响|带动|拖累|推动)"
+    r"|\b(?:because|due to|thanks to|owing to|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
+    r"|driven by|attribut\w+|prompt(?:ed|s|ing)|prov(?:es|ed|ing) that|show(?:s|ed|ing) that|mean(?:s|t|ing) that|consequently)\b",
+    re.IGNORECASE,
+)
+_FORECAST = re.compile(
+    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expected to|forecast|predict\w*|set to|likely to|is bound to)\b", re.IGNORECASE
+)
+
+
+def _compare_causes(found: Comparison) -> None:
+    """Look for a cause, an effect or a forecast where the bearing sentences have none, as summaries like to add them."""
+    near = {unit.number + step for unit in found.units for step in (-1, 0, 1)}
+    there = "\n".join(unit.text for unit in found.page.units if unit.number in near)
+    for name, pattern in (("cause new", _CAUSE), ("forecast new", _FORECAST)):
+        match = pattern.search(found.statement)
+        if match and not pattern.search(there):
+            found.raise_sign(name, 1.0, match[0])
+
+
+_REPLACING = re.compile(r"代替|取代|替代|\b(?:replac|supersed|extend)(?:es|ed|s|e)?\b", re.IGNORECASE)
+_REPLACED = re.compile(r"被|\b(?:was|were|is|are|been|be)\b|\bby\b", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}")
+
+
+def _compare_replacements(found: Comparison) -> None:
+    """Look whether the document that replaces another and the one that it replaces have changed places."""
+    mine = _find_replacement(found.statement)
+    for unit in found.units if mine else ():
+        theirs = _find_replacement(unit.text)
+        if mine and theirs and mine[0] & theirs[1] - theirs[0] and mine[1] & theirs[0] - theirs[1]:
+            found.raise_sign("replacement turned", 1.0, f"{' '.join(sorted(mine[0]))} / {' '.join(sorted(theirs[0]))}")
+
+
+def _find_replacement(text: str) -> tuple[set[str], set[str]] | None:
+    """Return the identifiers of what replaces, and of what is replaced."""
+    verb = _REPLACING.search(text)
+    if verb is None:
+        return None
+    before, after = (set(_IDENTIFIER.findall(part)) for part in (text[: verb.start()], text[verb.end() :]))
+    is_passive = bool(_REPLACED.search(text[max(verb.start() - 6, 0) : verb.start()])) or after_by(text, verb.end())
+    return (after, before) if is_passive else (before, after)
+
+
+def after_by(text: str, end: int) -> bool:
+    return text[end : end + 4].strip().startswith("by")
+
+
 def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     page, segment, part = found.page, bearer.segment, bearer.part
     for mark in segment.marks:
@@ -93,7 +144,12 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             _compare_contrast(found, bearer, mark, max(against, default=(0.0, "")))
         elif against and max(against)[0] > same + _MIN_LEAD:
             rate, word = max(against)
-            found.raise_sign(f"against:{mark.axis}", rate + 0.1 - 0.3 * max(same, 0.0), f"{mark.word} / {word}")
+            strength = rate + 0.1 - 0.3 * max(same, 0.0)
+            if same < 0:
+                strength = max(strength, 0.2 + 0.6 * page.compute_share(segment.words & bearer.unit.words, segment.words))
+            if mark.axis == "direction" and _has_both_sides(found, mark.axis):
+                strength *= 0.5
+            found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
         elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW and mark.word.lower() not in _WEAK_WORDS:
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
@@ -102,6 +158,13 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     for mark in part.marks:
         if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+def _has_both_sides(found: Comparison, axis: str) -> bool:
+    """Return whether the statement and its bearers each have both sides of an axis, as in "exports rose, imports fell"."""
+    mine = {mark.side for segment in found.segments for mark in segment.marks if mark.axis == axis}
+    theirs = {mark.side for unit in found.units for mark in unit.marks if mark.axis == axis}
+    return len(mine) > 1 and len(theirs) > 1
 
 
 def _compare_contrast(found: Comparison, bearer: Bearer, mark: Mark, nearest: tuple[float, str]) -> None:
@@ -143,12 +206,26 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
             is_clean = not any(map(_is_negative, unit.segments))
             found.raise_sign("negation added", share + 0.3 * is_clean, word)
     if _is_negative(segment):
+        _compare_negated_sides(found, bearer)
         return
     for part in unit.segments:
         heads = part.negated_heads & segment.words
         if heads and not heads <= unit.affirmed:
             share = page.compute_share(segment.words & part.words, segment.words)
             found.raise_sign("negation lost", share + 0.3, " ".join(sorted(heads)))
+        wide = {word for word in part.negated & segment.words - unit.affirmed if not is_axis_word(word)}
+        found.raise_sign("negation lost wide", page.compute_share(wide, segment.words), " ".join(sorted(wide)))
+
+
+def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
+    """Look whether each text negates what the other affirms: "in office, not in private" for "in private, not in office"."""
+    mine = unite(segment.negated for segment in found.segments)
+    affirmed = unite(segment.words - segment.negated for segment in found.segments)
+    unit = bearer.unit
+    turned, back = mine & unit.affirmed - unit.negated, unit.negated & affirmed - mine
+    if turned and back:
+        share = found.page.compute_share(turned | back, found.words)
+        found.raise_sign("negation turned", 0.3 + share, f"{' '.join(sorted(turned))} / {' '.join(sorted(back))}")
 
 
 def _is_negative(segment: Segment) -> bool:
