@@ -93,6 +93,11 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     return found
 
 
+_STRONG_WHEN_NEVER = (
+    *("founding.end", "direction.up", "direction.down", "stage.done", "answer.no", "permission.forbidden"),
+    *("validity.void", "duty.must", "quantity.all"),
+)
+_STRONG_WHEN_NEW = ("stage.done", "answer.yes", "quantity.all")
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
     *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
@@ -123,19 +128,16 @@ def build_features(found: Comparison) -> dict[str, float]:
         "never borne": coverage * (never + never_all),
         "left": _find_strongest(signs, "left:", without="stage"),
         "new done": signs["new:stage.done"] + signs["never:stage.done"],
-        "new only borne": coverage * (signs["new:only.only"] + signs["never:only.only"]),
-        "left future": signs["left:stage.proposed"],
         "cause new": signs["cause new"],
         "cause new borne": signs["cause new"] * coverage,
         "forecast new": signs["forecast new"],
+        "hedge left": signs["hedge left"],
+        "slot marked": signs["slot marked"],
+        "never strong": coverage * max(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER),
+        "new strong": coverage * max(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW),
         "replacement turned": signs["replacement turned"],
-        "negation turned": signs["negation turned"],
-        "negation lost wide": signs["negation lost wide"],
         "new future": signs["new:stage.proposed"],
-        "new": _find_strongest(signs, "new:", without="stage"),
         "new borne": coverage * _find_strongest(signs, "new:"),
-        "slot taken": signs["slot taken"] ** 2,
-        "slot ended": signs["slot ended"] ** 2,
         "slot taken borne": signs["slot taken"] * (coverage > 0.75),
         "contrast": signs["against:contrast"],
         "negation added borne": coverage * signs["negation added"],

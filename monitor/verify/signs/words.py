@@ -31,6 +31,7 @@ def compare_words(found: Comparison) -> None:
     _compare_clauses(found)
     _compare_causes(found)
     _compare_replacements(found)
+    _compare_reserves(found)
     for bearer in found.bearers:
         _compare_marks(found, bearer)
         _compare_negation(found, bearer)
@@ -67,6 +68,7 @@ def _compare_clauses(found: Comparison) -> None:
     page = found.page
     borne = unite(unit.words for unit in found.units)
     around = borne | unite(unit.context for unit in found.units) | page.head_words
+    tail: list[str] = []
     for number, segment in enumerate(found.segments):
         content = [word for word in segment.order if not is_axis_word(word) and word[0] != "@"]
         if len(content) >= 3 and not segment.figures:
@@ -74,14 +76,16 @@ def _compare_clauses(found: Comparison) -> None:
             found.raise_sign("clause bare" if number else "clause bare first", bare, segment.text)
         run: list[str] = []
         for word in content:
+            tail = [] if word in around else [*tail, word]
             run = [] if word in around else [*run, word]
             found.raise_sign("run bare", page.weigh(run), " ".join(run))
+    found.raise_sign("tail bare", page.weigh(tail), " ".join(tail))
 
 
 _CAUSE = re.compile(
-    r"导致|致使|因此|因而|从而|主要因|主要由于|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|显示出?|说明了|证明|受.{1,14}(?:影响|带动|拖累|推动)"
+    r"导致|致使|因此|因而|从而|主要因|主要由于|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|证明|受.{1,14}(?:影响|带动|拖累|推动)"
     r"|\b(?:because|due to|thanks to|owing to|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
-    r"|driven by|attribut\w+|prompt(?:ed|s|ing)|prov(?:es|ed|ing) that|show(?:s|ed|ing) that|mean(?:s|t|ing) that|consequently)\b",
+    r"|driven by|attribut\w+|prompt(?:ed|s|ing)|prov(?:es|ed|ing) that|mean(?:s|t|ing) that|consequently)\b",
     re.IGNORECASE,
 )
 _FORECAST = re.compile(
@@ -97,6 +101,25 @@ def _compare_causes(found: Comparison) -> None:
         match = pattern.search(found.statement)
         if match and not pattern.search(there):
             found.raise_sign(name, 1.0, match[0])
+
+
+_CONDITION = re.compile(r"如果|假如|倘若|若(?!干)|一旦|前提|\b(?:if|unless|provided that|in the event)\b", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"可能|或将|或许|有望|预计|拟(?!议)|据称|涉嫌|疑似|约(?!束|定)|大约|近(?=\d)|几乎|基本上?|原则上|力争|争取|目标"
+    r"|\b(?:may|might|could|likely|unlikely|possib\w+|potential\w*|about|approximately|nearly|almost|virtually|around"
+    r"|alleged\w*|reportedly|expect\w*|seek\w*|aims?|plans?|intends?|hopes?|considering|proposed?)\b",
+    re.IGNORECASE,
+)
+
+
+def _compare_reserves(found: Comparison) -> None:
+    """Look whether the page speaks under a condition or with a hedge where the statement asserts."""
+    for bearer in found.bearers:
+        share = found.page.compute_share(bearer.segment.words & bearer.part.words, bearer.segment.words)
+        for name, pattern in (("condition left", _CONDITION), ("hedge left", _HEDGE)):
+            match = pattern.search(bearer.part.text)
+            if match and not pattern.search(found.statement) and share > 0.4:
+                found.raise_sign(name, share, match[0])
 
 
 _REPLACING = re.compile(r"代替|取代|替代|\b(?:replac|supersed|extend)(?:es|ed|s|e)?\b", re.IGNORECASE)
@@ -219,10 +242,11 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
 
 def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
     """Look whether each text negates what the other affirms: "in office, not in private" for "in private, not in office"."""
-    mine = unite(segment.negated for segment in found.segments)
+    mine, heads = (unite(getattr(s, name) for s in found.segments) for name in ("negated", "negated_heads"))
     affirmed = unite(segment.words - segment.negated for segment in found.segments)
     unit = bearer.unit
-    turned, back = mine & unit.affirmed - unit.negated, unit.negated & affirmed - mine
+    turned = heads & unit.affirmed - unit.negated
+    back = unite(part.negated_heads for part in unit.segments) & affirmed - mine
     if turned and back:
         share = found.page.compute_share(turned | back, found.words)
         found.raise_sign("negation turned", 0.3 + share, f"{' '.join(sorted(turned))} / {' '.join(sorted(back))}")
@@ -268,6 +292,8 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
         is_known = all(word in bearer.unit.text for word in said)
         if len(there) <= len(said) + 4 and there and not is_benign and not is_known:
             is_between = len(flanks) == 2
+            if any(mark.word in joined for mark in bearer.segment.marks if mark.axis not in _SILENT_AXES):
+                found.raise_sign("slot marked", share, f"{joined} / {other}")
             found.raise_sign(f"slot {'taken' if is_between else 'ended'}", share, f"{joined} / {other}")
         if kind == "replace" and len(there) <= len(said) + 4:
             is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
