@@ -98,6 +98,9 @@ _STRONG_WHEN_NEVER = (
     *("validity.void", "duty.must", "quantity.all"),
 )
 _STRONG_WHEN_NEW = ("stage.done", "answer.yes", "quantity.all")
+_STRONG_AXES = (
+    *("direction", "bound", "duty", "stage", "validity", "founding", "quantity", "contrast", "length", "office"),
+)
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
     *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
@@ -115,6 +118,14 @@ def build_features(found: Comparison) -> dict[str, float]:
     against = _find_strongest(signs, "against:")
     never = max(_find_strongest(signs, "never:", without="quantity"), 0.0)
     never_all = signs["never:quantity.all"] + signs["new:quantity.all"]
+    strong = min(max(signs[f"against:{axis}"] for axis in _STRONG_AXES), 1.0)
+    is_turned = (
+        max(strong, signs["negation lost"], signs["replacement turned"], signs["hedge left"] - 0.2, signs["slot marked"] - 0.2)
+        > 0.4
+        or never_all > 0
+        or any(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER)
+        or any(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW)
+    )
     features = {name: signs[name] for name in _PLAIN_SIGNS}
     if not found.is_cross_language:
         features |= {name: signs[name] for name in _WORD_SIGNS}
@@ -139,7 +150,10 @@ def build_features(found: Comparison) -> dict[str, float]:
         "new future": signs["new:stage.proposed"],
         "new borne": coverage * _find_strongest(signs, "new:"),
         "slot taken borne": signs["slot taken"] * (coverage > 0.75),
-        "contrast": signs["against:contrast"],
+        "against strong": strong,
+        "against strong borne": strong * coverage,
+        "words turned": float(is_turned),
+        "words turned borne": coverage * is_turned,
         "negation added borne": coverage * signs["negation added"],
         "run bare": min(signs["run bare"], 15.0) / 10,
         "run bare borne": coverage * min(signs["run bare"], 15.0) / 10,
