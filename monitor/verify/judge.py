@@ -99,7 +99,7 @@ _STRONG_WHEN_NEVER = (
 )
 _STRONG_WHEN_NEW = ("stage.done", "answer.yes", "quantity.all")
 _STRONG_AXES = (
-    *("direction", "bound", "duty", "stage", "validity", "founding", "quantity", "contrast", "length", "office"),
+    *("direction", "bound", "duty", "stage", "permission", "validity", "founding", "quantity", "contrast", "length", "office"),
 )
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
@@ -119,13 +119,6 @@ def build_features(found: Comparison) -> dict[str, float]:
     never = max(_find_strongest(signs, "never:", without="quantity"), 0.0)
     never_all = signs["never:quantity.all"] + signs["new:quantity.all"]
     strong = min(max(signs[f"against:{axis}"] for axis in _STRONG_AXES), 1.0)
-    is_turned = (
-        max(strong, signs["negation lost"], signs["replacement turned"], signs["hedge left"] - 0.2, signs["slot marked"] - 0.2)
-        > 0.4
-        or never_all > 0
-        or any(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER)
-        or any(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW)
-    )
     features = {name: signs[name] for name in _PLAIN_SIGNS}
     if not found.is_cross_language:
         features |= {name: signs[name] for name in _WORD_SIGNS}
@@ -141,6 +134,8 @@ def build_features(found: Comparison) -> dict[str, float]:
         "new done": signs["new:stage.done"] + signs["never:stage.done"],
         "cause new": signs["cause new"],
         "cause new borne": signs["cause new"] * coverage,
+        "cause other": signs["cause other"],
+        "only new borne": signs["only new"] * (coverage > 0.6),
         "forecast new": signs["forecast new"],
         "hedge left": signs["hedge left"],
         "slot marked": signs["slot marked"],
@@ -148,12 +143,9 @@ def build_features(found: Comparison) -> dict[str, float]:
         "new strong": coverage * max(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW),
         "replacement turned": signs["replacement turned"],
         "new future": signs["new:stage.proposed"],
-        "new borne": coverage * _find_strongest(signs, "new:"),
         "slot taken borne": signs["slot taken"] * (coverage > 0.75),
         "against strong": strong,
         "against strong borne": strong * coverage,
-        "words turned": float(is_turned),
-        "words turned borne": coverage * is_turned,
         "negation added borne": coverage * signs["negation added"],
         "run bare": min(signs["run bare"], 15.0) / 10,
         "run bare borne": coverage * min(signs["run bare"], 15.0) / 10,

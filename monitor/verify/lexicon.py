@@ -16,7 +16,7 @@ _OPPOSITE = """
 direction.up: 上升 增长 提高 上调 增加 增多 扩大 上涨 攀升 回升 升至 增至 提升 走高 升高 抬高 涨至 涨幅扩大 走强 增设 提速 扩容 更高 更多 更快 更长 净流入 正增长 由降转涨 由跌转涨 涨 多增 连升 连涨 上扬 回暖 拉升 上浮 | rose =risen =rises rising increase grew grow growth =raise =raised =raises =raising climb gain =expanded =expand =expands =higher lengthen accelerate widen =up jump surge =longer =faster =more soar rally =widened =widens =widening
 direction.down: 下降 减少 降低 下调 回落 下跌 收窄 缩小 放缓 降至 减至 削减 压减 下滑 调低 降幅扩大 走低 走弱 放慢 减缓 萎缩 减弱 更低 更少 更慢 更短 下行 缩减 调减 净流出 负增长 由涨转降 由升转降 由增转降 转降 跌 少增 降 连降 连跌 下挫 下浮 大跌 缩水 亏减 | fell =fall =falls =fallen =falling decrease =decline =declined =declines =declining drop =lower =lowered =lowers =lowering reduce reduction =cut =cuts =cutting shrink shrank shrunk narrow slow =slower =shorter =fewer =down =less =contracted =contracts contraction plunge tumble slump dip =shed =eased =narrowed =eases
 length.more: 延长 推迟 延后 顺延 延期 展期 | extend extension prolong postpone delay defer lengthen
-length.less: 缩短 提前 提早 | shorten =earlier advance
+length.less: 缩短 提前 提早 | shorten advance
 course.tighten: 收紧 从严 加强监管 强化监管 趋严 加严 更严 | tighten =stricter =tougher toughen
 course.relax: 放宽 放松 松绑 简化 宽松 从宽 | relax loosen =easing =eased simplify simplification
 founding.keep: 建立 设立 完善 健全 保留 恢复 继续 新设 成立 组建 维持 延续 启动 推行 开展 新增 | establish keep retain maintain continue introduce launch create resume restore preserve
@@ -33,7 +33,7 @@ office.in: 任命 聘任 出任 担任 就任 当选 接任 履新 升任 提名
 office.out: 免去 解聘 卸任 离任 辞去 免职 不再担任 罢免 退休 辞职 | resign =dismissed =retire =retired =retires =departs =departed outgoing step_down
 bound.max: 不超过 不高于 至多 最多 最高不超过 最高 上限 以内 以下 不得超过 不得高于 不大于 不多于 封顶 少于 不足 低于 未超过 之内 小于 不到 不满 将近 接近 多达 最迟 至迟 不晚于 不迟于 | up_to at_most no_more_than not_more_than not_exceed no_later_than =maximum less_than =below =cap =capped =ceiling no_higher_than fewer_than not_exceeding no_longer_than nearly almost as_many_as no_greater_than at_the_latest
 bound.min: 不低于 不少于 至少 最低 下限 以上 不得低于 不得少于 不小于 超过 高于 逾 超 多于 大于 不早于 不小于 | at_least no_less_than not_less_than =minimum more_than exceed =floor no_fewer_than =exceeding no_lower_than greater_than no_earlier_than no_sooner_than
-duty.must: 应当 必须 须 应 务必 一律 强制 有义务 要求 责令 不得不 需 需要 强制性 | must =shall require requirement mandatory oblige obligation have_to has_to compulsory
+duty.must: 应当 必须 须 应 务必 一律 强制 有义务 责令 不得不 需 需要 强制性 | must =shall require requirement mandatory oblige obligation have_to has_to compulsory
 duty.may: 可以 可 鼓励 自愿 自主 倡导 酌情 可自行 可选择 推荐 自行决定 建议性 | may =can voluntary voluntarily encourage optional discretion choose_to recommend advisable
 quantity.all: 全部 所有 一律 均 全体 每个 每家 每名 各类 都 任何 全面 凡 悉数 全国范围 各地均 一概 逐一 一致 全数 全额 百分之百 完全 每一 每位 无一例外 各地 | =all =every =each =any entire =whole entirely =fully wholly =both nationwide unanimously =always =everyone in_full in_its_entirety completely everyone everybody
 quantity.some: 部分 有的 一些 少数 个别 若干 某些 试点 局部 有些 一部分 多数 大多 大部分 大都 大多数 几乎 多位 几家 试点地区 | =some several =part =partly partially certain =few =many =most majority mostly largely selected in_part virtually primarily
@@ -70,7 +70,7 @@ stage.done: 已 正式施行 正式实施 印发 出台 已经 敲定 定稿 落
 _PLAIN = """
 可能 可靠 可再生 可持续 可行 可控 可比 可见 可支配 许可证 许可 尽可能 应用 应对 供应 反应 相应 对应 效应 应急 应收 响应 适应 应付 应届 应该 应纳税 将军 即将到来 只是 不只 降水 降温 超市 超级 超导 超声 首都 成都 都市
 以前年度 目前 前期 前景 前提 当前 前沿 前往 前置 之前 均衡 平均 均价 人均 已知 须知 少数民族 部分国家 内部 内容 内地 室内 车内 院内 场内 市内 起诉 发起 一起 引起 起草 兴起 起点 得到 取得 获得 所得 值得 使得 得分
-减税 减排 减灾 加强 增值税 增值 增加值 增速 增幅 增资 涨幅 跌幅 同比例 进口税 出口税 出口额 进口额 出口退税 进出口 有效期 有效性 有效果 取消资格 支持力 通过率 不断 不仅 不同 不少 不妨 不管 不论 不良 不动产 不锈
+要求 减税 减排 减灾 加强 增值税 增值 增加值 增速 增幅 增资 涨幅 跌幅 同比例 进口税 出口税 出口额 进口额 出口退税 进出口 有效期 有效性 有效果 取消资格 支持力 通过率 不断 不仅 不同 不少 不妨 不管 不论 不良 不动产 不锈
 """
 
 _EVENTS = """

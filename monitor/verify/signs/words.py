@@ -22,6 +22,10 @@ _TELLING_WHEN_LEFT = {
 _WEAK_WORDS = frozenset("各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split())
 """Words of an axis that a summary may add of its own accord."""
 
+_WEAK_ON_PAGE = frozenset(("has", "has been", "have been"))
+_OBJECT_MARKER = re.compile(r"将[^，。；,;]{1,30}?(?:为|至|到|纳入|列入|移送|作为|从|由)")
+"""Chinese 将 before an object, which is no future."""
+
 _MIN_LEAD = 0.35
 """By how much the nearest word of the other side must be nearer than the nearest of the same side."""
 
@@ -83,8 +87,8 @@ def _compare_clauses(found: Comparison) -> None:
 
 
 _CAUSE = re.compile(
-    r"导致|致使|因此|因而|从而|主要因|主要由于|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|证明|受.{1,14}(?:影响|带动|拖累|推动)"
-    r"|\b(?:because|due to|thanks to|owing to|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
+    r"导致|致使|因此|因而|从而|主要因|主要由于|主要受|主因|原因是|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|证明|受.{1,14}(?:影响|带动|拖累|推动)"
+    r"|\b(?:because|main(?:ly)? reason|reasons? why|main driver|mainly by|due to|thanks to|owing to|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
     r"|driven by|attribut\w+|prompt(?:ed|s|ing)|prov(?:es|ed|ing) that|mean(?:s|t|ing) that|consequently)\b",
     re.IGNORECASE,
 )
@@ -97,6 +101,15 @@ def _compare_causes(found: Comparison) -> None:
     """Look for a cause, an effect or a forecast where the bearing sentences have none, as summaries like to add them."""
     near = {unit.number + step for unit in found.units for step in (-1, 0, 1)}
     there = "\n".join(unit.text for unit in found.page.units if unit.number in near)
+    borne = unite(unit.words | unit.context for unit in found.units)
+    for segment in found.segments:
+        content = [word for word in segment.order if not is_axis_word(word)]
+        bare = found.page.compute_share([word for word in content if word not in borne], content)
+        if _CAUSE.search(segment.text) and _CAUSE.search(there) and len(content) > 2:
+            found.raise_sign("cause other", bare, segment.text)
+        marks = [mark for mark in segment.marks if mark.axis == "only"]
+        if marks and not segment.figures and not any(mark.axis == "only" for unit in found.units for mark in unit.marks):
+            found.raise_sign("only new", 1.0, marks[0].word)
     for name, pattern in (("cause new", _CAUSE), ("forecast new", _FORECAST)):
         match = pattern.search(found.statement)
         if match and not pattern.search(there):
@@ -160,7 +173,11 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             if other.axis == mark.axis
         ]
         same = max((rate for rate, other in around if is_same_side(mark, other)), default=-1.0)
-        against = [(rate, other.word) for rate, other in around if not is_same_side(mark, other)]
+        against = [
+            (rate, other.word)
+            for rate, other in around
+            if other.side != mark.side and not is_same_side(mark, other) and other.word not in _WEAK_ON_PAGE
+        ]
         if mark.axis.startswith("contrast"):
             _compare_contrast(found, bearer, mark, max(against, default=(0.0, "")))
         elif against and max(against)[0] > same + _MIN_LEAD:
@@ -171,7 +188,7 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
                 strength *= 0.5
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
-        elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW and mark.word.lower() not in _WEAK_WORDS:
+        elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW and not _is_weak(mark, segment):
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
     share = page.compute_share(part.words & segment.words, part.words)
@@ -179,6 +196,10 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     for mark in part.marks:
         if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+def _is_weak(mark: Mark, segment: Segment) -> bool:
+    return mark.word.lower() in _WEAK_WORDS or (mark.word == "将" and bool(_OBJECT_MARKER.search(segment.text)))
 
 
 def _has_both_sides(found: Comparison, axis: str) -> bool:
@@ -217,10 +238,14 @@ _NEGATIVE_TEXT = re.compile(
 )
 
 
+_CONTRASTING = re.compile(r"而非|而不是|并非|,\s*not\b|\brather than\b|\binstead of\b", re.IGNORECASE)
+
+
 def _compare_negation(found: Comparison, bearer: Bearer) -> None:
     """Look whether the word right after a negator is affirmed by the other text, in a clause that has nothing negative."""
     page, segment, unit = found.page, bearer.segment, bearer.unit
-    for word in segment.negated_heads:
+    affirmed = unite(other.words - other.negated for other in found.segments)
+    for word in segment.negated_heads - affirmed if not _CONTRASTING.search(segment.text) else ():
         clauses = [part for part in unit.segments if word in part.words]
         if clauses and not any(map(_is_negative, clauses)):
             share = max(page.compute_share(segment.words & part.words, segment.words) for part in clauses)
