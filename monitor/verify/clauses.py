@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from monitor.dates import DateOrder, WrittenDate
 from monitor.verify.figures import NumericFigure, fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
+from monitor.verify.traditional import simplify
 
 _SEGMENT_END = re.compile(
     r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|[和及与](?=[^、，；。]{0,3}\d)|\band(?=[^,.;]{0,24}\d)"
@@ -95,7 +96,7 @@ class _Token:
 
 
 def parse_segments(text: str, *, is_page: bool, order: DateOrder | None = None) -> list[Segment]:
-    pieces = [fold_width(piece) for piece in _split_segments(text) if piece.strip()]
+    pieces = [fold_width(simplify(piece)) for piece in _split_segments(text) if piece.strip()]
     return [_parse_segment(piece, is_page=is_page, order=order) for piece in pieces]
 
 
@@ -139,9 +140,7 @@ def _find_key(token: _Token) -> str:
 
 def _tokenise(text: str) -> Iterator[_Token]:
     lexicon = load_lexicon()
-    position = 0
     matches = list(_WORD.finditer(text))
-    index_by_start = {match.start(): index for index, match in enumerate(matches)}
     index = 0
     while index < len(matches):
         match = matches[index]

@@ -99,7 +99,19 @@ _STRONG_WHEN_NEVER = (
 )
 _STRONG_WHEN_NEW = ("stage.done", "answer.yes", "quantity.all")
 _STRONG_AXES = (
-    *("direction", "bound", "duty", "stage", "permission", "validity", "founding", "quantity", "contrast", "length", "office"),
+    *(
+        "direction",
+        "bound",
+        "duty",
+        "stage",
+        "permission",
+        "validity",
+        "founding",
+        "quantity",
+        "contrast",
+        "length",
+        "office",
+    ),
 )
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),

@@ -19,7 +19,9 @@ _TELLING_WHEN_LEFT = {
     *("finality.first", "quantity.some", "only.only", "bound.max", "bound.min", "permission.forbidden"),
     *("permission.allowed", "duty.may", "stage.proposed"),
 }
-_WEAK_WORDS = frozenset("各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split())
+_WEAK_WORDS = frozenset(
+    "各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split()
+)
 """Words of an axis that a summary may add of its own accord."""
 
 _WEAK_ON_PAGE = frozenset(("has", "has been", "have been"))
@@ -93,7 +95,8 @@ _CAUSE = re.compile(
     re.IGNORECASE,
 )
 _FORECAST = re.compile(
-    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expected to|forecast|predict\w*|set to|likely to|is bound to)\b", re.IGNORECASE
+    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expected to|forecast|predict\w*|set to|likely to|is bound to)\b",
+    re.IGNORECASE,
 )
 
 
@@ -108,7 +111,11 @@ def _compare_causes(found: Comparison) -> None:
         if _CAUSE.search(segment.text) and _CAUSE.search(there) and len(content) > 2:
             found.raise_sign("cause other", bare, segment.text)
         marks = [mark for mark in segment.marks if mark.axis == "only"]
-        if marks and not segment.figures and not any(mark.axis == "only" for unit in found.units for mark in unit.marks):
+        if (
+            marks
+            and not segment.figures
+            and not any(mark.axis == "only" for unit in found.units for mark in unit.marks)
+        ):
             found.raise_sign("only new", 1.0, marks[0].word)
     for name, pattern in (("cause new", _CAUSE), ("forecast new", _FORECAST)):
         match = pattern.search(found.statement)
@@ -184,7 +191,9 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             rate, word = max(against)
             strength = rate + 0.1 - 0.3 * max(same, 0.0)
             if same < 0:
-                strength = max(strength, 0.2 + 0.6 * page.compute_share(segment.words & bearer.unit.words, segment.words))
+                strength = max(
+                    strength, 0.2 + 0.6 * page.compute_share(segment.words & bearer.unit.words, segment.words)
+                )
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
                 strength *= 0.5
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
@@ -238,6 +247,7 @@ _NEGATIVE_TEXT = re.compile(
 )
 
 
+_MIN_WIDE_SHARE = 0.4
 _CONTRASTING = re.compile(r"而非|而不是|并非|,\s*not\b|\brather than\b|\binstead of\b", re.IGNORECASE)
 
 
@@ -260,7 +270,9 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
             share = page.compute_share(segment.words & part.words, segment.words)
             found.raise_sign("negation lost", share + 0.3, " ".join(sorted(heads)))
         wide = {word for word in part.negated & segment.words - unit.affirmed if not is_axis_word(word)}
-        found.raise_sign("negation lost wide", page.compute_share(wide, segment.words), " ".join(sorted(wide)))
+        share = page.compute_share(wide, segment.words)
+        if share > _MIN_WIDE_SHARE:
+            found.raise_sign("negation lost", share, " ".join(sorted(wide)))
 
 
 def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
@@ -360,4 +372,4 @@ def _find_longest_rise(places: Sequence[int]) -> set[int]:
     for number, place in enumerate(places):
         before = [chain for chain in chains if places[chain[-1]] < place]
         chains.append([*max(before, key=len), number] if before else [number])
-    return set(max(chains, key=len)) if chains else set()
+    return set(max(chains, key=lambda chain: len(chain))) if chains else set()
