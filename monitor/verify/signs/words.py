@@ -24,10 +24,14 @@ _WEAK_WORDS = frozenset(
 )
 """Words of an axis that a summary may add of its own accord."""
 
+_TURNED_BY_NEGATION = frozenset(("answer", "founding", "permission", "validity"))
+"""Axes on which the negation of one side is the other side."""
+
 _WEAK_ON_PAGE = frozenset(("has", "has been", "have been"))
 _OBJECT_MARKER = re.compile(r"将[^，。；,;]{1,30}?(?:为|至|到|纳入|列入|移送|作为|从|由)")
 """Chinese 将 before an object, which is no future."""
 
+_MIN_NEARNESS = 0.25
 _MIN_LEAD = 0.35
 """By how much the nearest word of the other side must be nearer than the nearest of the same side."""
 
@@ -183,7 +187,9 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
         against = [
             (rate, other.word)
             for rate, other in around
-            if other.side != mark.side and not is_same_side(mark, other) and other.word not in _WEAK_ON_PAGE
+            if (other.side != mark.side or mark.axis in _TURNED_BY_NEGATION)
+            and not is_same_side(mark, other)
+            and other.word not in _WEAK_ON_PAGE
         ]
         if mark.axis.startswith("contrast"):
             _compare_contrast(found, bearer, mark, max(against, default=(0.0, "")))
@@ -221,7 +227,9 @@ def _has_both_sides(found: Comparison, axis: str) -> bool:
 def _compare_contrast(found: Comparison, bearer: Bearer, mark: Mark, nearest: tuple[float, str]) -> None:
     """Look whether a word's opposite stands near its words on the page, and neither text has both."""
     mine = {other.side for segment in found.segments for other in segment.marks if other.axis == mark.axis}
-    theirs = {other.side for unit in found.units for other in unit.marks if other.axis == mark.axis}
+    marks = [other for unit in found.units for other in unit.marks if other.axis == mark.axis]
+    near = {other.side for other in marks if _compute_nearness(found.page, mark, other) > _MIN_NEARNESS}
+    theirs = near or {other.side for other in marks}
     rate, word = nearest
     if len(mine) == len(theirs) == 1 and mine != theirs and rate > 0.0:
         found.raise_sign("against:contrast", rate + 0.3, f"{mark.word} / {word}")
@@ -284,7 +292,7 @@ def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
     back = unite(part.negated_heads for part in unit.segments) & affirmed - mine
     if turned and back:
         share = found.page.compute_share(turned | back, found.words)
-        found.raise_sign("negation turned", 0.3 + share, f"{' '.join(sorted(turned))} / {' '.join(sorted(back))}")
+        found.raise_sign("negation lost", 0.3 + share, f"{' '.join(sorted(turned))} / {' '.join(sorted(back))}")
 
 
 def _is_negative(segment: Segment) -> bool:
@@ -372,4 +380,4 @@ def _find_longest_rise(places: Sequence[int]) -> set[int]:
     for number, place in enumerate(places):
         before = [chain for chain in chains if places[chain[-1]] < place]
         chains.append([*max(before, key=len), number] if before else [number])
-    return set(max(chains, key=lambda chain: len(chain))) if chains else set()
+    return set(max(chains, key=list.__len__)) if chains else set()
