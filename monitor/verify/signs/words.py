@@ -379,5 +379,10 @@ def _find_longest_rise(places: Sequence[int]) -> set[int]:
     chains: list[list[int]] = []
     for number, place in enumerate(places):
         before = [chain for chain in chains if places[chain[-1]] < place]
-        chains.append([*max(before, key=len), number] if before else [number])
-    return set(max(chains, key=list.__len__)) if chains else set()
+        chains.append([*max(before, key=_count), number] if before else [number])
+    longest: list[int] = max(chains, key=_count, default=[])
+    return set(longest)
+
+
+def _count(chain: list[int]) -> int:
+    return len(chain)
