@@ -30,10 +30,25 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
     **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
+    "hedge left": ReasonCode.MODALITY,
+    "only new": ReasonCode.QUANTIFIER,
+    "replacement turned": ReasonCode.VALIDITY,
 }
 """What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
 
-_CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
+_CONTRADICTING = (
+    "against",
+    "figure",
+    "negation",
+    "never",
+    "date",
+    "period",
+    "roles",
+    "speech",
+    "citation",
+    "hedge",
+    "replacement",
+)
 _MIN_AGAINST = 0.3
 _MAX_CONTEXT_CHARS = 400
 _MAX_REASONS = 3

@@ -9,15 +9,15 @@ from monitor.verify.lexicon import stem
 from monitor.verify.signs.page import Bearer, Comparison, PageIndex, is_axis_word, unite
 
 _SILENT_AXES = {"event", "report", "order"}
-_TELLING_WHEN_NEW = {
+_COUNTED_WHEN_NEW = {
     *("finality.final", "finality.first", "length.more", "length.less", "quantity.all", "quantity.some", "duty.must"),
     *("permission.allowed", "permission.forbidden", "founding.end", "founding.keep", "validity.void", "stage.done"),
     *("stage.proposed", "answer.yes", "answer.no", "course.tighten", "course.relax", "bound.max", "bound.min"),
     *("direction.up", "direction.down", "burden.free", "burden.charged", "order.before", "order.after", "only.only"),
 }
-_TELLING_WHEN_LEFT = {
+_COUNTED_WHEN_LEFT = {
     *("finality.first", "quantity.some", "only.only", "bound.max", "bound.min", "permission.forbidden"),
-    *("permission.allowed", "duty.may", "stage.proposed"),
+    *("permission.allowed", "duty.may"),
 }
 _WEAK_WORDS = frozenset(
     "各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split()
@@ -38,8 +38,9 @@ _MIN_LEAD = 0.35
 
 def compare_words(found: Comparison) -> None:
     _compare_coverage(found)
-    _compare_clauses(found)
+    _compare_runs(found)
     _compare_causes(found)
+    _compare_only(found)
     _compare_replacements(found)
     _compare_hedges(found)
     for bearer in found.bearers:
@@ -52,12 +53,12 @@ def compare_words(found: Comparison) -> None:
 def _compare_coverage(found: Comparison) -> None:
     """Whose words these are: of the bearing sentences, of their context, of other places of the page, or of none."""
     page = found.page
+    theirs = {(mark.axis, mark.side, mark.is_negated): mark for unit in found.units for mark in unit.marks}
     said_alike = {
         mark.word
         for segment in found.segments
         for mark in segment.marks
-        for unit in found.units
-        if any(mark.axis == other.axis and is_same_side(mark, other) for other in unit.marks)
+        if any(mark.axis == other.axis and is_same_side(mark, other) for other in theirs.values())
     }
     said_alike |= {stem(word) for word in said_alike}
     content = frozenset(word for word in found.words if not is_axis_word(word) and word not in said_alike)
@@ -73,28 +74,25 @@ def _compare_coverage(found: Comparison) -> None:
     found.signs["subject foreign"] = page.compute_share(elsewhere, subject)
 
 
-def _compare_clauses(found: Comparison) -> None:
-    """Look for what the statement adds: a clause, or a run of words, that the bearing sentences do not have."""
+def _compare_runs(found: Comparison) -> None:
+    """Look for the longest run of words that the bearing sentences do not have: a clause that the statement adds."""
     page = found.page
     borne = unite(unit.words for unit in found.units)
     around = borne | unite(unit.context for unit in found.units) | page.head_words
-    tail: list[str] = []
-    for number, segment in enumerate(found.segments):
-        content = [word for word in segment.order if not is_axis_word(word) and word[0] != "@"]
-        if len(content) >= 3 and not segment.figures:
-            bare = page.compute_share([word for word in content if word not in around], content)
-            found.raise_sign("clause bare" if number else "clause bare first", bare, segment.text)
+    for segment in found.segments:
         run: list[str] = []
-        for word in content:
-            tail = [] if word in around else [*tail, word]
-            run = [] if word in around else [*run, word]
-            found.raise_sign("run bare", page.weigh(run), " ".join(run))
-    found.raise_sign("tail bare", page.weigh(tail), " ".join(tail))
+        for word in segment.order:
+            if not is_axis_word(word) and word[0] != "@":
+                run = [] if word in around else [*run, word]
+                found.raise_sign("run bare", page.weigh(run), " ".join(run))
 
 
 _CAUSE = re.compile(
-    r"导致|致使|因此|因而|从而|主要因|主要由于|主要受|主因|原因是|由于|得益于|受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|证明|受.{1,14}(?:影响|带动|拖累|推动)"
-    r"|\b(?:because|main(?:ly)? reason|reasons? why|main driver|mainly by|due to|thanks to|owing to|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
+    r"导致|致使|因此|因而|从而|主要因|主要由于|主要受|主因|原因是|由于|得益于|"
+    r"受益于|归因于|促使|造成|引发|带动|拉动|推高|意味着|表明|证明"
+    r"|受.{1,14}(?:影响|带动|拖累|推动)"
+    r"|\b(?:because|main(?:ly)? reason|reasons? why|main driver|mainly by|due to|thanks to|owing to"
+    r"|caus(?:ed?|es|ing)|led to|leads? to|result(?:s|ed|ing)? (?:in|from)|therefore|as a result"
     r"|driven by|attribut\w+|prompt(?:ed|s|ing)|prov(?:es|ed|ing) that|mean(?:s|t|ing) that|consequently)\b",
     re.IGNORECASE,
 )
@@ -105,22 +103,16 @@ _FORECAST = re.compile(
 
 
 def _compare_causes(found: Comparison) -> None:
-    """Look for a cause, an effect or a forecast where the bearing sentences have none, as summaries like to add them."""
+    """Look for a cause, an effect or a forecast where the bearing sentences have none, as summaries add them."""
     near = {unit.number + step for unit in found.units for step in (-1, 0, 1)}
-    there = "\n".join(unit.text for unit in found.page.units if unit.number in near)
+    units = found.page.units
+    there = "\n".join(units[number].text for number in sorted(near) if 0 <= number < len(units))
     borne = unite(unit.words | unit.context for unit in found.units)
     for segment in found.segments:
         content = [word for word in segment.order if not is_axis_word(word)]
         bare = found.page.compute_share([word for word in content if word not in borne], content)
         if _CAUSE.search(segment.text) and _CAUSE.search(there) and len(content) > 2:
             found.raise_sign("cause other", bare, segment.text)
-        marks = [mark for mark in segment.marks if mark.axis == "only"]
-        if (
-            marks
-            and not segment.figures
-            and not any(mark.axis == "only" for unit in found.units for mark in unit.marks)
-        ):
-            found.raise_sign("only new", 1.0, marks[0].word)
     for name, pattern in (("cause new", _CAUSE), ("forecast new", _FORECAST)):
         match = pattern.search(found.statement)
         if match and not pattern.search(there):
@@ -144,6 +136,15 @@ def _compare_hedges(found: Comparison) -> None:
             found.raise_sign("hedge left", share, match[0])
 
 
+def _compare_only(found: Comparison) -> None:
+    """Look for an "only" that the bearing sentences do not have; before a figure it is a manner of speaking."""
+    if any(mark.axis == "only" for unit in found.units for mark in unit.marks):
+        return
+    for mark in (mark for segment in found.segments if not segment.figures for mark in segment.marks):
+        if mark.axis == "only":
+            found.raise_sign("only new", 1.0, mark.word)
+
+
 _REPLACING = re.compile(r"代替|取代|替代|\b(?:replac|supersed|extend)(?:es|ed|s|e)?\b", re.IGNORECASE)
 _REPLACED = re.compile(r"被|\b(?:was|were|is|are|been|be)\b|\bby\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}")
@@ -164,12 +165,10 @@ def _find_replacement(text: str) -> tuple[set[str], set[str]] | None:
     if verb is None:
         return None
     before, after = (set(_IDENTIFIER.findall(part)) for part in (text[: verb.start()], text[verb.end() :]))
-    is_passive = bool(_REPLACED.search(text[max(verb.start() - 6, 0) : verb.start()])) or after_by(text, verb.end())
+    is_passive = bool(_REPLACED.search(text[max(verb.start() - 6, 0) : verb.start()])) or text[
+        verb.end() : verb.end() + 5
+    ].lstrip().startswith("by")
     return (after, before) if is_passive else (before, after)
-
-
-def after_by(text: str, end: int) -> bool:
-    return text[end : end + 4].strip().startswith("by")
 
 
 def _compare_marks(found: Comparison, bearer: Bearer) -> None:
@@ -192,7 +191,7 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             and other.word not in _WEAK_ON_PAGE
         ]
         if mark.axis.startswith("contrast"):
-            _compare_contrast(found, bearer, mark, max(against, default=(0.0, "")))
+            _compare_contrast(found, mark, max(against, default=(0.0, "")))
         elif against and max(against)[0] > same + _MIN_LEAD:
             rate, word = max(against)
             strength = rate + 0.1 - 0.3 * max(same, 0.0)
@@ -203,13 +202,13 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
                 strength *= 0.5
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
-        elif not around and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_NEW and not _is_weak(mark, segment):
+        elif not around and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_NEW and not _is_weak(mark, segment):
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
     share = page.compute_share(part.words & segment.words, part.words)
     axes = {mark.axis for mark in segment.marks}
     for mark in part.marks:
-        if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _TELLING_WHEN_LEFT:
+        if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
 
 
@@ -224,7 +223,7 @@ def _has_both_sides(found: Comparison, axis: str) -> bool:
     return len(mine) > 1 and len(theirs) > 1
 
 
-def _compare_contrast(found: Comparison, bearer: Bearer, mark: Mark, nearest: tuple[float, str]) -> None:
+def _compare_contrast(found: Comparison, mark: Mark, nearest: tuple[float, str]) -> None:
     """Look whether a word's opposite stands near its words on the page, and neither text has both."""
     mine = {other.side for segment in found.segments for other in segment.marks if other.axis == mark.axis}
     marks = [other for unit in found.units for other in unit.marks if other.axis == mark.axis]
@@ -334,7 +333,6 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
         is_benign = bool(_BENIGN.search(joined) or _BENIGN.search(other)) or _is_variant(joined, other)
         is_known = all(word in bearer.unit.text for word in said)
         if len(there) <= len(said) + 4 and there and not is_benign and not is_known:
-            is_between = len(flanks) == 2
             sides = {(mark.axis, mark.side) for mark in bearer.unit.marks}
             if any(
                 mark.word in joined
@@ -342,7 +340,8 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
                 if not mark.axis.startswith((*_SILENT_AXES, "contrast")) and (mark.axis, mark.side) not in sides
             ):
                 found.raise_sign("slot marked", share, f"{joined} / {other}")
-            found.raise_sign(f"slot {'taken' if is_between else 'ended'}", share, f"{joined} / {other}")
+            if len(flanks) == 2:
+                found.raise_sign("slot taken", share, f"{joined} / {other}")
         if kind == "replace" and len(there) <= len(said) + 4:
             is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
             state = "foreign" if is_elsewhere else "variant" if _is_variant(joined, other) else "novel"
