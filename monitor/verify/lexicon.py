@@ -14,7 +14,7 @@ from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 _OPPOSITE = """
 direction.up: 上升 增长 提高 上调 增加 增多 扩大 上涨 攀升 回升 升至 增至 提升 走高 升高 抬高 涨至 涨幅扩大 走强 增设 提速 扩容 更高 更多 更快 更长 净流入 正增长 由降转涨 由跌转涨 涨 多增 连升 连涨 上扬 回暖 拉升 上浮 | rose =risen =rises rising increase grew grow growth =raise =raised =raises =raising climb gain =expanded =expand =expands =higher lengthen accelerate widen =up jump surge =longer =faster =more soar rally =widened =widens =widening
-direction.down: 下降 减少 降低 下调 回落 下跌 收窄 缩小 放缓 降至 减至 削减 压减 下滑 调低 降幅扩大 走低 走弱 放慢 减缓 萎缩 减弱 更低 更少 更慢 更短 下行 缩减 调减 净流出 负增长 由涨转降 由升转降 由增转降 转降 跌 少增 降 连降 连跌 下挫 下浮 大跌 缩水 亏减 | fell =fall =falls =fallen =falling decrease =decline =declined =declines =declining drop =lower =lowered =lowers =lowering reduce reduction =cut =cuts =cutting shrink shrank shrunk narrow slow =slower =shorter =fewer =down =less =contracted =contracts contraction plunge tumble slump dip =shed =eased =narrowed =eases
+direction.down: 下降 减少 降低 下调 回落 下跌 收窄 缩小 放缓 降至 减至 削减 压减 下滑 调低 降幅扩大 走低 走弱 放慢 减缓 萎缩 减弱 更低 更少 更慢 更短 下行 缩减 调减 净流出 负增长 由涨转降 由升转降 由增转降 转降 跌 少增 降 连降 连跌 下挫 下浮 大跌 缩水 | fell =fall =falls =fallen =falling decrease =decline =declined =declines =declining drop =lower =lowered =lowers =lowering reduce reduction =cut =cuts =cutting shrink shrank shrunk narrow slow =slower =shorter =fewer =down =less =contracted =contracts contraction plunge tumble slump dip =shed =eased =narrowed =eases
 length.more: 延长 推迟 延后 顺延 延期 展期 | extend extension prolong postpone delay defer lengthen
 length.less: 缩短 提前 提早 | shorten advance
 course.tighten: 收紧 从严 加强监管 强化监管 趋严 加严 更严 | tighten =stricter =tougher toughen
