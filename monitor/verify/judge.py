@@ -25,10 +25,10 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
     **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
-    **dict.fromkeys(("roles turned", "roles passive", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
+    **dict.fromkeys(("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
     **dict.fromkeys(("speech other", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
-    **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
+    **dict.fromkeys(("name head rival", "subject foreign", "roles other"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
 }
 """What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
