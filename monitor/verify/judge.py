@@ -99,6 +99,7 @@ _PLAIN_SIGNS = (
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+    *("roles swapped", "roles target", "roles other"),
 )
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 

@@ -4,6 +4,7 @@ import re
 
 from monitor.verify.names import Name, find_names
 from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
+from monitor.verify.signs.speech import compare_speech
 from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
 
 _PASSIVE = re.compile(r"被|由(?!于)|受到|\bby\b")
@@ -27,7 +28,8 @@ def compare_actors(found: Comparison) -> None:
     names = find_names(found.statement)
     for name in names:
         _compare_name(found, name)
-    _compare_speech(found, names)
+    _compare_speech_of_names(found, names)
+    compare_speech(found)
     _compare_agents(found)
     for bearer in found.bearers:
         _compare_roles(found, bearer)
@@ -93,7 +95,7 @@ def _list_actors(text: str) -> dict[str, int]:
     return places
 
 
-def _compare_speech(found: Comparison, names: tuple[Name, ...]) -> None:
+def _compare_speech_of_names(found: Comparison, names: tuple[Name, ...]) -> None:
     """Look whether the one who is quoted is the one who speaks where the page says it."""
     verb = _SAY.search(found.statement)
     before = [name for name in names if verb is not None and name.end <= verb.start()]
