@@ -26,7 +26,7 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
-    **dict.fromkeys(("speech other", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
+    **dict.fromkeys(("speech other", "speech of another", "claim named", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
     **dict.fromkeys(("name head rival", "subject foreign", "roles other"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
@@ -99,7 +99,7 @@ _PLAIN_SIGNS = (
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
-    *("roles swapped", "roles target", "roles other"),
+    *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
 )
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 

@@ -155,8 +155,8 @@ def _find_other_speaker(found: Comparison, own: Saying, unit: Unit) -> str | Non
     if any(saying.is_self for saying in sayings):
         last = found.page.units[min(found.page.head_lines + 1, len(found.page.units) - 1)]
         return "" if mine & _list_tokens(found.page.text[: last.end]) else "we"
-    said_too = _list_tokens(found.statement[own.end :])
-    if not own.is_ruling and all(_list_tokens(speaker) & said_too for speaker in speakers):
+    said_too = frozenset[str]().union(*(_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own))
+    if any(_list_tokens(speaker) & said_too for speaker in speakers):
         return ""
     return speakers[-1]
 
@@ -197,5 +197,4 @@ def _compare_claims(found: Comparison) -> None:
         share = found.page.compute_share(segment.words & unit.words, segment.words)
         for saying in find_sayings(unit.text):
             if saying.is_claim and share > 0.4:
-                kind = "self" if saying.is_self else "named" if _list_tokens(saying.speaker) else "none"
-                found.raise_sign(f"claim {kind}", share, unit.text[saying.place : saying.end])
+                found.raise_sign("claim self" if saying.is_self else "claim named", share, unit.text[saying.place : saying.end])
