@@ -8,7 +8,7 @@ from functools import lru_cache
 from monitor.verify.clauses import parse_segments
 from monitor.verify.lexicon import stem
 from monitor.verify.names import find_names
-from monitor.verify.signs.page import Comparison, Unit
+from monitor.verify.signs.page import Bearer, Comparison, Unit
 
 _CLAIM_ZH = r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的|了?[一二三四五六七八九十\d]|书面|异议|申[请辩]|复[议核]|不信任)|呼吁|抱怨|坚称|分析"
 _SAY_ZH = (
@@ -38,8 +38,8 @@ yesterday today monday tuesday wednesday thursday friday saturday sunday week mo
 spokesman spokeswoman spokesperson minister chair chairman secretary analyst analysts some many most two three people would will could""".split()
 )
 _HEDGE = re.compile(
-    rf"{_SAY_ZH}|据|可能|有望|或将|拟|将会|涉嫌|表态|看法|观点|意见|诉求|申辩|抗辩|答复|\b(?:{_SAY_EN}|may|might|could|likely|would|reported|reportedly|alleged|allegedly|according|view|views"
-    r"|claims?|argument|forecasts?|expected|expectation|outlook|believed|projected|sees?|request)\b",
+    rf"{_SAY_ZH}|据|可能|有望|希望|想|要求|申请|或将|拟|将会|涉嫌|表态|看法|观点|意见|诉求|申辩|抗辩|答复|\b(?:{_SAY_EN}|may|might|could|likely|would|reported|reportedly|alleged|allegedly|according|view|views"
+    r"|claims?|argument|forecasts?|expected|expectation|outlook|believed|projected|sees?|request(?:s|ed)?|sought|plans?|planned)\b",
     re.IGNORECASE,
 )
 _MAX_SUBJECT_CHARS = 90
@@ -52,6 +52,7 @@ class Saying:
     place: int
     end: int
     speaker: str
+    verb: str
     is_claim: bool
     is_ruling: bool
 
@@ -76,19 +77,26 @@ def _iter_sayings(text: str) -> Iterator[Saying]:
             continue
         lead = text[max(start - _MAX_SUBJECT_CHARS, 0) : start]
         if match[0].isascii():
-            speaker = _read_speaker_en(lead, text[end : end + _MAX_SUBJECT_CHARS])
+            speaker = _read_speaker_en(lead, match[0], text[end : end + _MAX_SUBJECT_CHARS])
         else:
             speaker = _read_speaker_zh(lead)
         if _NO_SPEAKER_ZH.search(speaker):
             continue
-        yield Saying(start, end, speaker, bool(_CLAIM.fullmatch(match[0])), bool(_RULE.fullmatch(match[0])))
+        yield Saying(start, end, speaker, match[0], bool(_CLAIM.fullmatch(match[0])), bool(_RULE.fullmatch(match[0])))
     for match in _ACCORDING.finditer(text):
-        yield Saying(match.start(), match.end(), (match[1] or match[2]).strip(), is_claim=False, is_ruling=False)
+        yield Saying(match.start(), match.end(), (match[1] or match[2]).strip(), "", is_claim=False, is_ruling=False)
 
 
 def _is_quoted(text: str, place: int) -> bool:
-    before = text[:place]
-    return before.count("“") > before.count("”") or before.count('"') % 2 == 1
+    """Whether a place is inside quotation marks: the last mark before it opens a quotation."""
+    marks = [match.start() for match in _QUOTE_MARK.finditer(text, 0, place)]
+    if not marks:
+        return False
+    last = marks[-1]
+    return text[last] in "“「" or (text[last] == '"' and (last == 0 or text[last - 1] in " (:：，,"))
+
+
+_QUOTE_MARK = re.compile(r"[“”\"「」]")
 
 
 def _read_speaker_zh(lead: str) -> str:
@@ -100,12 +108,17 @@ def _read_speaker_zh(lead: str) -> str:
     return ""
 
 
-def _read_speaker_en(lead: str, following: str) -> str:
+def _read_speaker_en(lead: str, verb: str, following: str) -> str:
     before = re.split(r"[.;!?:]\s|[\n“”\"]", lead)[-1]
     is_after_speech = not before.strip(" ,") or before.rstrip().endswith(",")
-    if is_after_speech and re.match(r"\s+(?:[A-Z]|the\s|an?\s)", following):
+    if is_after_speech and _INVERTED.fullmatch(verb) and re.match(r"\s+(?:[A-Z]|the\s|an?\s)", following):
         return re.split(r"[.;!?:]\s|[\n“”\"]", following)[0].strip()
-    return before.strip(" ,")
+    before = re.sub(r",?\s(?:which|who)\s*(?:\w+ly\s|has\s|have\s|had\s)?$", "", before)
+    return re.split(r"\b(?:that|after|before|while|because|when|but|if|although|though|whether|since)\b", before)[-1].strip(" ,")
+
+
+_INVERTED = re.compile(r"said|says|say|adds|added|told|tells|wrote|writes|asked|noted|notes|explained|responded|replied|remarked", re.IGNORECASE)
+_TITLE_ZH = re.compile(r"有?关?(?:部门)?(?:主要)?负责人|新闻发言人|发言人|董事长|总经理|总裁|主任|主席|会长|副?总?编辑|首席|有关|相关|部门|司局|记者|人士|专家|院士|教授|经理")
 
 
 @lru_cache(maxsize=4096)
@@ -113,7 +126,7 @@ def _list_tokens(speaker: str) -> frozenset[str]:
     """Return what tells one speaker from another: pairs of Chinese characters, stems of Latin words."""
     words = re.findall(r"[A-Za-z][\w-]+", re.sub(r"['’]s?\b", "", speaker))
     latin = {stem(word.lower()) for word in words if word.lower() not in _SPEAKER_STOP}
-    runs = re.findall(r"[\u4e00-\u9fff]+", speaker)
+    runs = re.findall(r"[\u4e00-\u9fff]+", _TITLE_ZH.sub("", speaker)) or re.findall(r"[\u4e00-\u9fff]+", speaker)
     return frozenset(latin | {run[place : place + 2] for run in runs for place in range(len(run) - 1)})
 
 
@@ -131,7 +144,7 @@ def compare_speech(found: Comparison) -> None:
     rated = []
     for bearer in found.page.find_bearers(parse_segments(content, is_page=False))[:3]:
         share = found.page.compute_share(bearer.segment.words & bearer.unit.words, bearer.segment.words)
-        other = _find_other_speaker(found, own, bearer.unit) if share > 0.4 else None
+        other = _find_other_speaker(found, own, bearer) if share > 0.4 else None
         if other == "":
             return
         if other is not None:
@@ -141,24 +154,40 @@ def compare_speech(found: Comparison) -> None:
         found.raise_sign("speech of another", share, f"{own.speaker} / {other}")
 
 
-def _find_other_speaker(found: Comparison, own: Saying, unit: Unit) -> str | None:
+def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str | None:
     """Return who speaks in a unit instead of the statement's speaker: "" if he does, None if nobody is named."""
-    mine = _list_tokens(own.speaker)
+    unit, mine = bearer.unit, _list_tokens(own.speaker)
     sayings, around = _find_sayings_of(found, unit)
     if not sayings:
         return None
-    speakers = [saying.speaker for saying in sayings]
-    if any(mine & _list_tokens(speaker) or _is_named_in(found, own.speaker, speaker, unit) for speaker in speakers):
-        return ""
+    end = unit.text.find(bearer.part.text) + len(bearer.part.text)
+    governing = [saying for saying in sayings if saying.place < end][-1:] if not around else []
+    for saying in governing or sayings:
+        if mine & _list_tokens(saying.speaker) or _is_named_in(found, own.speaker, saying.speaker, unit):
+            _compare_forecast(found, saying)
+            return ""
     if around and mine & _list_tokens(around):
         return ""
     if any(saying.is_self for saying in sayings):
         last = found.page.units[min(found.page.head_lines + 1, len(found.page.units) - 1)]
         return "" if mine & _list_tokens(found.page.text[: last.end]) else "we"
-    said_too = frozenset[str]().union(*(_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own))
-    if any(_list_tokens(speaker) & said_too for speaker in speakers):
+    said = [_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own]
+    if any(_list_tokens(saying.speaker) & tokens for saying in sayings for tokens in said):
         return ""
-    return speakers[-1]
+    if any(mine & _list_tokens(saying.speaker) for saying in sayings):
+        found.raise_sign("speech near", 1.0, own.speaker)
+        return ""
+    return (governing or sayings)[-1].speaker
+
+
+_FORECAST = re.compile(r"预计|预期|预测|有望|估计|expect|forecast|predict|estimat|project", re.IGNORECASE)
+_OPEN = re.compile(r"预|有望|估|将|可能|拟|力争|目标|expect|forecast|predict|estimat|project|will|would|may|might|could|likely|plan|outlook|sees?\b", re.IGNORECASE)
+
+
+def _compare_forecast(found: Comparison, saying: Saying) -> None:
+    """Look whether a forecast has become a fact."""
+    if _FORECAST.search(saying.verb) and not _OPEN.search(found.statement):
+        found.raise_sign("claim named", 1.0, saying.verb)
 
 
 def _is_named_in(found: Comparison, name: str, speaker: str, unit: Unit) -> bool:
