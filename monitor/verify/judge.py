@@ -101,6 +101,7 @@ _PLAIN_SIGNS = (
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
     *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
 )
+_ACTOR_SIGNS = ("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival")
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
@@ -128,6 +129,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         "negation lost borne": coverage * signs["negation lost"],
         "subject foreign borne": coverage * signs["subject foreign"],
         "moved borne": signs["moved"] * (coverage > 0.8),
+        "actor": max(signs[name] for name in _ACTOR_SIGNS),
         "cross": float(found.is_cross_language),
         "bearers": float(len(found.units) - 1),
     }

@@ -4,7 +4,7 @@ import re
 
 from monitor.verify.names import Name, find_names
 from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
-from monitor.verify.signs.speech import compare_speech
+from monitor.verify.signs.speech import compare_speech, states_a_claim
 from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
 
 _PASSIVE = re.compile(r"被|由(?!于)|受到|\bby\b")
@@ -136,7 +136,7 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
         if word.startswith("~report.")
     ]
     if own is None:
-        if any(order[place] == "~report.think" for place, order in theirs):
+        if any(order[place] == "~report.think" for place, order in theirs) and not states_a_claim(found.statement):
             found.raise_sign("attribution left", page.compute_share(segment.words & unit.words, segment.words))
         return
     speaker = {word for word in segment.order[:own] if not is_axis_word(word)}

@@ -160,7 +160,8 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
     sayings, around = _find_sayings_of(found, unit)
     if not sayings:
         return None
-    end = unit.text.find(bearer.part.text) + len(bearer.part.text)
+    first = unit.text.find(bearer.part.text)
+    end = first + len(bearer.part.text) if first >= 0 else len(unit.text)
     governing = [saying for saying in sayings if saying.place < end][-1:] if not around else []
     for saying in governing or sayings:
         if mine & _list_tokens(saying.speaker) or _is_named_in(found, own.speaker, saying.speaker, unit):
@@ -174,8 +175,7 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
     said = [_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own]
     if any(_list_tokens(saying.speaker) & tokens for saying in sayings for tokens in said):
         return ""
-    if any(mine & _list_tokens(saying.speaker) for saying in sayings):
-        found.raise_sign("speech near", 1.0, own.speaker)
+    if not governing and any(mine & _list_tokens(saying.speaker) for saying in sayings):
         return ""
     return (governing or sayings)[-1].speaker
 
@@ -219,11 +219,16 @@ def _find_sayings_of(found: Comparison, unit: Unit) -> tuple[list[Saying], str]:
 _SPEECH_GOES_ON = re.compile(r"[“\"「他她]|(?:He|She|They)\b")
 
 
+def states_a_claim(statement: str) -> bool:
+    """Whether a statement itself says that somebody says, expects or wants it, or that it may be."""
+    return bool(_HEDGE.search(statement))
+
+
 def _compare_claims(found: Comparison) -> None:
     """Look whether what the statement gives as a fact is a claim of somebody on the page."""
     for bearer in found.bearers:
         unit, segment = bearer.unit, bearer.segment
         share = found.page.compute_share(segment.words & unit.words, segment.words)
         for saying in find_sayings(unit.text):
-            if saying.is_claim and share > 0.4:
+            if saying.is_claim and share > 0.4 and saying.verb != "提出":
                 found.raise_sign("claim self" if saying.is_self else "claim named", share, unit.text[saying.place : saying.end])
