@@ -28,8 +28,9 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
     **dict.fromkeys(("speech other", "speech of another", "claim named", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
-    **dict.fromkeys(("name head rival", "subject foreign", "roles other"), ReasonCode.ACTOR),
+    **dict.fromkeys(("name head rival", "subject foreign", "roles other", "word unknown"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
+    "issuer other": ReasonCode.ISSUER,
 }
 """What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
 
@@ -100,8 +101,10 @@ _PLAIN_SIGNS = (
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
     *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
+    *("issuer other", "word unknown"),
 )
 _ACTOR_SIGNS = ("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival")
+_ACTOR_SIGNS += ("issuer other", "word unknown")
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 

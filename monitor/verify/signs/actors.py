@@ -3,6 +3,7 @@
 import re
 
 from monitor.verify.names import Name, find_names
+from monitor.verify.signs.issuer import compare_capitals, compare_issuers
 from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
 from monitor.verify.signs.speech import compare_speech, states_a_claim
 from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
@@ -30,6 +31,8 @@ def compare_actors(found: Comparison) -> None:
         _compare_name(found, name)
     _compare_speech_of_names(found, names)
     compare_speech(found)
+    compare_issuers(found)
+    compare_capitals(found)
     _compare_agents(found)
     for bearer in found.bearers:
         _compare_roles(found, bearer)

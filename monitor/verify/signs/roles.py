@@ -55,7 +55,7 @@ _BEFORE_ZH = (
 _PASSIVE_ZH = re.compile(r"[^，。；]{0,6}?(?<!由)(?:被(?!告|上诉|申请|诉|调查|检查)|遭)")
 _JOINING_ZH = re.compile(r"(?:和|与|及|、|以及|会同|联合|并|或)?(?:各|其|有关|相关)?")
 _BEFORE_EN = re.compile(
-    r"\b(?P<word>by|to|for|with|against|of|on|from|in|at|under|into|between|among|through|via|over|about|towards?|near|and|or|than|as)\s+"
+    r"\b(?P<word>by|to|for|with|against|of|on|from|in|at|under|into|between|among|through|via|over|about|towards?|near|and|or|than)\s+"
     r"(?:(?:the|a|an|its|their|his|her|our|this|that|these|those|both|other|some|all|any|each|former|new|two|three)\s+){0,2}$",
     re.IGNORECASE,
 )
