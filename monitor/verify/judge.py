@@ -25,8 +25,14 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
     **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
-    **dict.fromkeys(("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
-    **dict.fromkeys(("speech other", "speech of another", "claim named", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
+    **dict.fromkeys(
+        ("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"),
+        ReasonCode.SUBJECT_OBJECT,
+    ),
+    **dict.fromkeys(
+        ("speech other", "speech of another", "claim named", "speaker other", "attribution left"),
+        ReasonCode.ATTRIBUTION,
+    ),
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
     **dict.fromkeys(("name head rival", "subject foreign", "roles other", "word unknown"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
@@ -103,8 +109,10 @@ _PLAIN_SIGNS = (
     *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
     *("issuer other", "word unknown"),
 )
-_ACTOR_SIGNS = ("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival")
-_ACTOR_SIGNS += ("issuer other", "word unknown")
+_ACTOR_SIGNS = (
+    *("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival"),
+    *("issuer other", "word unknown", "roles turned"),
+)
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 

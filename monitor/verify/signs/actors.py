@@ -1,13 +1,16 @@
-"""Signs in who a statement speaks of: names that the page lacks or has elsewhere, roles turned round, other speakers."""
+"""Signs in who a statement speaks of: names that the page lacks or has elsewhere, roles turned, other speakers."""
 
 import re
+from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
 from monitor.verify.signs.issuer import compare_capitals, compare_issuers
 from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
-from monitor.verify.signs.speech import compare_speech, states_a_claim
 from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
+from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
 
+_MIN_SHARE = 0.35
+_MAX_UNIT_CHARS = 3000
 _PASSIVE = re.compile(r"被|由(?!于)|受到|\bby\b")
 _ENUMERATION = re.compile(r".{0,12}?(?:和|与|及|、|\band\b|,).{0,2}")
 _GENERIC_ACTOR = re.compile(
@@ -77,14 +80,18 @@ def _compare_roles(found: Comparison, bearer: Bearer) -> None:
     mine, theirs = _list_actors(text), _list_actors(bearer.unit.text)
     both = [actor for actor in mine if actor in theirs]
     is_passive = bool(_PASSIVE.search(text)) != bool(_PASSIVE.search(bearer.unit.text))
-    for first, second in zip(both, both[1:], strict=False):
+    for first, second in pairwise(both):
         between = text[mine[first] + len(first) : mine[second]]
+        speakers = " ".join(saying.speaker for saying in find_sayings(text))
+        if first in speakers or second in speakers or first.lower() in speakers.lower():
+            continue
         if theirs[first] > theirs[second] and not _ENUMERATION.fullmatch(between):
             found.raise_sign("roles passive" if is_passive else "roles turned", 1.0, f"{first} / {second}")
 
 
 def _list_actors(text: str) -> dict[str, int]:
     """Return the actors of a text in order, each with its first place; of a Latin name the last word."""
+    text = text[:_MAX_UNIT_CHARS]
     names = find_names(text)
     actors = [(name.start, name.text.split()[-1] if name.text.isascii() else name.text) for name in names]
     actors += [
@@ -152,11 +159,9 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
 
 def _compare_agents(found: Comparison) -> None:
     """Look whether each actor has the role in the bearing unit that the statement gives it."""
-    agents: tuple[Actor, ...] = ()
     for bearer in found.bearers:
         theirs = parse_clauses(bearer.unit.text)
         for clause in parse_clauses(bearer.segment.text):
-            agents = clause.agents or agents
             aligned = _align_clause(clause, theirs)
             if aligned is not None:
                 for actor in clause.actors:
@@ -166,7 +171,10 @@ def _compare_agents(found: Comparison) -> None:
 def _align_clause(clause: Clause, others: tuple[Clause, ...]) -> Clause | None:
     """Return the clause of a unit that has the most in common with one of a statement, apart from its actors."""
     mine = _list_grams(clause)
-    rated = [(len(mine & _list_grams(other)) / (6 + len(_list_grams(other))) ** 0.5, -number) for number, other in enumerate(others)]
+    rated = [
+        (len(mine & _list_grams(other)) / (6 + len(_list_grams(other))) ** 0.5, -number)
+        for number, other in enumerate(others)
+    ]
     return others[-max(rated)[1]] if rated and max(rated)[0] > 0 else None
 
 
@@ -175,7 +183,16 @@ def _list_grams(clause: Clause) -> frozenset[str]:
     for actor in clause.actors:
         text = text.replace(actor.text, " ")
     words = [word.lower()[:6] for word in re.findall(r"[A-Za-z]{3,}|\d+", text)]
-    return frozenset([*words, *(text[place : place + 2] for place in range(len(text) - 1) if "\u4e00" <= text[place] <= "\u9fff" and "\u4e00" <= text[place + 1] <= "\u9fff")])
+    return frozenset(
+        [
+            *words,
+            *(
+                text[place : place + 2]
+                for place in range(len(text) - 1)
+                if "\u4e00" <= text[place] <= "\u9fff" and "\u4e00" <= text[place + 1] <= "\u9fff"
+            ),
+        ]
+    )
 
 
 def _compare_actor(found: Comparison, actor: Actor, clause: Clause, aligned: Clause, unit: tuple[Clause, ...]) -> None:
@@ -199,7 +216,9 @@ def _compare_actor(found: Comparison, actor: Actor, clause: Clause, aligned: Cla
         found.raise_sign("roles target", 1.0, said)
     elif not there and any(rival.is_generic == actor.is_generic for rival in rivals):
         mine = _list_grams(clause)
-        found.raise_sign("roles other", len(mine & _list_grams(aligned)) / len(mine), said)
+        share = len(mine & _list_grams(aligned)) / len(mine)
+        if share >= _MIN_SHARE:
+            found.raise_sign("roles other", share, said)
 
 
 def _is_name_or_noun(found: Comparison, actor: Actor) -> bool:

@@ -9,14 +9,18 @@ from monitor.verify.signs.roles import Actor, are_same, parse_clauses
 
 _ISSUE = re.compile(
     r"印发|发布|公布|出台|起草|制定|颁布|批准|主办|举办|下发|查处|(?:联合|会同)[^，。]{0,30}$"
-    r"|\b(?:issue[sd]?|publish(?:es|ed)|release[sd]?|prepared|adopt(?:s|ed)|drafted|launch(?:es|ed)|drawn up|jointly)\b",
+    r"|\b(?:issue[sd]?|publish(?:es|ed)|release[sd]?|prepared|adopt(?:s|ed)|drafted|launch(?:es|ed)|drawn up"
+    r"|jointly)\b",
     re.IGNORECASE,
 )
 _MAX_SIGNATURE_CHARS = 40
 _SENTENCE_MARK = re.compile(r"[。，；：]|[.,;:]\s|\.$")
 _CAPITALISED = re.compile(r"(?<=[a-z,;’')\"“”] )[\"“(]?([A-Z][A-Za-z]*[A-Za-z])\b")
 _MIN_WORD_CHARS = 3
-_MONTHS = frozenset("January February March April May June July August September October November December".split())
+_MONTHS_TEXT = """
+January February March April May June July August September October November December
+"""
+_MONTHS = frozenset(_MONTHS_TEXT.split())
 
 
 def compare_issuers(found: Comparison) -> None:
@@ -55,16 +59,20 @@ def _read_issuers(page: PageIndex) -> tuple[str, frozenset[str]]:
     for unit in page.units:
         if _is_signature(page, unit):
             heads.append(unit.text)
-            issuers |= {actor.text for clause in parse_clauses(unit.text) for actor in clause.actors if not actor.is_generic}
+            issuers |= {
+                actor.text for clause in parse_clauses(unit.text) for actor in clause.actors if not actor.is_generic
+            }
         elif _ISSUE.search(unit.text):
             for clause in parse_clauses(unit.text):
                 if _ISSUE.search(clause.text):
-                    issuers |= {actor.text for actor in (*clause.actors, *clause.agents) if actor.role in ("agent", "with")}
+                    issuers |= {
+                        actor.text for actor in (*clause.actors, *clause.agents) if actor.role in ("agent", "with")
+                    }
     return "\n".join(heads), frozenset(issuers)
 
 
 def compare_capitals(found: Comparison) -> None:
-    """Look for capitalised words of an English statement that an English page does not have, as an unknown company's."""
+    """Look for capitalised words of an English statement that an English page lacks, as an unknown company's."""
     if found.is_cross_language or has_chinese(found.statement):
         return
     lowered = found.page.text.lower()
@@ -78,5 +86,7 @@ def _has_word(lowered: str, word: str) -> bool:
     root = word.lower().removesuffix("s")
     if re.search(rf"\b{re.escape(root[: max(len(root) - 2, 3)])}", lowered):
         return True
-    letters = [part[0] for part in re.findall(r"[a-z]+", lowered) if part not in ("the", "of", "and", "for", "on", "in")]
+    letters = [
+        part[0] for part in re.findall(r"[a-z]+", lowered) if part not in ("the", "of", "and", "for", "on", "in")
+    ]
     return word.isupper() and word.lower() in "".join(letters)

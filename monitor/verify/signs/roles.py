@@ -26,37 +26,60 @@ _MODIFIER_START_ZH = re.compile(
     r"|近日|日前|今[年天日]|[年月日]"
 )
 _PERSON_ZH = re.compile(
-    r"[\u4e00-\u9fff]某[\u4e00-\u9fff]?(?=[^\u4e00-\u9fff]|[\u4e00-\u9fff])|(?<=[员任长记授师任席裁理])[\u4e00-\u9fff]{2,3}(?=表示|认为|说|指出|介绍|称|强调|透露|主持|出席|[，、]|陪同)"
+    r"[\u4e00-\u9fff]某[\u4e00-\u9fff]?(?=[^\u4e00-\u9fff]|[\u4e00-\u9fff])"
+    r"|(?<=[员任长记授师任席裁理])[\u4e00-\u9fff]{2,3}(?=表示|认为|说|指出|介绍|称|强调|透露|主持|出席|[，、]|陪同)"
 )
-_LOCAL_BODY_ZH = re.compile(r"(?<![\u4e00-\u9fff])?[省市县区州](?:级)?[\u4e00-\u9fff]{1,6}?(?:局|委|厅|院|办)(?![部面限势托员])")
+_LOCAL_BODY_ZH = re.compile(
+    r"(?<![\u4e00-\u9fff])?[省市县区州](?:级)?[\u4e00-\u9fff]{1,6}?(?:局|委|厅|院|办)(?![部面限势托员])"
+)
 _NOUN_EN = (
-    r"banks?|compan(?:y|ies)|firms?|regulators?|courts?|tribunals?|governments?|ministr(?:y|ies)|boards?|providers?|consumers?|customers?"
-    r"|employers?|employees|workers?|staff|authority|authorities|commission|commissioners?|agency|agencies|suppliers?|buyers?|sellers?|lenders?"
-    r"|borrowers?|insurers?|investors?|members?|applicants?|installers?|manufacturers?|producers?|operators?|retailers?|commentators?|observers?"
-    r"|experts?|analysts?|economists?|respondents?|critics?|officials?|lawyers?|attorneys?|judges?|jury|police|prosecutors?|petitioners?"
-    r"|plaintiffs?|defendants?|claimants?|appellants?|ministers?|secretary|director|directorate|department|committee|council|users?|residents?"
-    r"|students?|teachers?|parents?|patients?|doctors?|unions?|associations?|institutes?|institutions?|organi[sz]ations?|groups?|industry"
-    r"|scientists|researchers?|shareholders?|directors|executives?|managers?|lawmakers|parliament|president|chair(?:man|woman)?|governor|mayor"
-    r"|person|people|states|countries|vessel|navy|army|troops|households|landlords?|tenants?|trustees?|auditors?|spokes(?:man|woman|person)"
+    r"banks?|compan(?:y|ies)|firms?|regulators?|courts?|tribunals?|governments?|ministr(?:y|ies)|boards?"
+    r"|providers?|consumers?|customers?"
+    r"|employers?|employees|workers?|staff|authority|authorities|commission|commissioners?|agency|agencies"
+    r"|suppliers?|buyers?|sellers?|lenders?"
+    r"|borrowers?|insurers?|investors?|members?|applicants?|installers?|manufacturers?|producers?|operators?"
+    r"|retailers?|commentators?|observers?"
+    r"|experts?|analysts?|economists?|respondents?|critics?|officials?|lawyers?|attorneys?|judges?|jury|police"
+    r"|prosecutors?|petitioners?"
+    r"|plaintiffs?|defendants?|claimants?|appellants?|ministers?|secretary|director|directorate|department"
+    r"|committee|council|users?|residents?"
+    r"|students?|teachers?|parents?|patients?|doctors?|unions?|associations?|institutes?|institutions?"
+    r"|organi[sz]ations?|groups?|industry"
+    r"|scientists|researchers?|shareholders?|directors|executives?|managers?|lawmakers|parliament|president"
+    r"|chair(?:man|woman)?|governor|mayor"
+    r"|person|people|states|countries|vessel|navy|army|troops|households|landlords?|tenants?|trustees?"
+    r"|auditors?|spokes(?:man|woman|person)"
 )
 _CHUNK_EN = re.compile(rf"\b(?:[A-Za-z][a-z-]+(?<!ed)(?<!ly)\s)?(?:{_NOUN_EN})\b", re.IGNORECASE)
-_NO_MODIFIER = frozenset(
-    """the a an its their his her our this that these those by to for with against of on from in at under into and or said says
-says told asked has have had is are was were be been will would may must can should could not no some many most all any each every
-other between among than as if when where which who while but after before about over per its two three four five also then so""".split()
-)
+_NO_MODIFIER_TEXT = """
+the a an its their his her our this that these those by to for with against of on from in at under into and or
+said says says told asked has have had is are was were be been will would may must can should could not no
+some many most all any each every other between among than as if when where which who while but after before
+about over per its two three four five also then so
+"""
+_NO_MODIFIER = frozenset(_NO_MODIFIER_TEXT.split())
 _BEFORE_ZH = (
     ("agent", re.compile(r"(?:(?<!自)由|被|经|据|授权由)$")),
-    ("target", re.compile(r"(?:对|向|给|给予|报|报送|报备|报告|送|至|抄送|交|提交|递交|移交|交还|退还|为|替|针对|面向)$")),
+    (
+        "target",
+        re.compile(r"(?:对|向|给|给予|报|报送|报备|报告|送|至|抄送|交|提交|递交|移交|交还|退还|为|替|针对|面向)$"),
+    ),
     ("with", re.compile(r"(?:与|和|同|跟|及|、|以及|会同|联合|协同|协调|商)$")),
-    ("object", re.compile(r"(?:责令|要求|督促|指导|批准|邀请|任命|处罚|约谈|警告|收购|授权|委托|通知|组织|支持|鼓励|允许|起诉|赔偿|把|将|令)$")),
+    (
+        "object",
+        re.compile(
+            r"(?:责令|要求|督促|指导|批准|邀请|任命|处罚|约谈|警告|收购|授权|委托|通知|组织|支持|鼓励|允许|起诉|赔偿|把|将|令)$"
+        ),
+    ),
     ("place", re.compile(r"(?:在|于|从|自|到|来自|位于|赴|根据|依据|按照|依照|除|因|就|关于|以)$")),
 )
 _PASSIVE_ZH = re.compile(r"[^，。；]{0,6}?(?<!由)(?:被(?!告|上诉|申请|诉|调查|检查)|遭)")
 _JOINING_ZH = re.compile(r"(?:和|与|及|、|以及|会同|联合|并|或)?(?:各|其|有关|相关)?")
 _BEFORE_EN = re.compile(
-    r"\b(?P<word>by|to|for|with|against|of|on|from|in|at|under|into|between|among|through|via|over|about|towards?|near|and|or|than)\s+"
-    r"(?:(?:the|a|an|its|their|his|her|our|this|that|these|those|both|other|some|all|any|each|former|new|two|three)\s+){0,2}$",
+    r"\b(?P<word>by|to|for|with|against|of|on|from|in|at|under|into|between|among|through|via|over|about"
+    r"|towards?|near|and|or|than)\s+"
+    r"(?:(?:the|a|an|its|their|his|her|our|this|that|these|those|both|other|some|all|any|each|former|new|two"
+    r"|three)\s+){0,2}$",
     re.IGNORECASE,
 )
 _PREPOSITION_ROLE = {
@@ -65,7 +88,9 @@ _PREPOSITION_ROLE = {
     **dict.fromkeys(("with",), "with"),
     **dict.fromkeys(("and", "or"), "and"),
 }
-_PASSIVE_EN = re.compile(r"\b(?:is|are|was|were|be|been|being)\s+(?:\w+ly\s+|also\s+|not\s+)?\w+(?:ed|en|wn|ght|ld|de|pt|nt|id|un)\b")
+_PASSIVE_EN = re.compile(
+    r"\b(?:is|are|was|were|be|been|being)\s+(?:\w+ly\s+|also\s+|not\s+)?\w+(?:ed|en|wn|ght|ld|de|pt|nt|id|un)\b"
+)
 _CLAUSE_END = re.compile(
     r"[，,；;：:。！？!?“”\"「」]|\.(?=\s|$)|(?<=认为)|(?<=表示)|(?<=指出)|(?<=主张)|(?<=预计)"
     r"|\b(?:that|which|who|whose|while|whereas|although|but|because|after|before|when|if|where|said|says|told)\b",
@@ -75,7 +100,7 @@ _CLAUSE_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """One who acts or is acted upon: `role` is agent, target, with, object, place or whose; `is_generic` of a common noun."""
+    """One who acts or is acted upon: generic is a common noun."""
 
     text: str
     role: str
@@ -86,7 +111,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with its place in the text, and its agents: its own or, where it has none, those of the clause before."""
+    """A clause with its place in the text, and its agents: its own or, where it has none, the clause before's."""
 
     text: str
     start: int
@@ -98,8 +123,13 @@ class Clause:
         return self.start + len(self.text)
 
 
+_MAX_UNIT_CHARS = 3000
+
+
 @lru_cache(maxsize=4096)
 def parse_clauses(text: str) -> tuple[Clause, ...]:
+    """Return the clauses of a sentence; of an endless one, as of a table without line ends, those of its beginning."""
+    text = text[:_MAX_UNIT_CHARS]
     chunks = sorted(_find_chunks(text))
     clauses: list[Clause] = []
     agents: tuple[Actor, ...] = ()
@@ -114,7 +144,11 @@ def parse_clauses(text: str) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
-_PRONOUN = re.compile(r"\b(?:he|she|it|they|we|i|you|who|which)\b|我[们会局部委国院行司校市省]?|本[局会部委院行公所刊报]|他们?|她们?|它们?|该[\u4e00-\u9fff]|其(?![他中余它])|两人|双方|二者|后者|前者", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:he|she|it|they|we|i|you|who|which)\b|我[们会局部委国院行司校市省]?|本[局会部委院行公所刊报]|他们?|她们?|它们?|该[\u4e00-\u9fff]"
+    r"|其(?![他中余它])|两人|双方|二者|后者|前者",
+    re.IGNORECASE,
+)
 
 
 def _has_pronoun(text: str, start: int, actors: Sequence[Actor]) -> bool:
@@ -157,7 +191,8 @@ def _find_chunks(text: str) -> list[tuple[int, int, bool]]:
     taken = [
         (name.start, name.end, False)
         for name in find_names(text)
-        if not any(start <= name.start < end for start, end in titles) and name.kind is not NameKind.PRODUCT or not has_chinese(text)
+        if (not any(start <= name.start < end for start, end in titles) and name.kind is not NameKind.PRODUCT)
+        or not has_chinese(text)
     ]
     if not has_chinese(text):
         taken += _find_capitalised(text, taken)
@@ -165,9 +200,8 @@ def _find_chunks(text: str) -> list[tuple[int, int, bool]]:
     else:
         found = [(_find_modifier(text, match.start()), match.end()) for match in _HEAD_ZH.finditer(text)]
         found += [(match.start(), match.end()) for match in _LOCAL_BODY_ZH.finditer(text)]
-    for start, end in found:
-        if not has_chinese(text):
-            start = _drop_modifier(text, start, end)
+    for first, end in found:
+        start = first if has_chinese(text) else _drop_modifier(text, first, end)
         overlapping = [span for span in taken if span[0] < end and start < span[1]]
         if not overlapping:
             taken.append((start, end, True))
@@ -184,10 +218,14 @@ def _find_modifier(text: str, head: int) -> int:
 
 _CAPITALISED = re.compile(r"\b[A-Z][\w&’'-]*[a-zA-Z0-9](?:\s(?:of\s|and\s|for\s)?[A-Z][\w&-]*)*")
 _NO_NAME = re.compile(
-    r"(?:\w+\d\w*|\d.*|[A-Z][A-Z]?\d.*|Under|Nov|Dec|Oct|Sept?|Aug|Jan|Feb|Mar|Apr|Not|Only|Some|Other|Both|All|Each|Many|Most|More|At|After|Before|While|During|There|Here|Last|First|Second|Third"
-    r"|The|A|An|In|On|At|It|He|She|They|We|You|I|This|That|These|Those|For|From|But|And|Or|If|When|As|By|To|Of|Its|Their|Our|His|Her|Two|Three"
-    r"|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
-    r"|Article|Section|Annex|Regulation|Directive|Act|Resolution|Order|Code|Law|Table|Figure|Chapter|Appendix|Technical|Q[1-4])$"
+    r"(?:\w+\d\w*|\d.*|[A-Z][A-Z]?\d.*|Under|Nov|Dec|Oct|Sept?|Aug|Jan|Feb|Mar|Apr|Not|Only|Some|Other|Both|All"
+    r"|Each|Many|Most|More|At|After|Before|While|During|There|Here|Last|First|Second|Third"
+    r"|The|A|An|In|On|At|It|He|She|They|We|You|I|This|That|These|Those|For|From|But|And|Or|If|When|As|By|To|Of"
+    r"|Its|Their|Our|His|Her|Two|Three"
+    r"|January|February|March|April|May|June|July|August|September|October|November|December|Monday|Tuesday"
+    r"|Wednesday|Thursday|Friday|Saturday|Sunday"
+    r"|Article|Section|Annex|Regulation|Directive|Act|Resolution|Order|Code|Law|Table|Figure|Chapter|Appendix"
+    r"|Technical|Q[1-4])$"
 )
 
 
@@ -220,11 +258,20 @@ def _assign_roles(text: str, start: int, end: int, chunks: Sequence[tuple[int, i
     is_chinese = has_chinese(text[start:end])
     actors: list[Actor] = []
     for first, last, is_generic in chunks:
-        role = _read_role_zh(text, start, first, last, actors) if is_chinese else _read_role_en(text, start, first, last, actors)
+        role = (
+            _read_role_zh(text, start, first, last, actors)
+            if is_chinese
+            else _read_role_en(text, start, first, last, actors)
+        )
         actors.append(Actor(text[first:last], role, first, last, is_generic))
     marked = any(_is_marked_agent(text, start, actor, is_chinese) for actor in actors)
     for actor in actors:
-        is_turned = marked and actor.role == "agent" and not _is_marked_agent(text, start, actor, is_chinese) and not _follows(actors, actor, text)
+        is_turned = (
+            marked
+            and actor.role == "agent"
+            and not _is_marked_agent(text, start, actor, is_chinese)
+            and not _follows(actors, actor, text)
+        )
         yield Actor(actor.text, "object", actor.start, actor.end, actor.is_generic) if is_turned else actor
 
 
@@ -278,7 +325,10 @@ def _read_role_en(text: str, start: int, first: int, last: int, before: Sequence
     return "object" if any(actor.role == "agent" for actor in before) else "agent"
 
 
-_GENERIC_WORDS = frozenset("the a an its their his her our some many several other former new all any of and for in on".split())
+_GENERIC_WORDS_TEXT = """
+the a an its their his her our some many several other former new all any of and for in on
+"""
+_GENERIC_WORDS = frozenset(_GENERIC_WORDS_TEXT.split())
 
 
 _RANK_ZH = re.compile(r"^(?:国家|中国|省级?|市级?|县级?|区|各|上诉人|原告|被告)(?=.{2})")
@@ -286,7 +336,7 @@ _RANK_ZH = re.compile(r"^(?:国家|中国|省级?|市级?|县级?|区|各|上诉
 
 @lru_cache(maxsize=8192)
 def are_same(first: str, second: str) -> bool:
-    """Whether two mentions may be of one actor: one name with the other's words left out, or two forms of a known name."""
+    """Whether two mentions may be of one actor: the words of one among the other's, or two forms of a known name."""
     first, second = fold_characters(first).strip(), fold_characters(second).strip()
     if first == second:
         return True
@@ -303,7 +353,11 @@ def are_same(first: str, second: str) -> bool:
     if len(capitals & others) > 1 and 2 * len(capitals & others) >= min(len(capitals), len(others)):
         return True
     short, long = sorted((first, second), key=len)
-    return short.isupper() and " " not in short and _is_subsequence(short.lower(), "".join(word[0] for word in long.lower().split()))
+    return (
+        short.isupper()
+        and " " not in short
+        and _is_subsequence(short.lower(), "".join(word[0] for word in long.lower().split()))
+    )
 
 
 def _is_subsequence(short: str, long: str) -> bool:

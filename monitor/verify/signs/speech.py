@@ -1,4 +1,4 @@
-"""Signs in who says it: another speaker than the page has, or a claim of somebody that the statement gives as a fact."""
+"""Signs in who says it: another speaker than the page has, or a claim of somebody given as a fact."""
 
 import re
 from collections.abc import Iterator
@@ -10,39 +10,59 @@ from monitor.verify.lexicon import stem
 from monitor.verify.names import find_names
 from monitor.verify.signs.page import Bearer, Comparison, Unit
 
-_CLAIM_ZH = r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的|了?[一二三四五六七八九十\d]|书面|异议|申[请辩]|复[议核]|不信任)|呼吁|抱怨|坚称|分析"
+_CLAIM_ZH = (
+    r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的"
+    r"|了?[一二三四五六七八九十\d]|书面|异议|申[请辩]|复[议核]|不信任)|呼吁|抱怨|坚称|分析"
+)
 _SAY_ZH = (
-    rf"{_CLAIM_ZH}|表示|指出|介绍|强调|透露|回应|坦言|提到|回忆|解释|告诉|号召|引用|写道|写到|感叹|点评|直批|(?<![名简人号总统职])称(?!为|号|职|重|量|赞)|(?<![据来般])说(?!明|法|服)"
+    rf"{_CLAIM_ZH}|表示|指出|介绍|强调|透露|回应|坦言|提到|回忆|解释|告诉|号召|引用|写道|写到|感叹|点评|直批|(?<![名简人号总统职])称(?!为|号|职|重|量|赞)"
+    rf"|(?<![据来般])说(?!明|法|服)"
 )
 _RULE_ZH = r"认定|(?<![初终步的])裁定|判定|承认|(?<!的)承诺|证实|宣布|(?<![的罚理出])决定(?!书|的)"
 _CLAIM_EN = (
-    r"argue[sd]?|contend(?:s|ed)|claim(?:s|ed)|alleges?|suggest(?:s|ed)|estimate[sd]?|expect(?:s|ed)|believe[sd]?|predict(?:s|ed)?"
-    r"|warn(?:s|ed)|think(?:s)?|thought|maintain(?:s|ed)|complain(?:s|ed)|urge[sd]?|fear(?:s|ed)|project(?:s|ed)(?= that| \w+ will)|asked for|accuse[sd]"
+    r"argue[sd]?|contend(?:s|ed)|claim(?:s|ed)|alleges?|suggest(?:s|ed)|estimate[sd]?|expect(?:s|ed)"
+    r"|believe[sd]?|predict(?:s|ed)?"
+    r"|warn(?:s|ed)|think(?:s)?|thought|maintain(?:s|ed)|complain(?:s|ed)|urge[sd]?|fear(?:s|ed)|project(?:s"
+    r"|ed)(?= that| \w+ will)|asked for|accuse[sd]"
 )
 _SAY_EN = (
-    rf"{_CLAIM_EN}|said|says|say|told|tells|add(?:s|ed)|noted|notes|stated|explained|stress(?:es|ed)|remark(?:s|ed)|wrote|writes|responded|replied|called|calls"
+    rf"{_CLAIM_EN}|said|says|say|told|tells|add(?:s|ed)|noted|notes|stated|explained|stress(?:es|ed)|remark(?:s"
+    rf"|ed)|wrote|writes|responded|replied|called|calls"
     r"|described|quoted|asked|announced|emphasi[sz]ed|report(?:s|ed)|compare[sd]|cited|cites|pointed out|put it"
 )
 _RULE_EN = r"found|ruled|concluded|admitted|acknowledged|confirmed|promised|pledged|determined|decided"
 _SPEECH = re.compile(rf"{_SAY_ZH}|{_RULE_ZH}|\b(?:{_SAY_EN}|{_RULE_EN})\b", re.IGNORECASE)
-_RULE = re.compile(rf"{_RULE_ZH}|\b(?:{_RULE_EN})\b", re.IGNORECASE)
 _CLAIM = re.compile(rf"{_CLAIM_ZH}|\b(?:{_CLAIM_EN})\b", re.IGNORECASE)
-_ACCORDING = re.compile(r"据([^，。；]{2,20}?)(?:称|介绍|透露|报道|表示|分析|统计|调研|说)|\baccording to ([^,.;]{3,80})", re.IGNORECASE)
+_ACCORDING = re.compile(
+    r"据([^，。；]{2,20}?)(?:称|介绍|透露|报道|表示|分析|统计|调研|说)|\baccording to ([^,.;]{3,80})", re.IGNORECASE
+)
 _SELF = re.compile(r"^(?:但|同时|并且)?(?:我|本[局会部委院行报])|\b(?:we|i|our|my)\b", re.IGNORECASE)
 _NO_SPEAKER_ZH = re.compile(r"[可应须]|需要|不服|上述|下简称|^由|^经|的$")
-_PRONOUN = re.compile(r"^(?:但|同时|并且)?(?:[他她它]|报道|该|其|对此|双方|记者|文章)|\b(?:he|she|they|it|who|which)\b|^(?:the|this|that) [a-z]+$", re.IGNORECASE)
-_ADVERBS_ZH = re.compile(r"(?:近日|日前|此前|当[天日]|目前|今[年天日]|昨[天日]|曾|也|还|则|同时|随后|再次|一致|普遍|有关|对此|进一步|\d+[年月日]|[年月日]|在[^，]{1,16}[上中时里]$|[在对就向]$)")
-_SPEAKER_STOP = frozenset(
-    """the a an of in on at to for and or its his her their has have had also who which that this was is are were be been with from by as said says not
-yesterday today monday tuesday wednesday thursday friday saturday sunday week month last statement earlier later recently chief executive director officer president
-spokesman spokeswoman spokesperson minister chair chairman secretary analyst analysts some many most two three people would will could""".split()
+_PRONOUN = re.compile(
+    r"^(?:但|同时|并且)?(?:[他她它]|报道|该|其|对此|双方|记者|文章)"
+    r"|\b(?:he|she|they|it|who|which)\b|^(?:the|this|that) [a-z]+$",
+    re.IGNORECASE,
 )
+_ADVERBS_ZH = re.compile(
+    r"(?:近日|日前|此前|当[天日]|目前|今[年天日]|昨[天日]|曾|也|还|则|同时|随后|再次|一致|普遍|有关|对此|进一步|\d+[年月日]|[年月日]|在[^，]{1,16}[上中时里]$|[在对就向]$)"
+)
+_SPEAKER_STOP_TEXT = """
+the a an of in on at to for and or its his her their has have had also who which that this was is are were be
+been with from by as said says not yesterday today monday tuesday wednesday thursday friday saturday sunday
+week month last statement earlier later recently chief executive director officer president spokesman
+spokeswoman spokesperson minister chair chairman secretary analyst analysts some many most two three people
+would will could
+"""
+_SPEAKER_STOP = frozenset(_SPEAKER_STOP_TEXT.split())
 _HEDGE = re.compile(
-    rf"{_SAY_ZH}|据|可能|有望|希望|想|要求|申请|或将|拟|将会|涉嫌|表态|看法|观点|意见|诉求|申辩|抗辩|答复|\b(?:{_SAY_EN}|may|might|could|likely|would|reported|reportedly|alleged|allegedly|according|view|views"
-    r"|claims?|argument|forecasts?|expected|expectation|outlook|believed|projected|sees?|request(?:s|ed)?|sought|plans?|planned)\b",
+    rf"{_SAY_ZH}|据|可能|有望|希望|想|要求|申请|或将|拟|将会|涉嫌|表态|看法|观点|意见|诉求|申辩|抗辩|答复|\b(?:{_SAY_EN}|may|might|could|likely"
+    rf"|would|reported|reportedly|alleged|allegedly|according|view|views"
+    r"|claims?|argument|forecasts?|expected|expectation|outlook|believed|projected|sees?|request(?:s|ed)?"
+    r"|sought|plans?|planned)\b",
     re.IGNORECASE,
 )
 _MAX_SUBJECT_CHARS = 90
+_MAX_UNIT_CHARS = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +74,6 @@ class Saying:
     speaker: str
     verb: str
     is_claim: bool
-    is_ruling: bool
 
     @property
     def is_self(self) -> bool:
@@ -67,7 +86,7 @@ class Saying:
 
 @lru_cache(maxsize=4096)
 def find_sayings(text: str) -> tuple[Saying, ...]:
-    return tuple(_iter_sayings(text))
+    return tuple(_iter_sayings(text[:_MAX_UNIT_CHARS]))
 
 
 def _iter_sayings(text: str) -> Iterator[Saying]:
@@ -82,9 +101,9 @@ def _iter_sayings(text: str) -> Iterator[Saying]:
             speaker = _read_speaker_zh(lead)
         if _NO_SPEAKER_ZH.search(speaker):
             continue
-        yield Saying(start, end, speaker, match[0], bool(_CLAIM.fullmatch(match[0])), bool(_RULE.fullmatch(match[0])))
+        yield Saying(start, end, speaker, match[0], bool(_CLAIM.fullmatch(match[0])))
     for match in _ACCORDING.finditer(text):
-        yield Saying(match.start(), match.end(), (match[1] or match[2]).strip(), "", is_claim=False, is_ruling=False)
+        yield Saying(match.start(), match.end(), (match[1] or match[2]).strip(), "", is_claim=False)
 
 
 def _is_quoted(text: str, place: int) -> bool:
@@ -114,11 +133,18 @@ def _read_speaker_en(lead: str, verb: str, following: str) -> str:
     if is_after_speech and _INVERTED.fullmatch(verb) and re.match(r"\s+(?:[A-Z]|the\s|an?\s)", following):
         return re.split(r"[.;!?:]\s|[\n“”\"]", following)[0].strip()
     before = re.sub(r",?\s(?:which|who)\s*(?:\w+ly\s|has\s|have\s|had\s)?$", "", before)
-    return re.split(r"\b(?:that|after|before|while|because|when|but|if|although|though|whether|since)\b", before)[-1].strip(" ,")
+    return re.split(r"\b(?:that|after|before|while|because|when|but|if|although|though|whether|since)\b", before)[
+        -1
+    ].strip(" ,")
 
 
-_INVERTED = re.compile(r"said|says|say|adds|added|told|tells|wrote|writes|asked|noted|notes|explained|responded|replied|remarked", re.IGNORECASE)
-_TITLE_ZH = re.compile(r"有?关?(?:部门)?(?:主要)?负责人|新闻发言人|发言人|董事长|总经理|总裁|主任|主席|会长|副?总?编辑|首席|有关|相关|部门|司局|记者|人士|专家|院士|教授|经理")
+_INVERTED = re.compile(
+    r"said|says|say|adds|added|told|tells|wrote|writes|asked|noted|notes|explained|responded|replied|remarked",
+    re.IGNORECASE,
+)
+_TITLE_ZH = re.compile(
+    r"有?关?(?:部门)?(?:主要)?负责人|新闻发言人|发言人|董事长|总经理|总裁|主任|主席|会长|副?总?编辑|首席|有关|相关|部门|司局|记者|人士|专家|院士|教授|经理"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -181,7 +207,11 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
 
 
 _FORECAST = re.compile(r"预计|预期|预测|有望|估计|expect|forecast|predict|estimat|project", re.IGNORECASE)
-_OPEN = re.compile(r"预|有望|估|将|可能|拟|力争|目标|expect|forecast|predict|estimat|project|will|would|may|might|could|likely|plan|outlook|sees?\b", re.IGNORECASE)
+_OPEN = re.compile(
+    r"预|有望|估|将|可能|拟|力争|目标|expect|forecast|predict|estimat|project|will|would|may|might|could|likely|plan"
+    r"|outlook|sees?\b",
+    re.IGNORECASE,
+)
 
 
 def _compare_forecast(found: Comparison, saying: Saying) -> None:
@@ -231,4 +261,6 @@ def _compare_claims(found: Comparison) -> None:
         share = found.page.compute_share(segment.words & unit.words, segment.words)
         for saying in find_sayings(unit.text):
             if saying.is_claim and share > 0.4 and saying.verb != "提出":
-                found.raise_sign("claim self" if saying.is_self else "claim named", share, unit.text[saying.place : saying.end])
+                found.raise_sign(
+                    "claim self" if saying.is_self else "claim named", share, unit.text[saying.place : saying.end]
+                )
