@@ -6,7 +6,10 @@ from functools import lru_cache
 
 from monitor.verify.signs.actors import compare_actors
 from monitor.verify.signs.amounts import compare_amounts, compare_citations
+from monitor.verify.signs.bounds import compare_bounds
+from monitor.verify.signs.owners import compare_owners
 from monitor.verify.signs.page import Comparison, PageIndex
+from monitor.verify.signs.periods import compare_periods
 from monitor.verify.signs.words import compare_words
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
@@ -17,7 +20,7 @@ _REASON_BY_SIGN = {
         ("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION
     ),
     **dict.fromkeys(("against:sign", "against:extreme"), ReasonCode.DIRECTION),
-    **dict.fromkeys(("against:bound", "figure bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
+    **dict.fromkeys(("against:bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
     **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
     **dict.fromkeys(("against:stage", "against:finality", "never:stage", "never:finality"), ReasonCode.STAGE),
     **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
@@ -88,6 +91,9 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     found = Comparison(statement, page)
     compare_words(found)
     compare_amounts(found)
+    compare_owners(found)
+    compare_periods(found)
+    compare_bounds(found)
     compare_citations(found)
     compare_actors(found)
     return found
@@ -95,7 +101,7 @@ def compare(statement: str, page: PageIndex) -> Comparison:
 
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
-    *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
+    *("figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
@@ -116,6 +122,14 @@ def build_features(found: Comparison) -> dict[str, float]:
         features["foreign borne"] = signs["foreign"] * coverage
         features["low coverage"] = max(0.0, 0.35 - coverage)
     features |= {
+        "amount bound": max(signs["figure bound"], signs["amount bound"], signs["date bound"]),
+        "amount unbounded": max(signs["amount unbounded"], signs["date unbounded"]),
+        "amount loosed": max(signs["amount loosed"], signs["date loosed"]),
+        "amount turned": signs["amount turned"],
+        "amount given": max(signs["label given"], signs["date given"]),
+        "amount taken": max(signs["label taken"], signs["date taken"]),
+        "period apart": max(signs["period apart"], signs["figure rate"]),
+        "date event": signs["date event"],
         "against": against,
         "against borne": against * coverage,
         "never": never,
