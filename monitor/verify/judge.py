@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from monitor.verify.signs.actors import compare_actors
-from monitor.verify.signs.amounts import compare_amounts, compare_citations
+from monitor.verify.signs.amounts import compare_amounts
 from monitor.verify.signs.bounds import compare_bounds
+from monitor.verify.signs.derived import list_derived
 from monitor.verify.signs.owners import compare_owners
 from monitor.verify.signs.page import Comparison, PageIndex
 from monitor.verify.signs.periods import compare_periods
+from monitor.verify.signs.references import compare_references
 from monitor.verify.signs.words import compare_words
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
@@ -70,9 +72,10 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     found = compare(statement, page)
     passage = "\n".join(unit.text.strip() for unit in found.units)
     context = _build_context(found)
-    missing = sorted(page.particulars.find_missing(statement))
+    missing = page.particulars.find_missing(statement)
+    missing -= list_derived(found, missing)
     if missing:
-        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in missing)
+        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in sorted(missing))
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
     features = build_features(found)
     score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
@@ -94,7 +97,7 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     compare_owners(found)
     compare_periods(found)
     compare_bounds(found)
-    compare_citations(found)
+    compare_references(found)
     compare_actors(found)
     return found
 
@@ -104,8 +107,17 @@ _PLAIN_SIGNS = (
     *("figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
-    *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+    *("attribution left", "slot foreign", "slot novel", "slot variant", "moved"),
 )
+_CITATION_SIGNS = ("citation other", "article other", "citation rival", "citation unknown", "citation swapped")
+_SURE_SIGNS = {
+    **dict.fromkeys(("amount bound", "figure bound", "figure direction", "amount turned", "period apart"), 0.9),
+    **dict.fromkeys(("date event", "date bound", "citation rival", "article other"), 0.9),
+    **dict.fromkeys(("label taken", "date taken", "label given"), 0.4),
+    **dict.fromkeys(("figure rival", "figure swapped", "date rival"), 0.9),
+}
+"""Signs that hardly any true statement has, with the strength from which they count as sure."""
+
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
@@ -124,12 +136,14 @@ def build_features(found: Comparison) -> dict[str, float]:
     features |= {
         "amount bound": max(signs["figure bound"], signs["amount bound"], signs["date bound"]),
         "amount unbounded": max(signs["amount unbounded"], signs["date unbounded"]),
-        "amount loosed": max(signs["amount loosed"], signs["date loosed"]),
+        "amount loosed": signs["amount loosed"],
         "amount turned": signs["amount turned"],
         "amount given": max(signs["label given"], signs["date given"]),
         "amount taken": max(signs["label taken"], signs["date taken"]),
         "period apart": max(signs["period apart"], signs["figure rate"]),
         "date event": signs["date event"],
+        "citation": max(signs[name] for name in _CITATION_SIGNS),
+        "amount sure": float(any(signs[name] > bound for name, bound in _SURE_SIGNS.items())),
         "against": against,
         "against borne": against * coverage,
         "never": never,

@@ -62,8 +62,8 @@ def _compare_bound(found: Comparison, amount: Amount, places: Iterable[Amount]) 
         is_elsewhere = any(amount.equals(other) and find_bound(other) == mine for _, other in found.page.amounts)
         strength = 0.6 if is_elsewhere else 1.0
         found.raise_sign(f"{kind} {'unbounded' if None in theirs else 'bound'}", strength, amount.written)
-    elif mine is None and None not in theirs:
-        found.raise_sign(f"{kind} loosed", 1.0, amount.written)
+    elif mine is None and None not in theirs and amount.date is None:
+        found.raise_sign("amount loosed", 1.0, amount.written)
 
 
 def find_bound(amount: Amount) -> str | None:
