@@ -8,7 +8,7 @@ from monitor.verify.signs.actors import compare_actors
 from monitor.verify.signs.amounts import compare_amounts
 from monitor.verify.signs.bounds import compare_bounds
 from monitor.verify.signs.derived import list_derived
-from monitor.verify.signs.owners import compare_owners
+from monitor.verify.signs.owners import compare_owners, compare_places
 from monitor.verify.signs.page import Comparison, PageIndex
 from monitor.verify.signs.periods import compare_periods
 from monitor.verify.signs.references import compare_references
@@ -95,6 +95,7 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     compare_words(found)
     compare_amounts(found)
     compare_owners(found)
+    compare_places(found)
     compare_periods(found)
     compare_bounds(found)
     compare_references(found)
@@ -113,7 +114,9 @@ _CITATION_SIGNS = ("citation other", "article other", "citation rival", "citatio
 _SURE_SIGNS = {
     **dict.fromkeys(("amount bound", "figure bound", "figure direction", "amount turned", "period apart"), 0.9),
     **dict.fromkeys(("date event", "date bound", "citation rival", "article other"), 0.9),
-    **dict.fromkeys(("label taken", "date taken", "label given"), 0.4),
+    **dict.fromkeys(("label taken", "label given"), 0.3),
+    **dict.fromkeys(("date taken", "figure misplaced", "time misplaced"), 0.2),
+    "date misplaced": 0.1,
     **dict.fromkeys(("figure rival", "figure swapped", "date rival"), 0.9),
 }
 """Signs that hardly any true statement has, with the strength from which they count as sure."""
@@ -142,6 +145,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         "amount taken": max(signs["label taken"], signs["date taken"]),
         "period apart": max(signs["period apart"], signs["figure rate"]),
         "date event": signs["date event"],
+        "amount misplaced": max(signs["figure misplaced"], signs["date misplaced"], signs["time misplaced"]),
         "citation": max(signs[name] for name in _CITATION_SIGNS),
         "amount sure": float(any(signs[name] > bound for name, bound in _SURE_SIGNS.items())),
         "against": against,

@@ -56,6 +56,18 @@ class Amount:
             return self.date is not None and other.date is not None and other.date.covers(self.date)
         return any(figure.equals(theirs) for figure in self.figures for theirs in other.figures)
 
+    def is_near(self, other: "Amount") -> bool:
+        """Whether the other may be the same in a rounded form."""
+        return any(
+            0 < abs(value - theirs) * 50 <= abs(theirs)
+            for figure in self.figures
+            if not self.is_time
+            for value, kind in figure.readings
+            for other_figure in other.figures
+            for theirs, their_kind in other_figure.readings
+            if kind == their_kind and kind != NO_UNIT
+        )
+
     def is_comparable_to(self, other: "Amount") -> bool:
         if self.date is not None or other.date is not None:
             return self.date is not None and other.date is not None

@@ -1,11 +1,15 @@
 """Signs that a true amount of the page is given to another: its label is that of a rival on the page."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.page import Comparison, Unit
 
 _INHERITED, _CONTEXT, _BESIDE = 0.5, 0.3, 0.2
+_WHOLE = 0.4
+_YEAR = re.compile(r"(?:19|20)\d\d年?[初中末底度]?")
+_SMALL_COUNT = re.compile(r"[一两二三四五六七八九]\D?$")
 _MARGIN = 0.1
 """By how much of its label a place may be worse than the best and still count as a place of the amount."""
 
@@ -47,7 +51,7 @@ def list_own_places(found: Comparison, amount: Amount) -> list[tuple[Unit, Amoun
 
 
 def _is_rival(amount: Amount, other: Amount, mine: Iterable[Amount]) -> bool:
-    if amount.equals(other) or other.is_time or other.is_reference:
+    if amount.equals(other) or other.is_time != amount.is_time or other.is_reference or amount.is_near(other):
         return False
     return amount.is_comparable_to(other) or (
         amount.is_bare and other.is_bare and any(third.equals(other) for third in mine)
@@ -73,3 +77,31 @@ def _get_strength(word: str, unit: Unit, amount: Amount) -> float:
     if word in amount.inherited:
         return _INHERITED
     return _CONTEXT if word in unit.context else _BESIDE if word in unit.words else 0.0
+
+
+def compare_places(found: Comparison) -> None:
+    """Look whether the sentence that says the rest of a statement has another date, or another figure of the kind.
+
+    Each is rated by how much it has of what the statement says beside the amount; one that has the amount, and one
+    whose heading or beginning has it, is its own.
+    """
+    for amount in found.amounts:
+        if amount.is_reference or _SMALL_COUNT.match(amount.written) or (amount.is_time and amount.date is None and not _YEAR.fullmatch(amount.written)):
+            continue
+        words = frozenset(word for word in amount.segment.words if not word.startswith(("@", "~event.")))
+        whole = frozenset(word for word in found.words if not word.startswith("@")) - words
+        total = found.page.weigh(words) + _WHOLE * found.page.weigh(whole)
+        own, rival, text = 0.0, 0.0, ""
+        for unit, others in found.page.amounts_by_unit:
+            is_own = any(amount.equals(other) for other in others)
+            if not is_own and not any(_is_rival(amount, other, ()) for other in others):
+                continue
+            share = found.page.weigh(words & unit.words) + _WHOLE * found.page.weigh(whole & unit.words)
+            share += _CONTEXT * found.page.weigh((words | whole) & unit.context - unit.words)
+            if is_own:
+                own = max(own, share)
+            elif share > rival:
+                rival, text = share, unit.text
+        if own and rival and total:
+            kind = "date" if amount.date else "time" if amount.is_time else "figure"
+            found.raise_sign(f"{kind} misplaced", (rival - own) / total, f"{amount.written} / {text}")

@@ -101,6 +101,10 @@ class PageIndex:
     def amounts(self) -> list[tuple["Unit", Amount]]:
         return [(unit, amount) for unit in self.units for amount in unit.amounts]
 
+    @cached_property
+    def amounts_by_unit(self) -> list[tuple["Unit", tuple[Amount, ...]]]:
+        return [(unit, unit.amounts) for unit in self.units if unit.amounts]
+
     def list_line(self, line: int) -> list[Unit]:
         return [unit for unit in self.units if unit.line == line]
 
