@@ -104,7 +104,7 @@ def compare(statement: str, page: PageIndex) -> Comparison:
 
 
 _PLAIN_SIGNS = (
-    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
+    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere"),
     *("figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
@@ -113,7 +113,7 @@ _PLAIN_SIGNS = (
 _CITATION_SIGNS = ("citation other", "article other", "citation rival", "citation unknown", "citation swapped")
 _SURE_SIGNS = {
     **dict.fromkeys(("amount bound", "figure bound", "figure direction", "amount turned", "period apart"), 0.9),
-    **dict.fromkeys(("date event", "date bound", "citation rival", "article other"), 0.9),
+    **dict.fromkeys(("date event", "date bound", "citation rival", "article other", "ordinal other"), 0.9),
     **dict.fromkeys(("label taken", "label given"), 0.3),
     **dict.fromkeys(("date taken", "figure misplaced", "time misplaced"), 0.2),
     "date misplaced": 0.1,
@@ -125,7 +125,7 @@ _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
 def build_features(found: Comparison) -> dict[str, float]:
-    """Return what the verdict is weighed from: signs of one kind together, and some as far as the page bears the rest."""
+    """Return what the verdict is weighed from: signs of a kind together, some as far as the page bears the rest."""
     signs = found.signs
     coverage = 0.0 if found.is_cross_language else signs["coverage"]
     against = _find_strongest(signs, "against:")
@@ -139,7 +139,6 @@ def build_features(found: Comparison) -> dict[str, float]:
     features |= {
         "amount bound": max(signs["figure bound"], signs["amount bound"], signs["date bound"]),
         "amount unbounded": max(signs["amount unbounded"], signs["date unbounded"]),
-        "amount loosed": signs["amount loosed"],
         "amount turned": signs["amount turned"],
         "amount given": max(signs["label given"], signs["date given"]),
         "amount taken": max(signs["label taken"], signs["date taken"]),

@@ -1,6 +1,5 @@
 """Signs in the figures, dates and periods of a statement: whose they are, and in what bounds."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -26,22 +26,27 @@ _BEFORE_EN = re.compile(
     r"|(?:not|never) (?:to )?exceed(?:ing|s)?|may not exceed|(?<!no )(?<!not )(?:less|fewer|lower|shorter|earlier) than"
     r"|under|below|(?:a )?maximum(?: of)?|capped at|within|nearly|almost|just short of|by|until|before)"
     r"|(?P<min>at least|(?:no|not) (?:less|fewer|lower|shorter|earlier|smaller) than"
-    r"|(?<!no )(?<!not )(?:more|greater|higher|longer|later|larger) than|over|above|(?<!not )(?<!not to )exceed(?:ing|s|ed)?"
+    r"|(?<!no )(?<!not )(?:more|greater|higher|longer|later|larger) than|over|above"
+    r"|(?<!not )(?<!not to )exceed(?:ing|s|ed)?"
     r"|(?:a )?minimum(?: of)?|in excess of|from|after|since))" + _MAX_GAP_EN,
     re.IGNORECASE,
 )
 _AFTER = re.compile(
     r"(?:[^\d，,。；;、]{0,6}?(?:(?P<max>以内|以下|之内|封顶|之?前(?!\d|[二三]季|期)|以前|为?止)"
     r"|(?P<min>以上|多[个名家人万亿项次种名]|余|有余|[起后](?!期|续|者|来|点|草|诉|步|到)|之后|以后|以来))"
-    r"|(?: [a-z]+){0,3}? (?:or|and) (?:(?P<max_en>less|fewer|below|under|earlier)|(?P<min_en>more|above|over|later|older|higher)))",
+    r"|(?: [a-z]+){0,3}? (?:or|and) (?:(?P<max_en>less|fewer|below|under|earlier)"
+    r"|(?P<min_en>more|above|over|later|older|higher)))",
     re.IGNORECASE,
 )
 _DATE_ONLY = re.compile(r"前|止|起|后|以来|\b(?:by|until|before|from|after|since)\b", re.IGNORECASE)
 _FROM = re.compile(
-    r"(?:(?:由|从)[^\d，,。；;、至到]{0,14}|\b(?:from|compared with|compared to|against)(?: [a-z]+){0,4} ?[$€£¥]?)$", re.IGNORECASE
+    r"(?:(?:由|从)[^\d，,。；;、至到]{0,14}|\b(?:from|compared with|compared to|against)(?: [a-z]+){0,4} ?[$€£¥]?)$",
+    re.IGNORECASE,
 )
 _TO = re.compile(
-    r"(?:(?:(?:[至到]|[整转降升改增减调]为)(?:不低于|不超过|不高于|不少于|约|等值)?|达)|\bto(?: an?| about| some| around| at least| more than| over){0,2} ?[$€£¥]?)$", re.IGNORECASE
+    r"(?:(?:(?:[至到]|[整转降升改增减调]为)(?:不低于|不超过|不高于|不少于|约|等值)?|达)"
+    r"|\bto(?: an?| about| some| around| at least| more than| over){0,2} ?[$€£¥]?)$",
+    re.IGNORECASE,
 )
 
 
@@ -62,8 +67,6 @@ def _compare_bound(found: Comparison, amount: Amount, places: Iterable[Amount]) 
         is_elsewhere = any(amount.equals(other) and find_bound(other) == mine for _, other in found.page.amounts)
         strength = 0.6 if is_elsewhere else 1.0
         found.raise_sign(f"{kind} {'unbounded' if None in theirs else 'bound'}", strength, amount.written)
-    elif mine is None and None not in theirs and amount.date is None:
-        found.raise_sign("amount loosed", 1.0, amount.written)
 
 
 def find_bound(amount: Amount) -> str | None:

@@ -9,7 +9,10 @@ from monitor.verify.figures import COUNT, NO_UNIT, PERCENT, POINTS, NumericFigur
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.page import Comparison
 
-_ABOUT = re.compile(r"(?:约|大约|左右|上下|将近|接近|近|\babout|\baround|\broughly|\bapproximately|\bsome|\bnearly|\balmost)\s?$", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"(?:约|大约|左右|上下|将近|接近|近|\babout|\baround|\broughly|\bapproximately|\bsome|\bnearly|\balmost)\s?$",
+    re.IGNORECASE,
+)
 _OVER = re.compile(r"(?:超过|逾|超|高于|多于|不止|\bmore than|\bover|\babove|\bexceed\w*)\s?[$€£¥]?$", re.IGNORECASE)
 _UNDER = re.compile(r"(?:不到|不足|低于|少于|未到|\bless than|\bfewer than|\bunder|\bbelow)\s?[$€£¥]?$", re.IGNORECASE)
 _ABOUT_AFTER = re.compile(r"\s?(?:左右|上下)")

@@ -9,9 +9,15 @@ from monitor.verify.clauses import Segment, iter_words, tokenise
 from monitor.verify.figures import NO_UNIT, NumericFigure
 
 _RANGE_GAP = re.compile(r"\s*(?:[-–—~至到]|to|and)\s*[$€£¥]?")
-_TIME = re.compile(r"(?:(?:19|20)\d\d(?:年(?!以上|限)[初中末底度]?)?|\d{1,2}月[初中末底份]*|[一二三四上下前]?(?:季度|半年)|前?\d{1,2}个月)$")
+_TIME = re.compile(
+    r"(?:(?:19|20)\d\d(?:年(?!以上|限)[初中末底度]?)?|\d{1,2}月[初中末底份]*|[一二三四上下前]?(?:季度|半年)|前?\d{1,2}个月)$"
+)
 _REFERENCE = re.compile(r"(?:[条款章节号届]|第[\d一二三四五六七八九十百]+\D?)$")
 _CODE = re.compile(r"(?<![A-Za-z\d])(?:[A-Za-z]{1,6}[-‑]?\d{1,5}[A-Za-z]?|[A-Z])(?![A-Za-z\d])")
+
+
+_Span = tuple[int, int, tuple[NumericFigure, ...], WrittenDate | None]
+_MAX_INHERITED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,23 +83,29 @@ class Amount:
 def label_amounts(segments: Sequence[Segment]) -> tuple[Amount, ...]:
     """Return the amounts of a sentence in order, with their labels."""
     amounts: list[Amount] = []
-    inherited = frozenset[str]()
+    labels: list[frozenset[str]] = []
     for place, segment in enumerate(segments):
-        found = sorted(_find_spans(segment), key=lambda amount: (amount[0], -amount[1]))
-        kept = [
-            entry for number, entry in enumerate(found) if not number or entry[0] >= max(e for _, e, *_ in found[:number])
-        ]
-        for number, (start, end, figures, date) in enumerate(kept):
-            left = kept[number - 1][1] if number else 0
-            right = kept[number + 1][0] if number + 1 < len(kept) else len(segment.text)
+        spans = _list_spans(segment)
+        inherited = frozenset[str]().union(*labels[:1], *labels[-_MAX_INHERITED:]) if spans else frozenset[str]()
+        for number, (start, end, figures, date) in enumerate(spans):
+            left = spans[number - 1][1] if number else 0
+            right = spans[number + 1][0] if number + 1 < len(spans) else len(segment.text)
             before, after = read_label(segment.text[left:start]), read_label(segment.text[end:right])
             if number and _RANGE_GAP.fullmatch(segment.text[left:start]):
                 before = amounts[-1].before
-            amounts.append(
-                Amount(segment.text[start:end], start, end, segment, figures, date, before, after, inherited, place)
-            )
-        inherited |= read_label(segment.text)
+            written = segment.text[start:end]
+            amounts.append(Amount(written, start, end, segment, figures, date, before, after, inherited, place))
+        labels.append(read_label(segment.text))
     return tuple(amounts)
+
+
+def _list_spans(segment: Segment) -> list[_Span]:
+    """Return where the amounts of a segment stand, in order; of two that overlap the first, or the longer."""
+    spans: list[_Span] = []
+    for span in sorted(_find_spans(segment), key=lambda span: (span[0], -span[1])):
+        if not spans or span[0] >= spans[-1][1]:
+            spans.append(span)
+    return spans
 
 
 def read_label(text: str) -> frozenset[str]:
@@ -102,9 +114,10 @@ def read_label(text: str) -> frozenset[str]:
     return words | {f"#{code[0].lower()}" for code in _CODE.finditer(text)}
 
 
-def _find_spans(segment: Segment) -> Iterator[tuple[int, int, tuple[NumericFigure, ...], WrittenDate | None]]:
+def _find_spans(segment: Segment) -> Iterator[_Span]:
     """Yield where the dates and figures of a segment stand; the parts of a date are no figures of their own."""
-    text, reached = segment.text, {}
+    text = segment.text
+    reached: dict[str, int] = {}
     dates = {date.written for date in segment.dates}
     by_written: dict[str, list[NumericFigure]] = {}
     for figure in segment.figures:
@@ -117,7 +130,15 @@ def _find_spans(segment: Segment) -> Iterator[tuple[int, int, tuple[NumericFigur
     for words, figures, date in written:
         start = text.find(words, reached.get(words, 0))
         while start >= 0:
-            if date is not None or not (start and text[start - 1].isdigit() and words[:1].isdigit()):
+            if date is not None or not _is_part_of_code(text, start, words):
                 yield start, start + len(words), figures, date
             reached[words] = start + len(words)
             start = text.find(words, start + 1) if date is None else -1
+
+
+def _is_part_of_code(text: str, start: int, words: str) -> bool:
+    """Whether a number is part of a longer one, or of a code such as M2 or T-4."""
+    before = text[max(start - 2, 0) : start]
+    return words[:1].isdigit() and (
+        before[-1:].isdigit() or (words.isdigit() and len(words) < 4 and re.search(r"[A-Za-z]-?$", before) is not None)
+    )

@@ -8,6 +8,7 @@ from monitor.verify.signs.page import Comparison, Unit
 
 _INHERITED, _CONTEXT, _BESIDE = 0.5, 0.3, 0.2
 _WHOLE = 0.4
+_COURSE = re.compile(r"至|到|为|-|~|\b(?:to|from)\b")
 _YEAR = re.compile(r"(?:19|20)\d\d年?[初中末底度]?")
 _SMALL_COUNT = re.compile(r"[一两二三四五六七八九]\D?$")
 _MARGIN = 0.1
@@ -31,9 +32,18 @@ def compare_owners(found: Comparison) -> None:
                 continue
             strengths = _list_strengths(weights, unit, other)
             gain = sum(weights[word] * (strengths[word] - best[word]) for word in weights) / total
-            is_said = any(third.equals(other) for third in mine)
+            said = [third for third in mine if third.equals(other)]
+            if any(_is_course(amount, third) for third in said):
+                continue
             kind = "date" if amount.date else "label"
-            found.raise_sign(f"{kind} {'given' if is_said else 'taken'}", gain, f"{amount.written} / {other.written}")
+            found.raise_sign(f"{kind} {'given' if said else 'taken'}", gain, f"{amount.written} / {other.written}")
+
+
+def _is_course(amount: Amount, other: Amount) -> bool:
+    """Whether a segment goes from one amount to the other: they have one label."""
+    first, second = sorted((amount, other), key=lambda each: each.start)
+    between = amount.segment.text[first.end : second.start]
+    return amount.segment is other.segment and _COURSE.search(between) is not None
 
 
 def list_own_places(found: Comparison, amount: Amount) -> list[tuple[Unit, Amount]]:
@@ -86,7 +96,11 @@ def compare_places(found: Comparison) -> None:
     whose heading or beginning has it, is its own.
     """
     for amount in found.amounts:
-        if amount.is_reference or _SMALL_COUNT.match(amount.written) or (amount.is_time and amount.date is None and not _YEAR.fullmatch(amount.written)):
+        if (
+            amount.is_reference
+            or _SMALL_COUNT.match(amount.written)
+            or (amount.is_time and amount.date is None and not _YEAR.fullmatch(amount.written))
+        ):
             continue
         words = frozenset(word for word in amount.segment.words if not word.startswith(("@", "~event.")))
         whole = frozenset(word for word in found.words if not word.startswith("@")) - words

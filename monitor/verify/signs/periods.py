@@ -1,7 +1,7 @@
 """Signs in when an amount is: its month, quarter or year, the rate that it is, and what a date is the date of."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -16,21 +16,26 @@ _PERIOD = re.compile(
     r"|(?<!\d)(?P<first>\d{1,2})月?(?:份)?\s?[-—–~至到]\s?(?P<last>\d{1,2})月(?!\d{1,2}日)"
     r"|[前头](?P<months>\d{1,2}|[一二三四五六七八九十]+)个月|(?<!\d)(?P<month>\d{1,2})月(?!\d{1,2}日)"
     r"|(?<!前)(?P<quarter>[一二三四1-4])季度|(?P<half>[上下])半年|前(?P<quarters>[二三])个?季度"
-    r"|(?P<name>January|February|March|April|May|June|July|August|September|October|November|December)\b(?! \d{1,2}\b(?! ?%))"
+    r"|(?P<name>January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    r"(?! \d{1,2}\b(?! ?%))"
     r"|\b(?P<q>first|second|third|fourth)[- ]quarter|\bQ(?P<qn>[1-4])\b|\b(?P<h>first|second)[- ]half"
 )
 _ENGLISH_QUARTER = re.compile(r"\s(?:quarter|half)\b")
+_REACH, _MAX_BACK = 40, 12
 _END = re.compile(r"(?:月份?|年)?[末底]")
 _UP_TO = re.compile(r"(?:截至|截止|[到至]|\bend of|\bas (?:of|at))\s?$")
 _COMPARED = re.compile(r"(?:[比较]|\b(?:than(?: in)?|from|compared with|against))\s?(?:the )?$")
 _RIGHT_AFTER = re.compile(r"\s?(?:[a-z]+\s){0,2}(?:in|for|during|over|at the end of)\s(?:the\s)?")
 _OF_ANOTHER = re.compile(r"\d\S*(?: [a-z]+){0,2} (?:in|for) (?:the )?$")
-_IN_DATE = re.compile(r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},)? $")
+_IN_DATE = re.compile(
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},)? $"
+)
 _AMOUNT_BETWEEN = re.compile(r"\d(?:%|[万亿元家个人项吨辆倍]|\.\d| percent| per cent| million| billion)")
 _RATE = re.compile(
     r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year|from (?:a|one) year (?:earlier|ago)"
     r"|than (?:a|one) year (?:earlier|ago)|on the year|annual(?:ly)? (?:rate|inflation))"
-    r"|(?P<month>环比|比上月|较上月|比上季|较上季|month[- ]on[- ]month|quarter[- ]on[- ]quarter|(?:from|on|over) the (?:previous )?(?:month|quarter))",
+    r"|(?P<month>环比|比上月|较上月|比上季|较上季|month[- ]on[- ]month|quarter[- ]on[- ]quarter"
+    r"|(?:from|on|over) the (?:previous )?(?:month|quarter))",
     re.IGNORECASE,
 )
 
@@ -110,7 +115,7 @@ def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> _
     before = [mention for mention in own if mention.start < amount.start and not mention.is_compared]
     if before and not _AMOUNT_BETWEEN.search(text[before[-1].end : amount.start]):
         return replace(before[-1], is_near=True)
-    for segment in reversed(segments[: amount.place]):
+    for segment in reversed(segments[max(amount.place - _MAX_BACK, 0) : amount.place]):
         mentions = [mention for mention in _list_mentions(segment.text) if mention.kind == kind]
         if mentions and not mentions[-1].is_compared:
             return mentions[-1]
@@ -119,42 +124,40 @@ def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> _
 
 @lru_cache(maxsize=4096)
 def _list_mentions(text: str) -> tuple[_Mention, ...]:
-    return tuple(
-        _Mention(
-            *value,
+    return tuple(_iter_mentions(text))
+
+
+def _iter_mentions(text: str) -> Iterator[_Mention]:
+    for match in _PERIOD.finditer(text):
+        before = text[max(match.start() - _REACH, 0) : match.start()]
+        if _IN_DATE.search(before):
+            continue
+        first, last = _read_period(text, match)
+        yield _Mention(
+            "y" if match["year"] else "m",
+            first,
+            last,
             match.start(),
             match.end(),
-            is_end=bool(_END.match(text, match.end()) or _UP_TO.search(text[: match.start()])),
-            is_compared=bool(_COMPARED.search(text[: match.start()]) or _OF_ANOTHER.search(text[: match.start()])),
+            is_end=bool(_END.match(text, match.end()) or _UP_TO.search(before)),
+            is_compared=bool(_COMPARED.search(before) or _OF_ANOTHER.search(before)),
         )
-        for match in _PERIOD.finditer(text)
-        if (value := _read_period(text, match)) is not None and not _IN_DATE.search(text[: match.start()])
-    )
 
 
-def _read_period(text: str, match: re.Match[str]) -> tuple[str, int, int] | None:
-    value = match[match.lastgroup or 0]
-    match match.lastgroup:
-        case "year":
-            return "y", int(value), int(value)
-        case "last":
-            return "m", int(match["first"]), int(value)
-        case "months":
-            return "m", 1, int(value) if value.isdigit() else int(parse_numeral(value) or 0)
-        case "month":
-            return "m", int(value), int(value)
-        case "name":
-            is_quarter = _ENGLISH_QUARTER.match(text, match.end()) is not None
-            return "m", MONTHS[value] - 2 * is_quarter, MONTHS[value]
-        case "quarters":
-            return "m", 1, 3 * ORDINALS[value]
-        case "quarter" | "q" | "qn":
-            last = 3 * (ORDINALS.get(value) or int(value))
-            return "m", last - 2, last
-        case "half" | "h":
-            last = 6 * ORDINALS[value]
-            return "m", last - 5, last
-    return None
+def _read_period(text: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return the first and the last month of a period; of a year, the year twice."""
+    kind, value = match.lastgroup, match[match.lastgroup or 0]
+    if kind in ("quarter", "q", "qn", "half", "h"):
+        size = 6 if kind in ("half", "h") else 3
+        last = size * (ORDINALS.get(value) or int(value))
+        return last - size + 1, last
+    if kind == "quarters":
+        return 1, 3 * ORDINALS[value]
+    if kind == "name":
+        is_quarter = _ENGLISH_QUARTER.match(text, match.end()) is not None
+        return MONTHS[value] - 2 * is_quarter, MONTHS[value]
+    number = int(value) if value.isdigit() else int(parse_numeral(value) or 0)
+    return (int(match["first"]) if kind == "last" else 1 if kind == "months" else number), number
 
 
 def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[Unit, Amount]]) -> None:
@@ -168,7 +171,7 @@ def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[Uni
 def _find_rate(segments: Sequence[Segment], amount: Amount) -> str | None:
     text = amount.segment.text
     matches = list(_RATE.finditer(text, 0, amount.start)) or list(_RATE.finditer(text, amount.end))[:1]
-    for segment in reversed(segments[: amount.place]):
+    for segment in reversed(segments[max(amount.place - _MAX_BACK, 0) : amount.place]):
         if matches:
             break
         matches = list(_RATE.finditer(segment.text))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from monitor.dates.numerals import parse_numeral
+from monitor.verify.lexicon import stem
 from monitor.verify.signs.labels import read_label
 from monitor.verify.signs.page import Comparison, Unit
 
@@ -28,7 +29,15 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _ACT = re.compile(
-    r"(?:[A-Z][\w'’-]+ (?:(?:of|on|and|for|to|the) ){0,2}){1,6}(?:Act|Treaty|Agreement|Convention|Directive|Code|Law|Resolution)\b"
+    r"(?:[A-Z][\w'’-]+ (?:(?:of|on|and|for|to|the) ){0,2}){1,6}"
+    r"(?:Act|Treaty|Agreement|Convention|Directive|Code|Law|Resolution)\b"
+)
+_ORDINAL = re.compile(
+    r"第(?P<zh>[一二三四五六七八九十\d]{1,2})(?P<noun>[^条章款号\d年个次]|$)"
+    r"|(?P<zh2>[一二三四1-4])(?P<noun2>线|级|等(?=奖)|期(?=项目|工程|产线|厂|投|的|建|\d|仍|，|。))"
+    r"|\b(?P<en>first|second|third|fourth|fifth|sixth)[- ](?P<what>[A-Za-z]+)"
+    r"|\b(?P<code>[A-Z]{1,3})-(?P<digit>\d{1,2})\b",
+    re.IGNORECASE,
 )
 _WINDOW = 80
 
@@ -43,11 +52,38 @@ class _Reference:
 
 def compare_references(found: Comparison) -> None:
     _compare_articles(found)
+    _compare_ordinals(found)
     references = list(_iter_references(found.statement))
     for reference in references:
         _compare_numbered(found, reference, references)
     if not found.is_cross_language and not found.page.is_chinese:
         _compare_acts(found)
+
+
+def _compare_ordinals(found: Comparison) -> None:
+    """Compare the ranks and classes of the same thing: first-tier and second-tier cities, T-1 and T-4 auctions."""
+    for bearer in found.bearers:
+        mine, theirs = _list_ordinals(bearer.segment.text), _list_ordinals(bearer.unit.text)
+        said = _list_ordinals(found.statement)
+        for noun, numbers in mine.items():
+            others = theirs.get(noun, set()) - said.get(noun, set())
+            if others and not numbers & theirs.get(noun, set()):
+                found.raise_sign("ordinal other", 1.0, f"{sorted(numbers)} / {sorted(others)} {noun}")
+
+
+def _list_ordinals(text: str) -> dict[str, set[str]]:
+    """Return the ordinal numbers of a text by what they count: `第三产业` as 三 of 产, `T-4` as 4 of T."""
+    ordinals: dict[str, set[str]] = {}
+    for match in _ORDINAL.finditer(text):
+        if match["zh"] or match["zh2"]:
+            number = match["zh"] or match["zh2"]
+            noun, number = match["noun"] or match["noun2"] or "", str(parse_numeral(number) or number)
+        elif match["en"]:
+            noun, number = stem(match["what"].lower()), match["en"].lower()
+        else:
+            noun, number = match["code"], match["digit"]
+        ordinals.setdefault(noun, set()).add(number)
+    return ordinals
 
 
 def _iter_references(text: str) -> Iterator[_Reference]:
@@ -67,9 +103,7 @@ def _iter_references(text: str) -> Iterator[_Reference]:
 def _compare_numbered(found: Comparison, mine: _Reference, said: Iterable[_Reference]) -> None:
     """Look whether the bearing sentences cite something else of the kind, or the number stands by other words."""
     units = _list_content_units(found, found.statement[mine.start : mine.end])
-    theirs = [
-        (unit, other) for unit in units for other in _iter_references(unit.text) if other.kind == mine.kind
-    ]
+    theirs = [(unit, other) for unit in units for other in _iter_references(unit.text) if other.kind == mine.kind]
     rivals = [(unit, other) for unit, other in theirs if not any(other.value == third.value for third in said)]
     own = [(unit, other) for unit, other in theirs if other.value == mine.value]
     text = f"{found.statement[mine.start : mine.end]} / {', '.join(other.value for _, other in rivals[:2])}"
@@ -88,11 +122,11 @@ def _rate(found: Comparison, label: frozenset[str], unit: Unit, reference: _Refe
 
 def _cut_window(text: str, reference: _Reference) -> str:
     """Return the text around a reference, as far as the ones beside it."""
-    beside = [other for other in _iter_references(text) if other.kind == reference.kind]
-    left = max((other.end for other in beside if other.end <= reference.start), default=0)
-    right = min((other.start for other in beside if other.start >= reference.end), default=len(text))
-    before = text[max(left, reference.start - _WINDOW) : reference.start]
-    return f"{before} {text[reference.end : min(right, reference.end + _WINDOW)]}"
+    before = text[max(reference.start - _WINDOW, 0) : reference.start]
+    after = text[reference.end : reference.end + _WINDOW]
+    left = max((other.end for other in _iter_references(before) if other.kind == reference.kind), default=0)
+    right = min((other.start for other in _iter_references(after) if other.kind == reference.kind), default=_WINDOW)
+    return f"{before[left:]} {after[:right]}"
 
 
 def _list_content_units(found: Comparison, reference: str) -> list[Unit]:
