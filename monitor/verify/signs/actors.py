@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
 from monitor.verify.signs.issuer import compare_capitals, compare_issuers
-from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
+from monitor.verify.signs.page import Bearer, Comparison, PageUnit, is_axis_word
 from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
 from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
 
@@ -125,7 +125,7 @@ def _compare_speech_of_names(found: Comparison, names: tuple[Name, ...]) -> None
             found.raise_sign("speech other", 1.0, f"{speaker} / {', '.join(speakers[:2])}")
 
 
-def _list_speakers(found: Comparison, unit: Unit) -> list[str]:
+def _list_speakers(found: Comparison, unit: PageUnit) -> list[str]:
     """Return who is named beside the verbs of saying in a unit's paragraph."""
     line = "\n".join(other.text for other in found.page.list_line(unit.line))
     speakers: list[str] = []

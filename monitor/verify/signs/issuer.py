@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from monitor.verify.gazetteer import has_chinese
-from monitor.verify.signs.page import Comparison, PageIndex, Unit
+from monitor.verify.signs.page import Comparison, PageIndex, PageUnit
 from monitor.verify.signs.roles import Actor, are_same, parse_clauses
 
 _ISSUE = re.compile(
@@ -46,7 +46,7 @@ def _may_issue(page: PageIndex, actor: Actor) -> bool:
     return page.names.mentions(actor.text) is None
 
 
-def _is_signature(page: PageIndex, unit: Unit) -> bool:
+def _is_signature(page: PageIndex, unit: PageUnit) -> bool:
     """Whether a unit is the page's title or publisher, or a short line of names without a sentence."""
     is_short = len(unit.text) < _MAX_SIGNATURE_CHARS
     return unit.line < page.head_lines or is_short or (len(unit.text) < 160 and not _SENTENCE_MARK.search(unit.text))
