@@ -33,7 +33,8 @@ _IN_DATE = re.compile(
 _AMOUNT_BETWEEN = re.compile(r"\d(?:%|[万亿元家个人项吨辆倍]|\.\d| percent| per cent| million| billion)")
 _RATE = re.compile(
     r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year"
-    r"|from (?:a|one) year (?:earlier|ago)|than (?:a|one) year (?:earlier|ago)|on the year|annual(?:ly)? (?:rate|inflation))"
+    r"|from (?:a|one) year (?:earlier|ago)"
+    r"|than (?:a|one) year (?:earlier|ago)|on the year|annual(?:ly)? (?:rate|inflation))"
     r"|(?P<month>环比|比上月|较上月|比上季|较上季|month[- ]on[- ]month|quarter[- ]on[- ]quarter"
     r"|(?:from|on|over) the (?:previous )?(?:month|quarter))",
     re.IGNORECASE,
