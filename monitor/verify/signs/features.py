@@ -75,6 +75,19 @@ _SURE_SIGNS = {
 }
 """Signs that hardly any true statement has, with the strength from which they count as sure."""
 
+_DECISIVE_SIGNS = {
+    **dict.fromkeys(("against:bound", "against:permission", "against:quantity", "against:stage"), 0.45),
+    **dict.fromkeys(("against:founding", "against:validity", "amount bound", "amount turned", "amount unbounded"), 0.45),
+    **dict.fromkeys(("citation rival", "claim named", "date misplaced", "date other", "figure bound"), 0.45),
+    **dict.fromkeys(("figure direction", "figure misplaced", "figure other", "label given", "label taken"), 0.45),
+    **dict.fromkeys(("name apart rival", "name missing", "never:quantity.all", "new:quantity.all", "only new"), 0.45),
+    **dict.fromkeys(("period apart", "roles other", "roles swapped", "roles turned", "slot marked"), 0.45),
+    **dict.fromkeys(("speech other", "word unknown"), 0.45),
+    **dict.fromkeys(("against:direction", "against:duty", "figure rival", "figure swapped", "negation added"), 0.8),
+    **dict.fromkeys(("negation lost", "speech of another", "attribution left", "hedge left"), 0.8),
+}
+"""Signs that decide where the page bears nearly all other words of a statement, with the strength that they need."""
+
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
@@ -127,6 +140,10 @@ def build_features(found: Comparison) -> dict[str, float]:
         "cross": float(found.is_cross_language),
         "bearers": float(len(found.units) - 1),
     }
+    if coverage >= 0.7 and signs["novel"] <= 0.3:
+        count = sum(signs[name] >= strength for name, strength in _DECISIVE_SIGNS.items())
+        features["decisive"] = min(count, 3) / 3
+        features["decided"] = float(count > 0)
     is_clean = coverage > 0.8 and not any(
         value > MIN_AGAINST
         for name, value in signs.items()
