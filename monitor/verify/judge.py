@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from monitor.verify.signs.derived import list_derived
-from monitor.verify.signs.features import CONTRADICTING, MIN_AGAINST, build_features, compare
+from monitor.verify.signs.features import CONTRADICTING, MIN_AGAINST, build_features, compare, is_certain
 from monitor.verify.signs.page import Comparison, PageIndex
 from monitor.verify.statements import Judgement, Reason, SourceText
-from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
+from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_FROM, SURE_UP_TO, WEIGHTS
 from monitor.vocabulary import ReasonCode, Verdict
 
 _REASON_BY_SIGN = {
@@ -98,7 +98,8 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     reasons = _list_reasons(found)
     is_against = any(name.startswith(CONTRADICTING) for name in _rank_signs(found)[:1])
     verdict = Verdict.CONTRADICTED if is_against and reasons else Verdict.UNSUPPORTED
-    return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=True, context=context)
+    is_open = doubt < SURE_FROM and not is_certain(found)
+    return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=is_open, context=context)
 
 
 def _rank_signs(found: Comparison) -> list[str]:

@@ -77,7 +77,9 @@ _SURE_SIGNS = {
 
 _DECISIVE_SIGNS = {
     **dict.fromkeys(("against:bound", "against:permission", "against:quantity", "against:stage"), 0.45),
-    **dict.fromkeys(("against:founding", "against:validity", "amount bound", "amount turned", "amount unbounded"), 0.45),
+    **dict.fromkeys(
+        ("against:founding", "against:validity", "amount bound", "amount turned", "amount unbounded"), 0.45
+    ),
     **dict.fromkeys(("citation rival", "claim named", "date misplaced", "date other", "figure bound"), 0.45),
     **dict.fromkeys(("figure direction", "figure misplaced", "figure other", "label given", "label taken"), 0.45),
     **dict.fromkeys(("name apart rival", "name missing", "never:quantity.all", "new:quantity.all", "only new"), 0.45),
@@ -88,7 +90,23 @@ _DECISIVE_SIGNS = {
 }
 """Signs that decide where the page bears nearly all other words of a statement, with the strength that they need."""
 
+_CERTAIN_SIGNS = {
+    **dict.fromkeys(("amount bound", "amount turned", "amount unbounded", "citation rival", "period apart"), 0.45),
+    **dict.fromkeys(("roles swapped", "figure misplaced", "date other", "against:stage", "against:quantity"), 0.45),
+    **dict.fromkeys(("only new", "never:quantity.all", "name missing", "roles turned", "speech other"), 0.45),
+    **dict.fromkeys(("figure direction", "figure bound", "against:permission", "against:founding"), 0.45),
+    **dict.fromkeys(("against:validity", "slot marked", "name apart rival"), 0.45),
+    **dict.fromkeys(("against:bound", "against:direction", "against:duty", "figure rival", "figure swapped"), 0.8),
+    **dict.fromkeys(("negation lost", "negation added", "roles other", "claim named"), 0.8),
+}
+"""Signs that settle a refusal: no second reader is asked whether it was right."""
+
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
+
+
+def is_certain(found: Comparison) -> bool:
+    """Whether some sign against a statement is of a kind that hardly any true statement has."""
+    return any(found.signs[name] >= strength for name, strength in _CERTAIN_SIGNS.items())
 
 
 def build_features(found: Comparison) -> dict[str, float]:
