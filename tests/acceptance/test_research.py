@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
-from benchmarks.scripted_model.answers import ScriptedMode
 from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.modes import ScriptedMode
 from benchmarks.scripted_model.research import build_research_reply
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app

@@ -10,7 +10,7 @@ from typing import Any
 import openai
 import pytest
 
-from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.modes import LYING_MODES, ScriptedMode
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Item, Source
@@ -377,5 +377,5 @@ async def test_it_runs_as_a_program() -> None:
 
 def test_the_modes_are_those_that_the_issue_names_and_each_is_explained() -> None:
     reply_text = sys.modules[ScriptedModel.__module__].__doc__ or ""
-    assert len(ScriptedMode) == 12
+    assert len(ScriptedMode) == 12 + len(LYING_MODES)
     assert all(f"- `{mode}`:" in reply_text for mode in ScriptedMode)
