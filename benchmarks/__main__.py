@@ -59,6 +59,33 @@ def pages(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def verify(
+    corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages.")] = Path("../shared/corpus"),
+    fit: Annotated[bool, typer.Option("--fit", help="Print the weights that the open half gives.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge labelled statements by code and with a second reader, and compare the speed with a check of figures."""
+    from benchmarks.statements import fit_weights, iter_weight_lines, load_documents, measure
+
+    terminal = Terminal("en")
+    if fit:
+        for line in iter_weight_lines(*fit_weights(load_documents("open", corpus))):
+            terminal.write_line(line)
+        return
+    figures = measure(corpus)
+    if as_json:
+        terminal.write_json({"bench": "verify", "figures": figures.model_dump(mode="json")})
+        return
+    rows = [tuple(entry.model_dump().values()) for entry in figures.accuracy]
+    head = ("half", "pages", "true", "false", "true refused", "false shipped", "refused, reader", "shipped, reader")
+    terminal.write_rows([head, *rows])
+    rate, peer = figures.statements_a_second, figures.figure_checks_a_second
+    terminal.write_line(f"Statements a second of one core: {rate:.0f}; figures alone, as in 0.1.0: {peer:.0f}.")
+    share = figures.reader_tokens / figures.summary_tokens
+    terminal.write_line(f"Tokens of the second reader: {share:.0%} of those of the summaries.")
+
+
+@app.command()
 def extract(
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages with their score.py.")] = Path(
         "../shared/corpus"

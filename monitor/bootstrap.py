@@ -4,6 +4,7 @@ A command pays only for what it uses, so every builder imports what it joins.
 """
 
 import datetime as dt
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
     from monitor.jobs.presence import HeartbeatRegistry
+    from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
     from monitor.search.bundles.bundle import BundleFolder
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
+    from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
     from monitor.services.today import TodayService
     from monitor.services.usage import CostService, RetentionService, StorageService
@@ -200,6 +203,15 @@ class App:
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
+
+    @cached_property
+    def statements(self) -> "StatementService":
+        from monitor.services.statements import StatementService
+
+        async def build_model() -> "ChatModel | None":
+            return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
+
+        return StatementService(new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":

@@ -5,13 +5,13 @@ is.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.item import ItemSchema, get_briefing_messages
+from monitor.briefing.item import ItemSchema, get_briefing_messages, mark_sentences
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.db.tables.collection import Item
@@ -20,6 +20,7 @@ from monitor.dedupe.clusters import DocumentCluster
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.ranking.rule import classify_tier
+from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import RankDirection, SummaryBy
 
 GroupBy = Literal["theme", "source", "none"]
@@ -66,12 +67,19 @@ class BriefingItem(ItemSchema):
     """An item shown in full; `rank` is its place in this briefing, `moved` how people's feedback moved it there.
 
     `places` are the other items in which the same document was published, `interpretations` those that explain it.
+    `unchecked` are the sentences of the summary that nothing could verify.
     """
 
     places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
     note: AnalystNote | None = None
     moved: RankDirection | None = None
+    unchecked: list[str] = Field(default_factory=list)
+
+    @property
+    def marked_summary(self) -> str:
+        """The summary with a mark behind each sentence that nothing could verify."""
+        return mark_sentences(self.summary, self.unchecked)
 
 
 class MoreItem(ItemReference):
@@ -111,11 +119,13 @@ class Briefing(BaseModel):
 
     Each item stands for one document: its other places and its interpretations are under it and not counted again.
     Each sentence of the `overview` names the items that it rests on; `overview_dropped` counts the sentences that a
-    model wrote and that rest on none. `ranked_by`: the run's own ranks, a model over the items of all runs, or the
-    rules. `reposts` are the ids of items whose page lies on another host. `extracts` counts the shown summaries that
-    are sentences of the page and no model's words, `without_summary` those items that have none. `baselines` names
-    the sources whose first run this is: what they bring is not all new. `edited_by` is who last put it in order by
-    hand, `note` and those of the items what they wrote; `left_out` counts the documents that they took out.
+    model wrote and that were not kept, `overview_counts` the verdicts on those that were judged. `statements` counts
+    the sentences of summaries and overview that are shown, and those that were dropped. `ranked_by`: the run's own
+    ranks, a model over the items of all runs, or the rules. `reposts` are the ids of items whose page lies on another
+    host. `extracts` counts the shown summaries that are sentences of the page and no model's words, `without_summary`
+    those items that have none. `baselines` names the sources whose first run this is: what they bring is not all new.
+    `edited_by` is who last put it in order by hand, `note` and those of the items what they wrote; `left_out` counts
+    the documents that they took out.
     """
 
     title: str
@@ -127,6 +137,7 @@ class Briefing(BaseModel):
     ranked_by: RankedBy = "rule"
     overview: list[OverviewSentence] = Field(default_factory=list)
     overview_dropped: int = 0
+    overview_counts: StatementCounts = Field(default_factory=StatementCounts)
     items: list[BriefingItem]
     more: list[MoreItem]
     changes: list[ChangedItem] = Field(default_factory=list)
@@ -140,6 +151,19 @@ class Briefing(BaseModel):
     note: AnalystNote | None = None
     edited_by: str | None = None
     left_out: int = 0
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def statements(self) -> StatementCounts:
+        refused = self.overview_counts.model_copy(
+            update={"supported_by_code": 0, "supported_by_model": 0, "unchecked": 0}
+        )
+        shown = StatementCounts.count(sentence.judgement for sentence in self.overview if sentence.judgement)
+        return sum((item.statements for item in self.items if item.statements), shown + refused)
+
+    @property
+    def has_unchecked(self) -> bool:
+        return any(sentence.is_unchecked for sentence in self.overview) or any(item.unchecked for item in self.items)
 
     @property
     def item_ids(self) -> set[int]:
@@ -203,9 +227,16 @@ def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
         update={
             "overview": overview.sentences,
             "overview_dropped": overview.dropped,
+            "overview_counts": overview.counts,
             "model_faults": [*briefing.model_faults, *faults],
         }
     )
+
+
+def mark_unchecked(briefing: Briefing, unchecked: Mapping[int, Sequence[str]]) -> Briefing:
+    """Return the briefing with the sentences of summaries, by the ids of their items, that nothing could verify."""
+    items = [item.model_copy(update={"unchecked": list(unchecked.get(item.id or 0, ()))}) for item in briefing.items]
+    return briefing.model_copy(update={"items": items})
 
 
 def build_changed_item(item: Item, revision: Revision) -> ChangedItem:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, GroupBy, MoreItem, get_part_key
 from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
+from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import SummaryBy
 
 ItemPlacement = Literal["top", "more", "out"]
@@ -96,6 +97,7 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
                 if edit.has_overview and ids.intersection(sentence.items) and named_ids.issuperset(sentence.items)
             ],
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
+            "overview_counts": composed.overview_counts if edit.has_overview else StatementCounts(),
             "extracts": sum(item.summary_by is SummaryBy.EXTRACT for item in items),
             "without_summary": sum(not item.summary for item in items),
             "reposts": [repost for repost in composed.reposts if repost in ids],

@@ -1,6 +1,7 @@
 """An item as it leaves the program, each field declared once with how tables show it, and the words for all of it."""
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from monitor.i18n.catalogue import get_word, render, translate
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import Attachment
+from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import DateSource, ItemType, Phase, SavedBy, SummaryBy
 
 
@@ -71,7 +73,7 @@ class ItemSchema(BaseModel):
     """One item, the fields of contracts, section 1, in their order.
 
     `evidence` names the records that were kept. `date_conflict` is the date that the article states, where it differs
-    from the item's.
+    from the item's. `statements` counts the sentences of the summary by verdict; None where nothing judged it.
     """
 
     id: int | None
@@ -95,6 +97,7 @@ class ItemSchema(BaseModel):
     attachments: Annotated[list[Attachment], ItemColumn("Attachments", 14, 36)] = Field(default_factory=list)
     evidence: list[str] = Field(default_factory=list)
     date_conflict: dt.date | None = None
+    statements: Annotated[StatementCounts | None, ItemColumn("Sentences verified", 9, 36)] = None
 
 
 ITEM_COLUMNS: dict[str, ItemColumn] = dict(
@@ -118,6 +121,8 @@ def build_item_cell(item: ItemSchema, name: str, words: BriefingMessages, zone: 
         # A cell has one link only, which leads to the first.
         text = " · ".join(f"{attachment.title} {attachment.url}" for attachment in value)
         return Span(text=text, url=value[0].url) if value else None
+    if isinstance(value, StatementCounts):
+        return words.translate(describe_statements(value)) if value.shown else None
     if isinstance(value, bool):
         return words(name) if value else ""
     if isinstance(value, dt.datetime):
@@ -132,6 +137,25 @@ def list_item_details(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo
     names = [name for name, column in ITEM_COLUMNS.items() if column.is_detail]
     cells = [(words.get_title(name), build_item_cell(item, name, words, zone)) for name in names]
     return [(title, cell) for title, cell in cells if cell not in (None, "")]
+
+
+UNCHECKED_MARK = "†"
+"""Stands behind a sentence that nothing could verify."""
+
+_COUNTED = ("supported_by_code", "supported_by_model", "unchecked", "contradicted", "unsupported")
+
+
+def describe_statements(counts: StatementCounts) -> Message:
+    """Return how many sentences are shown, and how many have which verdict; none of those that no sentence has."""
+    parts = [Message.of(f"statements.{name}", number=number) for name in _COUNTED if (number := getattr(counts, name))]
+    return Message.of("statements.shown", count=counts.shown, parts=parts)
+
+
+def mark_sentences(text: str, unchecked: Sequence[str]) -> str:
+    """Return the text with a mark behind each of these sentences."""
+    for sentence in unchecked:
+        text = text.replace(sentence, f"{sentence}{UNCHECKED_MARK}", 1)
+    return text
 
 
 class FallbackSchema(MessageModel):

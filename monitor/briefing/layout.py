@@ -14,7 +14,7 @@ from monitor.briefing.compose import (
     get_part_key,
 )
 from monitor.briefing.gaps import Gap, GapKind, SourceRunSummary
-from monitor.briefing.item import BriefingMessages, get_briefing_messages
+from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
 from monitor.exports.document import (
     Badge,
     Block,
@@ -72,14 +72,31 @@ def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]
     if briefing.left_out:
         notes.append(words("left_out_note", count=briefing.left_out))
     notes.extend(words(f"fault_{fault.task}", reason=words.translate(fault.reason)) for fault in briefing.model_faults)
+    notes.extend(list_statement_notes(briefing, words))
     if briefing.overview:
         notes.append(words("overview_note"))
+    if any(sentence.is_assessment for sentence in briefing.overview):
+        notes.append(words("assessment_note"))
     counts = {
         "dropped_note": briefing.overview_dropped,
         "extract_note": briefing.extracts,
         "no_summary_note": briefing.without_summary,
     }
     return [*notes, *(words(name, count=number) for name, number in counts.items() if number)]
+
+
+def list_statement_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
+    """Return how many sentences were verified and by whom, and what the mark means where one stands."""
+    notes = [words.translate(describe_statements(briefing.statements))] if briefing.statements.shown else []
+    return [*notes, words("unchecked_note", mark=UNCHECKED_MARK)] if briefing.has_unchecked else notes
+
+
+def format_overview(briefing: Briefing, words: BriefingMessages) -> str:
+    """Return the overview as running text, each assessment under its name."""
+    label = f"{words('assessment')}{words('colon')}"
+    return " ".join(
+        f"{label if sentence.is_assessment else ''}{sentence.marked_text}" for sentence in briefing.overview
+    )
 
 
 def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
@@ -215,18 +232,23 @@ def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> s
 def _build_overview(
     briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
 ) -> list[Block]:
-    """Return the sentences, each followed by the numbers of its items, as links to them."""
+    """Return the findings and, apart from them, the assessments; numbers behind each sentence link to its items."""
     if not briefing.overview:
         return []
     in_order = [item for items in parts.values() for item in items]
     places = {item.id: (number, item.url) for number, item in enumerate(in_order, start=1)}
-    spans: list[Span] = []
+    blocks: list[Block] = [Heading(text=words("overview"))]
     between = "" if words.locale.startswith("zh") else " "
-    for sentence in briefing.overview:
-        spans.append(Span(text=f"{between if spans else ''}{sentence.text}"))
-        for number, url in sorted(places[item] for item in sentence.items if item in places):
-            spans.append(Span(text=f"[{number}]", url=url, entry=number))
-    return [Heading(text=words("overview")), Paragraph(spans=spans)]
+    for is_assessment in (False, True):
+        spans = [Span(text=f"{words('assessment')}{words('colon')}")] if is_assessment else []
+        for sentence in briefing.overview:
+            if sentence.is_assessment is is_assessment:
+                spans.append(Span(text=f"{between if len(spans) > is_assessment else ''}{sentence.marked_text}"))
+                cited = sorted(places[item] for item in sentence.items if item in places)
+                spans.extend(Span(text=f"[{number}]", url=url, entry=number) for number, url in cited)
+        if len(spans) > is_assessment:
+            blocks.append(Paragraph(spans=spans, tone="accent" if is_assessment else "plain"))
+    return blocks
 
 
 def _build_body(
@@ -267,7 +289,7 @@ def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is
         title=Span(text=item.title, url=item.url),
         particulars=[first, second],
         badges=badges,
-        text=item.summary,
+        text=item.marked_summary,
         text_mark=words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
         links=[*_build_link_row(words("attachments"), attachments), *_build_related_links(item, words)],
         remark=_build_remark(item.note, words),

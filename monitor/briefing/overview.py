@@ -1,28 +1,58 @@
 """The overview of a briefing: a few sentences by a model, each of which names the items that it rests on.
 
-What a model writes is kept sentence by sentence: one that cites no item, or that says a figure, a date or a name in
-quotation marks which the cited items do not have, is dropped and counted.
+Each sentence is judged against those items. One that they contradict or do not support is written anew once, with the
+reasons, and then dropped; one that nothing could settle is kept and marked. An assessment, which says why the findings
+matter, is kept apart from them: it may draw conclusions from supported sentences, but brings no fact of its own.
 """
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.item import ItemSchema
+from monitor.briefing.item import UNCHECKED_MARK, ItemSchema
 from monitor.errors import ModelFailed
+from monitor.extract.sentences import WEB_ADDRESS
+from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
-from monitor.llm.answers import extract_plain_text
+from monitor.llm.answers import extract_plain_text, parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
-from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text
-from monitor.verify.citations import is_supported_by, parse_cited_sentences
-from monitor.vocabulary import Phase
+from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
+from monitor.verify.citations import (
+    MAX_SENTENCE_CHARS,
+    MIN_SENTENCE_CHARS,
+    PassageIndex,
+    append_citations,
+    parse_cited_sentences,
+)
+from monitor.verify.instructions import is_prompt_injection
+from monitor.verify.judge import StatementJudge
+from monitor.verify.names import NameIndex, find_names
+from monitor.verify.second_reader import review_statements
+from monitor.verify.statements import Judgement, SourceText, StatementCounts
+from monitor.vocabulary import Phase, ReasonCode, Verdict
 
 ITEMS_START = "<<<ITEMS"
 ITEMS_END = "ITEMS>>>"
 MIN_ITEMS = 2
 MAX_ITEMS = 20
 MAX_SENTENCES = 6
+MAX_ASSESSMENTS = 2
+_PLACE = "overview"
 _MAX_SUMMARY_CHARS = 300
+_ASSESSMENT_LABEL = re.compile(r"^\s*(?:评估|assessment)\s*[:：]\s*", re.IGNORECASE)
+_FACTS = {
+    ReasonCode.NUMBER,
+    ReasonCode.DATE,
+    ReasonCode.UNIT,
+    ReasonCode.ISSUER,
+    ReasonCode.ACTOR,
+    ReasonCode.QUOTE,
+    ReasonCode.CITATION,
+}
+"""What an assessment may not bring: reasons that name a figure, a date, a name or a quotation."""
 
 _SYSTEM = define_prompt(
     "overview.system",
@@ -44,7 +74,10 @@ _USER = define_prompt(
 要求：
 1. 每一句都在句号之前用方括号注明所依据的条目编号，例如：……自明年起施行[1][3]。
 2. 数字、日期以及书名号和引号里的名称照抄所注条目的原文；条目里没有的一概不写，也不统计条目的数量。
-3. 只输出这一段话，不要标题、列表和网址。
+3. 不得改变原文的意思：主语与宾语、肯定与否定、增减方向、上限与下限、草案与正式文件、“可以”与“应当”均照原文。
+4. 之后可另写至多两句评估，说明这些变化对企业为何重要，每句以“评估：”开头，同样注明条目编号；\
+评估不得带入上文没有的数字、日期、名称和引语。
+5. 只输出这一段话，不要标题、列表和网址。
 
 {lines}""",
     en="""Write one paragraph of 3 to 6 sentences on the items below: first what matters most to a business, then \
@@ -55,30 +88,67 @@ Rules:
 [1][3].
 2. Figures, dates and names in quotation marks exactly as the named items write them; nothing that they do not say, \
 and no count of the items.
-3. The paragraph alone: no heading, no list, no web address.
+3. Nothing changes its meaning: who acts and who is acted upon, yes and no, up and down, at least and at most, draft \
+and in force, may and must are as the items have them.
+4. After these you may add up to two sentences of assessment, which say why this matters to a business. Each begins \
+with "Assessment:" and names its items in the same way; it brings no figure, date, name or quotation that the \
+sentences before it do not have.
+5. The paragraph alone: no heading, no list, no web address.
 
 {lines}""",
     required="lines",
 )
 
-OVERVIEW_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
+_REWRITE = define_prompt(
+    "overview.rewrite",
+    zh="""下面这些句子与所注条目不符：
+
+{complaints}
+
+请按条目原文逐句改写，保留条目编号；改写不了的写成空字符串。只输出一个 JSON 数组，与上面的句子一一对应，\
+例如：["……自明年起施行[1]。", ""]""",
+    en="""These sentences do not agree with the items that they name:
+
+{complaints}
+
+Write each anew as the items have it, with the numbers of its items; an empty string for one that cannot be mended. \
+Answer with one JSON array, a string for each sentence in their order, as: ["... from next year [1].", ""]""",
+    required="complaints",
+)
+
+OVERVIEW_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values(), *_REWRITE.values())
 
 
 class OverviewSentence(BaseModel):
-    """A sentence of the overview, and the ids of the items that it rests on."""
+    """A sentence of the overview, and the ids of the items that it rests on.
+
+    A finding has a `judgement`, those of 0.1.0 have none; an assessment has none, for it draws conclusions.
+    """
 
     text: str
     items: list[int]
+    judgement: Judgement | None = None
+    is_assessment: bool = False
+
+    @property
+    def is_unchecked(self) -> bool:
+        return self.judgement is not None and self.judgement.verdict is Verdict.UNCHECKED
+
+    @property
+    def marked_text(self) -> str:
+        return f"{self.text}{UNCHECKED_MARK}" if self.is_unchecked else self.text
 
 
 class Overview(BaseModel):
     """What became of a model's paragraph.
 
-    `dropped` counts the sentences that were not kept, `fault` says why none was.
+    `dropped` counts the sentences that were not kept, `counts` the verdicts on those that were judged, `fault` says why
+    none was kept.
     """
 
     sentences: list[OverviewSentence] = Field(default_factory=list)
     dropped: int = 0
+    counts: StatementCounts = Field(default_factory=StatementCounts)
     fault: Message | None = None
 
 
@@ -97,13 +167,12 @@ async def write_overview(
     if model is None or len(items) < MIN_ITEMS:
         return Overview()
     shown = items[:MAX_ITEMS]
-    messages = build_overview_messages(shown, language, prompts=prompts)
+    writer = _OverviewWriter(shown, texts, model=model, language=language, prompts=prompts)
     try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place="overview"))
+        overview = await writer.write()
     except ModelFailed as error:
         return Overview(fault=error.reason)
-    overview = parse_overview(completion.text, shown, texts)
-    if not overview.sentences:
+    if not overview.sentences and overview.fault is None:
         overview.fault = Message("cause.no_sentence")
     return overview
 
@@ -115,25 +184,154 @@ def build_overview_messages(
 
     Publication dates are left out: a sentence may rest only on the items' own words.
     """
-    wording = "zh" if language.lower().startswith("zh") else "en"
+    wording = get_wording(language)
     lines = "\n".join(f"[{number}] {_format_line(item)}" for number, item in enumerate(items, start=1))
     user = prompts.render(_USER[wording], lines=f"{ITEMS_START}\n{lines}\n{ITEMS_END}")
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL_NOTICE[wording]
     return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
 
-def parse_overview(answer: str, items: Sequence[ItemSchema], texts: Mapping[int, str]) -> Overview:
-    """Return the sentences that rest on the items they cite, at most six, and the number of the others."""
-    overview = Overview()
-    for cited in parse_cited_sentences(extract_plain_text(answer), len(items)):
-        sources = [items[number - 1] for number in cited.numbers]
-        passages = [_build_passage(item, texts) for item in sources]
-        ids = [item.id for item in sources if item.id is not None]
-        if not ids or not is_supported_by(cited.text, passages) or len(overview.sentences) == MAX_SENTENCES:
-            overview.dropped += 1
-        else:
-            overview.sentences.append(OverviewSentence(text=cited.text, items=ids))
-    return overview
+@dataclass(frozen=True)
+class _Draft:
+    """A sentence as the model wrote it: without its label and citations, which are numbers of items from 1."""
+
+    text: str
+    numbers: tuple[int, ...]
+    is_assessment: bool = False
+    judgement: Judgement | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return self.judgement is not None and self.judgement.verdict.is_kept
+
+    @property
+    def is_sentence(self) -> bool:
+        """Whether it may be shown if what it says is true."""
+        is_prose = MIN_SENTENCE_CHARS <= len(self.text) <= MAX_SENTENCE_CHARS and any(map(str.isalpha, self.text))
+        is_safe = not WEB_ADDRESS.search(self.text) and not is_prompt_injection(self.text)
+        return bool(self.numbers) and is_prose and is_safe
+
+
+def _parse_drafts(answer: str, count: int) -> list[_Draft]:
+    drafts = []
+    for cited in parse_cited_sentences(extract_plain_text(answer), count):
+        text = _ASSESSMENT_LABEL.sub("", cited.text)
+        drafts.append(_Draft(text, cited.numbers, is_assessment=text != cited.text))
+    return drafts
+
+
+@dataclass
+class _OverviewWriter:
+    """Asks for the paragraph, judges its sentences and asks once for better ones in place of those that fail."""
+
+    items: Sequence[ItemSchema]
+    texts: Mapping[int, str]
+    _: KW_ONLY
+    model: ChatModel
+    language: str
+    prompts: PromptSet
+    _judges: dict[tuple[int, ...], StatementJudge] = field(default_factory=dict, init=False)
+
+    async def write(self) -> Overview:
+        """Return the overview; raise `ModelFailed` where the model gives no paragraph."""
+        messages = build_overview_messages(self.items, self.language, prompts=self.prompts)
+        completion = await self.model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place=_PLACE))
+        if completion.is_cut:
+            return Overview(fault=Message("cause.answer_cut"))
+        drafts = _parse_drafts(completion.text, len(self.items))
+        findings = await self._judge([draft for draft in drafts if not draft.is_assessment and draft.is_sentence])
+        refused = [draft for draft in findings if not draft.is_kept]
+        if refused and len(findings) - len(refused) < MAX_SENTENCES:
+            asked = [*messages, ChatMessage(role="assistant", content=completion.text)]
+            better = iter(await self._rewrite(refused, asked))
+            findings = [draft if draft.is_kept else next(better) for draft in findings]
+        kept = [draft for draft in findings if draft.is_kept][:MAX_SENTENCES]
+        refused = [draft for draft in findings if not draft.is_kept]
+        assessments = [draft for draft in drafts if draft.is_assessment and draft.is_sentence]
+        grounded = await asyncio.to_thread(self._list_grounded, assessments, kept)
+        sentences = [self._build_sentence(draft) for draft in (*kept, *grounded[:MAX_ASSESSMENTS])]
+        return Overview(
+            sentences=sentences,
+            dropped=len(drafts) - len(sentences),
+            counts=StatementCounts.count(draft.judgement for draft in (*kept, *refused) if draft.judgement),
+        )
+
+    async def _judge(self, drafts: Sequence[_Draft]) -> list[_Draft]:
+        judgements = await asyncio.to_thread(
+            lambda: [self._get_judge(draft.numbers).judge(draft.text) for draft in drafts]
+        )
+        texts = [draft.text for draft in drafts]
+        judgements = await review_statements(
+            self.model, texts, judgements, place=_PLACE, language=self.language, prompts=self.prompts
+        )
+        return [replace(draft, judgement=judgement) for draft, judgement in zip(drafts, judgements, strict=True)]
+
+    async def _rewrite(self, refused: Sequence[_Draft], asked: Sequence[ChatMessage]) -> list[_Draft]:
+        """Return each sentence as the model wrote it anew, judged; as it was where the model did not."""
+        wording = get_wording(self.language)
+        complaints = "\n".join(self._format_complaint(place, draft) for place, draft in enumerate(refused, start=1))
+        question = ChatMessage(role="user", content=self.prompts.render(_REWRITE[wording], complaints=complaints))
+        request = CompletionRequest([*asked, question], phase=Phase.SUMMARISE, place=_PLACE)
+        try:
+            completion = await self.model.complete(request)
+        except ModelFailed:
+            return list(refused)
+        texts = [] if completion.is_cut else parse_array(completion.text, str) or []
+        drafts = list(refused)
+        for place, text in enumerate(texts[: len(refused)]):
+            written = _parse_drafts(str(text), len(self.items))
+            if len(written) == 1 and written[0].is_sentence and not written[0].is_assessment:
+                drafts[place] = written[0]
+        return await self._judge(drafts)
+
+    def _format_complaint(self, place: int, draft: _Draft) -> str:
+        language = get_wording(self.language)
+        judgement = draft.judgement or Judgement(verdict=Verdict.UNSUPPORTED)
+        reasons = [render(reason.message, language) for reason in judgement.reasons]
+        said = flatten_untrusted_text(" ".join(reasons) or get_word(language, "verdict", judgement.verdict))
+        return f"{place}. {append_citations(draft.text, draft.numbers)} — {said}"
+
+    def _list_grounded(self, assessments: Sequence[_Draft], findings: Sequence[_Draft]) -> list[_Draft]:
+        """Return the assessments that bring no fact beyond the supported sentences on the items which they cite."""
+        supported = [d for d in findings if d.judgement is not None and d.judgement.verdict is Verdict.SUPPORTED]
+        grounded = []
+        for draft in assessments:
+            bases = [self._build_basis(number, supported) for number in draft.numbers]
+            if not all(base.text for base in bases):
+                continue
+            judgement = StatementJudge(bases).judge(draft.text)
+            refuses = judgement.verdict is Verdict.CONTRADICTED or _FACTS & {
+                reason.code for reason in judgement.reasons
+            }
+            if not refuses and not _brings_fact(draft.text, bases):
+                grounded.append(draft)
+        return grounded
+
+    def _build_basis(self, number: int, supported: Sequence[_Draft]) -> SourceText:
+        """Return what is supported of an item: sentences of the overview, and its summary if all of that is."""
+        item = self.items[number - 1]
+        texts = [draft.text for draft in supported if number in draft.numbers]
+        if item.statements is not None and item.statements.shown and not item.statements.unchecked:
+            texts.append(item.summary)
+        return replace(_build_source(item, {}), text="\n".join(texts))
+
+    def _get_judge(self, numbers: tuple[int, ...]) -> StatementJudge:
+        if numbers not in self._judges:
+            self._judges[numbers] = StatementJudge([_build_source(self.items[n - 1], self.texts) for n in numbers])
+        return self._judges[numbers]
+
+    def _build_sentence(self, draft: _Draft) -> OverviewSentence:
+        ids = [item_id for number in draft.numbers if (item_id := self.items[number - 1].id) is not None]
+        return OverviewSentence(
+            text=draft.text, items=ids, judgement=draft.judgement, is_assessment=draft.is_assessment
+        )
+
+
+def _brings_fact(text: str, bases: Sequence[SourceText]) -> bool:
+    """Whether a text has a figure, date, name or quotation that these texts lack."""
+    known = "\n".join(f"{base.title}\n{base.publisher}\n{base.text}" for base in bases)
+    names = NameIndex(known)
+    return bool(PassageIndex(known).find_missing(text)) or any(names.mentions(n) is False for n in find_names(text))
 
 
 def _format_line(item: ItemSchema) -> str:
@@ -141,6 +339,12 @@ def _format_line(item: ItemSchema) -> str:
     return " | ".join(part for part in map(flatten_untrusted_text, parts) if part)
 
 
-def _build_passage(item: ItemSchema, texts: Mapping[int, str]) -> str:
-    parts = (item.title, item.document_number or "", item.summary, texts.get(item.id or 0, ""))
-    return "\n".join(part for part in parts if part)
+def _build_source(item: ItemSchema, texts: Mapping[int, str]) -> SourceText:
+    parts = (item.document_number or "", item.summary, texts.get(item.id or 0, ""))
+    return SourceText(
+        text="\n".join(part for part in parts if part),
+        title=item.title,
+        section=item.section,
+        publisher=item.issuer or item.source,
+        published_on=item.date,
+    )

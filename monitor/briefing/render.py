@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
-from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages
-from monitor.briefing.layout import build_document, build_gap_spans
+from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, get_briefing_messages
+from monitor.briefing.layout import build_document, build_gap_spans, format_overview, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
 from monitor.exports.atom import Feed, FeedEntry, render_atom
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
+from monitor.i18n.message import Message
 
 _FEED_AUTHOR = "Monitor"
 
@@ -52,7 +53,7 @@ def build_briefing_feed(briefing: Briefing) -> Feed:
         updated=briefing.generated_at,
         url=briefing.public_url,
         entries=entries,
-        subtitle=" ".join([*_format_note(briefing.note, words), *(sentence.text for sentence in briefing.overview)]),
+        subtitle=" ".join(_list_head_texts(briefing, words)),
     )
 
 
@@ -77,7 +78,6 @@ def build_saved_briefings_feed(
         briefing = saved.briefing
         since, until = briefing.period.since, briefing.period.until
         period = since if since == until else words("period", since=since, until=until)
-        texts = [*_format_note(briefing.note, words), *(sentence.text for sentence in briefing.overview)]
         titles = [f"{number}. {item.title}" for number, item in enumerate(briefing.items, start=1)]
         entries.append(
             FeedEntry(
@@ -86,7 +86,7 @@ def build_saved_briefings_feed(
                 author=saved.by,
                 title=f"{briefing.title} {period}",
                 url=f"{home}/briefings/{saved.number}" if home else None,
-                summary=" ".join([*texts, *titles]),
+                summary=" ".join([*_list_head_texts(briefing, words), *titles]),
             )
         )
     return Feed(
@@ -98,6 +98,12 @@ def build_saved_briefings_feed(
         url=f"{home}/briefings" if home else None,
         entries=entries,
     )
+
+
+def _list_head_texts(briefing: Briefing, words: BriefingMessages) -> list[str]:
+    """Return what stands before the items: the note by hand, the overview, and how sentences were verified."""
+    texts = [*_format_note(briefing.note, words), format_overview(briefing, words)]
+    return [text for text in (*texts, *list_statement_notes(briefing, words)) if text]
 
 
 def _append_note(entry: FeedEntry, note: AnalystNote | None, words: BriefingMessages) -> FeedEntry:
@@ -116,11 +122,19 @@ def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo
         updated=item.first_seen,
         published=_get_day_start(item.date, zone),
         author=item.issuer or item.source,
-        summary=item.summary,
+        summary=item.marked_summary if isinstance(item, BriefingItem) else _mark_summary(item, words),
         categories=[words.get_word("type", item.type)],
         enclosures=[Span(text=attachment.title, url=attachment.url) for attachment in item.attachments],
         related=related,
     )
+
+
+def _mark_summary(item: ItemSchema, words: BriefingMessages) -> str:
+    """Return the summary; behind it, how many of its sentences nothing could verify."""
+    if item.statements is None or not item.statements.unchecked:
+        return item.summary
+    count = words.translate(Message.of("statements.unchecked", number=item.statements.unchecked))
+    return words("aside", text=item.summary, aside=f"{UNCHECKED_MARK} {count}")
 
 
 def _build_more_entry(item: MoreItem, zone: dt.tzinfo, now: dt.datetime) -> FeedEntry:

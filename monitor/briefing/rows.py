@@ -48,6 +48,7 @@ def build_field_sheet(items: Iterable[ItemSchema]) -> Sheet:
         values = item.model_dump(mode="json", include=set(_FIELDS))
         values["attachments"] = " ".join(attachment.url for attachment in item.attachments)
         values["late"] = "true" if item.late else "false"
+        values["statements"] = item.statements.model_dump_json() if item.statements else None
         rows.append([values[name] for name in _FIELDS])
     return Sheet(title="items", columns=[Column(name=name, title=name) for name in _FIELDS], rows=rows)
 
@@ -104,7 +105,7 @@ def _build_item_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinf
     listed: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
     for rank, item in enumerate(listed, start=1):
         if isinstance(item, BriefingItem):
-            row = _build_item_row(item, words, zone) | {"place": words("entries")}
+            row = _build_item_row(item, words, zone) | {"place": words("entries"), "summary": item.marked_summary}
         else:
             row = _build_reference_row(item) | {"place": words("more")}
         if item.note:
@@ -161,7 +162,8 @@ def _build_note_rows(briefing: Briefing, words: BriefingMessages) -> list[dict[s
         rows.append({"subject": words("analyst_note", by=briefing.note.by), "text": briefing.note.text})
     for sentence in briefing.overview:
         cited = "".join(f"[{rank}]" for rank in sorted(ranks[item] for item in sentence.items if item in ranks))
-        rows.append({"subject": words("overview"), "text": f"{sentence.text} {cited}"})
+        subject = words("assessment") if sentence.is_assessment else words("overview")
+        rows.append({"subject": subject, "text": f"{sentence.marked_text} {cited}"})
     rows.extend({"subject": words("notes"), "text": note} for note in list_reading_notes(briefing, words))
     document = build_document(briefing)
     rows.append({"subject": document.title, "text": document.subtitle})

@@ -22,6 +22,7 @@ from monitor.cli.terminal import (
     write_output,
 )
 from monitor.exports.registry import ITEM_FORMATS, get_format
+from monitor.i18n.catalogue import get_word
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -71,6 +72,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one item with the text of its page and what was changed in it."""
+    from monitor.briefing.item import describe_statements
 
     async def load(app: "App") -> "tuple[FullItemSchema, ItemProof | None]":
         item = await app.archive.get_item(item_id)
@@ -82,9 +84,12 @@ def show(
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
         terminal.write_json(item.model_dump(mode="json") | proved)
         return
-    for name, value in item.model_dump(mode="json", exclude={"text", "attachments", "evidence", "revisions"}).items():
+    hidden = {"text", "attachments", "evidence", "revisions", "statements"}
+    for name, value in item.model_dump(mode="json", exclude=hidden).items():
         if value not in (None, ""):
             terminal.write_line(f"{name:<16} {value}")
+    if item.statements is not None:
+        terminal.write_line(f"{'statements':<16} {terminal.render(describe_statements(item.statements))}")
     for attachment in item.attachments:
         terminal.print("item.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     for revision in item.revisions:
@@ -180,6 +185,11 @@ def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:
     terminal.write_line()
     for claim in proof.claims:
         terminal.write_line(f"{terminal.word('claim', claim.kind):<16} {claim.claim}")
+        if claim.verdict is not None:
+            by = "" if claim.judged_by is None else get_word(terminal.language, "judged_by", claim.judged_by)
+            said = [terminal.render(reason.message) for reason in claim.reasons]
+            verdict = get_word(terminal.language, "verdict", claim.verdict)
+            terminal.write_line(f"{'':<16}   {' '.join(filter(None, [verdict, by, *said]))}")
         words = f"“{claim.passage}”" if claim.passage else terminal.translate("the page as a whole")
         terminal.write_line(f"{'':<16}   [{numbers.get(claim.record, claim.record)}] {words}")
     for record in proof.records:

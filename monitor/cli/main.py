@@ -36,6 +36,9 @@ COMMANDS = {
     "research": LazyCommand(
         "research:research", "Answer a question with a report whose every quote stands in a kept page."
     ),
+    "verify": LazyCommand(
+        "verify:verify", "Judge sentences against pages, both as JSON lines on stdin: is it on the page?"
+    ),
     "replay": LazyCommand(
         "runs:replay", "Do a run again from its records, without network and model, and show what differs."
     ),

@@ -13,23 +13,28 @@ from monitor.dates.grammar import (
 )
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
+from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
 from monitor.dates.publication import date_in_url, find_days, has_day, publication_day
 
 __all__ = [
     "DATE_SIGN",
     "ERA_START",
     "YEAR_FIRST",
+    "CalendarPeriod",
     "DateMatch",
     "DateOrder",
     "MaskedText",
     "PartialDate",
+    "PeriodScan",
     "WrittenDate",
+    "WrittenPeriod",
     "carry_years",
     "date_in_url",
     "detect_order",
     "find_compact_dates",
     "find_dates",
     "find_days",
+    "find_periods",
     "has_day",
     "infer_order",
     "mask_dates",

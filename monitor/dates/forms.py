@@ -27,8 +27,8 @@ _YEAR_CLUE, _NAME_CLUE, _INITIAL_CLUE = "year", "name", "initial"  # each longer
 _YEAR = r"(?P<y>(?:19|20|21)\d\d)"
 _YEAR_TO_DATE = r"(?P<y>(?:19|20)\d\d)"
 _YEAR_OR_EARLIER = r"(?P<y>(?:1[5-9]|20|21)\d\d)"  # beside a name or a sign, which make it a year
-_CHINESE_YEAR = rf"[一二][八九一{ZERO_SIGNS}][{DIGIT_CHARS}]{{2}}"
-_ANY_YEAR = rf"(?P<y>(?<!\d)(?:1[5-9]|20|21)\d\d|{_CHINESE_YEAR})"
+CHINESE_YEAR = rf"[一二][八九一{ZERO_SIGNS}][{DIGIT_CHARS}]{{2}}"
+_ANY_YEAR = rf"(?P<y>(?<!\d)(?:1[5-9]|20|21)\d\d|{CHINESE_YEAR})"
 _M = rf"(?P<m>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_NUMBER = rf"(?P<d>\d{{1,2}}|[{NUMERAL_CHARS}]{{1,3}})"
 DAY_SIGN = "[日号號일]"
@@ -338,6 +338,7 @@ FORMS: tuple[Form, ...] = (
     # Year and month, or the year of an era.
     Form("era_month", ("令和8年2月",), rf"{_ERA_YEAR}{_S}{_M}{_S}[月월]", signs=_ERA_SIGNS),
     Form("chinese_month", ("2026年2月", "2026년 2월"), rf"{_ANY_YEAR}\s?[年년]\s?{_M}\s?[月월]份?", signs="年년"),
+    Form("republic_month", ("115年2月",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_M}{_S}月", signs="年"),
     Form("year_month", ("2026-02",), rf"(?=\d)(?<![\d.-]){_YEAR}-(?P<m>0[1-9]|1[0-2])(?![\d-])", signs="-"),
     Form(
         "name_year",

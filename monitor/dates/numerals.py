@@ -32,7 +32,7 @@ ENGLISH_SCALES = (
     | dict.fromkeys(("thousand", "k"), 10**3)
     | dict.fromkeys(("million", "mn", "m"), 10**6)
     | dict.fromkeys(("billion", "bn"), 10**9)
-    | dict.fromkeys(("trillion", "tn"), 10**12)
+    | dict.fromkeys(("trillion", "tn", "trn"), 10**12)
 )
 
 

@@ -20,6 +20,7 @@ from monitor.briefing.compose import (
     attach_overview,
     build_changed_item,
     compose_briefing,
+    mark_unchecked,
 )
 from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit, create_initial_edit, update_edit
 from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
@@ -129,6 +130,8 @@ class BriefingService:
             group=query.group,
             changes=await self._list_changes(query, span, zone),
         )
+        shown = [item.id for item in briefing.items if item.id is not None]
+        briefing = mark_unchecked(briefing, await self.store.evidence.load_unchecked(shown))
         overview = await write_overview(
             briefing.items[: query.top], texts, model=model, language=query.language, prompts=prompts
         )

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item
@@ -19,7 +19,8 @@ from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.vocabulary import FetchMode
+from monitor.verify.statements import Reason
+from monitor.vocabulary import FetchMode, JudgedBy, Verdict
 
 _DOCUMENT_TYPES = ("pdf", "docx", "xlsx")
 
@@ -161,12 +162,18 @@ class EvidenceRecordSchema(MessageModel):
 
 
 class ClaimSchema(BaseModel):
-    """Something that an item says, and where that stands: the words of a record; empty words mean the whole page."""
+    """Something that an item says, and where that stands: the words of a record; empty words mean the whole page.
+
+    A sentence of a summary has a verdict, by code or by a model, with its reasons; None where nothing judged it.
+    """
 
     kind: ClaimKind
     claim: str
     passage: str
     record: str
+    verdict: Verdict | None = None
+    judged_by: JudgedBy | None = None
+    reasons: list[Reason] = Field(default_factory=list)
 
 
 class ItemProof(BaseModel):
@@ -193,10 +200,7 @@ class ProofService:
             item_id=item_id,
             title=item.title,
             url=item.url,
-            claims=[
-                ClaimSchema(kind=claim.kind, claim=claim.claim, passage=claim.passage, record=claim.record_id)
-                for claim in claims
-            ],
+            claims=[_build_claim_schema(claim) for claim in claims],
             records=[await self._build_record_schema(row) for row in rows],
         )
 
@@ -208,3 +212,15 @@ class ProofService:
             problem = error.message
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
         return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)
+
+
+def _build_claim_schema(claim: Claim) -> ClaimSchema:
+    return ClaimSchema(
+        kind=claim.kind,
+        claim=claim.claim,
+        passage=claim.passage,
+        record=claim.record_id,
+        verdict=claim.verdict,
+        judged_by=claim.judged_by,
+        reasons=[Reason.model_validate(reason) for reason in claim.reasons],
+    )

@@ -23,6 +23,7 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import reader_language
 from monitor.services.runtime import WorkerRegistry, has_worker
+from monitor.verify.statements import StatementCounts
 
 
 class HostBlock(BaseModel):
@@ -54,6 +55,7 @@ def _parse_host(url: str) -> str:
 
 
 DISK_WARN_BYTES = 1_000_000_000
+STATEMENT_DAYS = 7
 
 
 def get_free_bytes(folder: Path) -> int:
@@ -84,7 +86,10 @@ class Process(BaseModel):
 
 
 class ServiceStatus(BaseModel):
-    """Who is at work, what waits, and the space that is left; `database_bytes` is None unless it is SQLite."""
+    """Who is at work, what waits, and the space that is left; `database_bytes` is None unless it is SQLite.
+
+    `statements` counts the sentences of the summaries of the last 7 days by verdict.
+    """
 
     processes: list[Process]
     queued: int = Field(examples=[2])
@@ -93,6 +98,7 @@ class ServiceStatus(BaseModel):
     free_bytes: int = Field(examples=[78_700_000_000])
     is_room_low: bool = Field(examples=[False])
     database_bytes: int | None = Field(examples=[10_300_000])
+    statements: StatementCounts
 
 
 @dataclass(kw_only=True)
@@ -136,6 +142,9 @@ class Readiness:
             free_bytes=free,
             is_room_low=free < DISK_WARN_BYTES,
             database_bytes=measure_database(self.settings),
+            statements=StatementCounts(
+                **await self.store.metrics.count_statements(now - dt.timedelta(days=STATEMENT_DAYS))
+            ),
         )
 
 

@@ -1,5 +1,6 @@
 """Checks sentences with citations for their particulars: figures, dates, document numbers and quoted names."""
 
+import datetime as dt
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ _QUOTED_NAME = re.compile(r"《([^《》]+)》|“([^“”]+)”|‘([^‘’]+
 DOCUMENT_NUMBER = re.compile(
     r"([\u4e00-\u9fff]{2})?\s*[〔\[［【(（]\s*((?:19|20)\d\d)\s*[〕\]］】)）]\s*第?\s*(\d{1,5})\s*号"
 )
+_PLAN = re.compile(r"十[一二三四五六]五(?:规划|时期|期间)?")  # a period, not a name
 _QUOTED_QUESTION = re.compile(r"[！？!?][》”」』]$")
 _FINAL_STOP = re.compile(rf"\s*[。！？!?.]+[{re.escape(CLOSING_MARKS)}]*$")
 
@@ -80,10 +82,10 @@ def has_particulars(text: str) -> bool:
 
 
 class PassageIndex:
-    """A text parsed once, so that many sentences can be checked against it."""
+    """A text parsed once, so that many sentences can be checked against it; `published_on` as for `NumberIndex`."""
 
-    def __init__(self, text: str) -> None:
-        self._numbers = NumberIndex(text)
+    def __init__(self, text: str, *, published_on: dt.date | None = None) -> None:
+        self._numbers = NumberIndex(text, published_on=published_on)
         self._alphanumerics = fold_alphanumerics(text)
 
     def find_missing(self, sentence: str) -> set[str]:
@@ -102,7 +104,8 @@ def _get_passage_index(text: str) -> PassageIndex:
 def _extract_names(text: str) -> tuple[str, ...]:
     """Return the quoted names and document numbers of a text as letters and digits alone."""
     numbers = (fold_alphanumerics("".join(groups)) + "号" for groups in DOCUMENT_NUMBER.findall(text))
-    return (*(fold_alphanumerics("".join(groups)) for groups in _QUOTED_NAME.findall(text)), *numbers)
+    names = ("".join(groups) for groups in _QUOTED_NAME.findall(text))
+    return (*(fold_alphanumerics(name) for name in names if not _PLAN.fullmatch(name)), *numbers)
 
 
 def _iter_cited_sentences(text: str) -> Iterator[str]:

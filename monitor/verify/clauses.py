@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.dates import DateOrder, WrittenDate
-from monitor.verify.figures import NumericFigure, fold_width, parse_figures
+from monitor.verify.figures import fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
+from monitor.verify.units import NumericFigure
 
 _SEGMENT_END = re.compile(
     r"[，；;：。！？!?]|,(?!\d)|:(?!\d)|\s[–—-]\s|——|\b(?:while|whereas|although|though|but)\b|、(?=[^、，；。]{0,20}\d)|[和及与](?=[^、，；。]{0,3}\d)|\band(?=[^,.;]{0,24}\d)"
@@ -17,10 +18,107 @@ _STOP_CHARS = frozenset(
 _STOP_WORDS = frozenset(
     map(
         stem,
-        """a an the of to in on at for with from by as and or but is are was were be been being it its this that these those
-he she they them their his her we our you your which who whom whose what when where there here into out over under about than then
-so such own same other another also up down has have had do does did not no will would can could may must shall should if per via
-both either each any all more most less least very just only still already yet""".split(),
+        [
+            "a",
+            "an",
+            "the",
+            "of",
+            "to",
+            "in",
+            "on",
+            "at",
+            "for",
+            "with",
+            "from",
+            "by",
+            "as",
+            "and",
+            "or",
+            "but",
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+            "been",
+            "being",
+            "it",
+            "its",
+            "this",
+            "that",
+            "these",
+            "those",
+            "he",
+            "she",
+            "they",
+            "them",
+            "their",
+            "his",
+            "her",
+            "we",
+            "our",
+            "you",
+            "your",
+            "which",
+            "who",
+            "whom",
+            "whose",
+            "what",
+            "when",
+            "where",
+            "there",
+            "here",
+            "into",
+            "out",
+            "over",
+            "under",
+            "about",
+            "than",
+            "then",
+            "so",
+            "such",
+            "own",
+            "same",
+            "other",
+            "another",
+            "also",
+            "up",
+            "down",
+            "has",
+            "have",
+            "had",
+            "do",
+            "does",
+            "did",
+            "not",
+            "no",
+            "will",
+            "would",
+            "can",
+            "could",
+            "may",
+            "must",
+            "shall",
+            "should",
+            "if",
+            "per",
+            "via",
+            "both",
+            "either",
+            "each",
+            "any",
+            "all",
+            "more",
+            "most",
+            "less",
+            "least",
+            "very",
+            "just",
+            "only",
+            "still",
+            "already",
+            "yet",
+        ],
     )
 )
 _NEGATORS_ZH = re.compile(
@@ -220,7 +318,21 @@ _PERIOD = re.compile(
 _MONTHS = {
     name: number
     for number, name in enumerate(
-        "January February March April May June July August September October November December".split(), 1
+        [
+            "January",
+            "February",
+            "March",
+            "April",
+            "May",
+            "June",
+            "July",
+            "August",
+            "September",
+            "October",
+            "November",
+            "December",
+        ],
+        1,
     )
 }
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4, "上": 1, "下": 2}

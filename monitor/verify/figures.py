@@ -1,14 +1,14 @@
 """Parses the figures and dates of running text, Chinese or English, into values that can be compared."""
 
+import datetime as dt
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import NamedTuple
 
-from monitor.dates import DateOrder, WrittenDate, find_compact_dates, find_dates
+from monitor.dates import DateOrder, PartialDate, PeriodScan, WrittenDate, WrittenPeriod, find_compact_dates, find_dates
 from monitor.dates.numerals import (
     ENGLISH_SCALES,
     ENGLISH_WORDS,
@@ -16,104 +16,25 @@ from monitor.dates.numerals import (
     parse_english_number,
     parse_numeral,
 )
-
-NO_UNIT = ""
-COUNT = "count"
-PERCENT = "percent"
-POINTS = "points"
-YEAR = "year"
-MONTH = "month"
-DAY = "day"
-
-_UNITS: tuple[tuple[str, Fraction, str], ...] = tuple(
-    (kind, Fraction(size), words)
-    for kind, size, words in (
-        (POINTS, "1", r"百分点|percentage[ -]points?\b|pp\b|ppts?\b"),
-        (POINTS, "0.01", r"个?基点|basis[ -]points?\b|bps?\b"),
-        (PERCENT, "1", r"%|per ?cent\b|pct\b|pc\b|prozent\b|procent\b"),
-        (PERCENT, "1", r"pour cent\b|por ciento\b|por cento\b|per cento\b"),
-        (PERCENT, "0.1", r"‰"),
-        (PERCENT, "10", r"成(?![立本员为就功果长熟品分年都份交套])"),
-        ("dollar", "1", r"美元|美金|(?:U\.?S\.? )?dollars?\b|USD\b"),
-        ("euro", "1", r"欧元|euros?\b|EUR\b"),
-        ("pound", "1", r"英镑|pounds?\b|GBP\b"),
-        ("yen", "1", r"日元|yen\b|JPY\b"),
-        ("hong kong dollar", "1", r"港[元币]|HKD\b"),
-        ("yuan", "1", r"元|人民币|yuan\b|renminbi\b|RMB\b|CNY\b"),
-        ("energy", "1", r"千瓦时|kWh\b|kilowatt[ -]hours?\b"),
-        ("energy", "1e3", r"兆瓦时|MWh\b"),
-        ("energy", "1e6", r"吉瓦时|GWh\b"),
-        ("energy", "1e9", r"TWh\b"),
-        ("power", "1", r"千瓦|kW\b|kilowatts?\b"),
-        ("power", "1e3", r"兆瓦|MW\b|megawatts?\b"),
-        ("power", "1e6", r"吉瓦|GW\b|gigawatts?\b"),
-        ("area", "1e6", r"平方(?:公里|千米)|km2\b|square kilomet(?:er|re)s?\b"),
-        ("area", "1e4", r"公顷|hectares?\b"),
-        ("area", "1", r"平方米|m2\b|square met(?:er|re)s?\b"),
-        ("mu", "1", r"亩"),
-        ("volume", "1", r"立方米|m3\b|cubic met(?:er|re)s?\b"),
-        ("length", "1e3", r"公里|千米|km\b|kilomet(?:er|re)s?\b"),
-        ("length", "1", r"米|met(?:er|re)s?\b"),
-        ("mass", "1e3", r"吨|tonnes?\b|tons?\b"),
-        ("mass", "1", r"公斤|千克|kg\b|kilograms?\b"),
-        ("quarter", "1", r"季度|quarters?\b"),
-        ("months", "1", r"个月|months?\b"),
-        ("week", "1", r"个?(?:星期|周(?!年|边|期|转|密))|weeks?\b"),
-        (DAY, "1", r"个?工作日|[日天]|(?:working |calendar )?days?\b"),
-        ("hour", "1", r"个?小时|hours?\b"),
-        ("minute", "1", r"分钟|minutes?\b"),
-        (YEAR, "1", r"周?年|years?\b"),
-        (MONTH, "1", r"月"),
-        ("times", "1", r"倍|times\b|-?fold\b"),
-        (
-            COUNT,
-            "1",
-            r"方面|部门|部委|[个项家名人户次条部份所座省市县批类种套辆台艘架期届轮位起件宗笔篇章款场处支只大门村镇]",
-        ),
-    )
+from monitor.dates.partial import SpanSet
+from monitor.verify.quantities import Quantity, find_fractions, find_halves, find_mixed_numbers, find_multiples
+from monitor.verify.units import (
+    BOUND,
+    COUNT,
+    CURRENCY_PREFIXES,
+    DAY,
+    FRACTION,
+    MONTH,
+    MONTHS,
+    MULTIPLE,
+    NO_UNIT,
+    PERCENT,
+    YEAR,
+    NumericFigure,
+    Side,
+    Unit,
+    parse_unit,
 )
-
-_UNIT = re.compile(
-    r"\s?(?:[余多来]\s?)?(?:个(?=百分点|工作日|小时))?(?:"
-    + "|".join(f"(?P<u{index}>{words})" for index, (_, _, words) in enumerate(_UNITS))
-    + ")",
-    re.IGNORECASE,
-)
-
-CURRENCY_PREFIXES = {
-    **dict.fromkeys(("us$", "$", "usd"), "dollar"),
-    **dict.fromkeys(("€", "eur"), "euro"),
-    **dict.fromkeys(("£", "gbp"), "pound"),
-    **dict.fromkeys(("¥", "rmb", "cny", "人民币"), "yuan"),
-    "hk$": "hong kong dollar",
-}
-
-
-class Unit(NamedTuple):
-    """A unit: what it measures, its size in the smallest unit of that kind, and where it ends in the text."""
-
-    kind: str = NO_UNIT
-    size: Fraction = Fraction(1)
-    end: int = 0
-
-
-def parse_unit(text: str, position: int) -> Unit:
-    """Return the unit at a position right after a number; a noun that is not in the table has no kind."""
-    match = _UNIT.match(text, position)
-    if match is None or match.lastgroup is None:
-        return Unit(end=position)
-    kind, size, _ = _UNITS[int(match.lastgroup[1:])]
-    return Unit(kind, size, match.end())
-
-
-def are_compatible(claimed: str, found: str) -> bool:
-    """Whether a figure of one kind may be supported by a figure of the other.
-
-    They are of one kind, or one is bare: `5` in a table may be the summary's `5 provinces`. `5` and `5%` never support
-    each other.
-    """
-    return claimed == found or (NO_UNIT in (claimed, found) and not {claimed, found} & {PERCENT, POINTS})
-
 
 _IDIOMS = re.compile(
     r"(?<!分)之[一二]|统一|唯一|单一|同一|万一|逐一|专一|归一|不一|一一|合[二为]+一|独一无二|一带一路|五位一体|二十四史|一揽子|一老一小|一小(?!时)|"
@@ -139,18 +60,11 @@ _NUMBER = re.compile(
     rf"(?<![\d])(?<!\d\.)(?P<run>{_RUN})",
     re.IGNORECASE,
 )
-_ENGLISH_SCALE = re.compile(r"\s?(hundred|thousand|million|billion|trillion|bn|mn|tn)\b", re.IGNORECASE)
+_ENGLISH_SCALE = re.compile(r"\s?(hundred|thousand|million|billion|trillion|bn|mn|tn|trn)\b", re.IGNORECASE)
+_MILLIONS = re.compile(r"[mk]\s(?=[a-z]{3})")  # 3.2m people; before most words it may be metres as well
 _SHORT_SCALE = re.compile(r"([km])\b", re.IGNORECASE)
 _RANGE = re.compile(
     r"\s?(?:[-–—~～至到]|to\b|and\b)\s?(?:百分之)?\s?[$€£¥]?(?=[-−]?[\d〇零一二两三四五六七八九十])", re.IGNORECASE
-)
-_ENGLISH_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-_FRACTION = re.compile(
-    r"(?<![百千万])(?P<below>[二三四五六七八九十]+|(?<!\d)(?<!\d[.,])\d{1,3})分之(?P<above>[一二三四五六七八九十]+|\d{1,3})"
-    r"(?![\d〇零一二三四五六七八九十百千万亿]|[.,]\d)"  # never a part of a longer number
-    r"|(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/])"
-    r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b",
-    re.IGNORECASE,
 )
 _WORD = re.compile(
     rf"(?<![\w-])(?P<first>{'|'.join(ENGLISH_WORDS)})(?:[- ](?P<ones>{'|'.join(list(ENGLISH_WORDS)[:9])}))?(?![\w])",
@@ -159,37 +73,52 @@ _WORD = re.compile(
 _ORDINAL_UNITS = re.compile(r"[条章款号届]|季度")
 _SENTENCE = re.compile(r"[^。！？；\n]+[。！？；\n]?")
 _FULL_WIDTH_COMMA = re.compile(r"(?<![０-９])，|，(?![０-９])")
+_UNDER = re.compile(
+    r"(?:近|将近|接近|不足|不到|低于|\b(?:nearly|almost|close to|just under|less than|fewer than|below|under))\s?$",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    r"(?:超|超过|超出|逾|突破|高于|多于|大于|\b(?:over|more than|above|exceed(?:s|ed|ing)?|top(?:s|ped)|in excess of|"
+    r"surpass(?:es|ed|ing)?|"
+    r"upwards of))\s?$",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(r"(?:约|大约|大概|\b(?:about|around|roughly|approximately|some|circa))\s?$", re.IGNORECASE)
+_OVER_BEHIND = re.compile(r"\s?[余多](?![年月日])|\s?以上")
+_ABOUT_BEHIND = re.compile(r"\s?(?:左右|上下|or so\b)")
+_MAX_BOUND_CHARS = 16
+_GROWTH = re.compile(
+    r"(?:增长|增加|提高|提升|扩大|上升|上涨|增|涨|升|高出|高|rose|ris(?:es|ing)|grew|grow(?:s|ing)?|increas(?:ed|es|ing)|up)(?:了|by|\s)*\s?$"
+)
+_MAX_GROWTH_CHARS = 14
+_FROM_OR_UNTIL = re.compile(
+    r"(?:[自从由至到]|截[至止]|\b(?:since|from|until|till|through|to|by|as of))\s?(?:the\s)?$", re.IGNORECASE
+)
+_FROM_OR_UNTIL_BEHIND = re.compile(r"\s?(?:份?[起底末前止]|以来|之前)")
+_BY_YEAR = re.compile(r"(?:[到至]|\bby\s)(?P<y>20\d\d)(?!\d|\s?年\s?(?:\d|初|[一二三四五六七八九十上下第前中]))")
+_YEAR_ON_YEAR = re.compile(r"同比|year[- ]on[- ]year|\bYoY\b|year earlier", re.IGNORECASE)
+_ONE_OR_NONE = re.compile(
+    r"\b(?:one|an?)(?=\s(?:full\s)?(?:year|month|week|day|hour|quarter)\b)|(?P<none>\b(?:none|nil|zero)\b|没有|[无零])",
+    re.IGNORECASE,
+)
+_MAX_DURATION_YEARS = 60
+_SIMPLIFIED = str.maketrans("億萬兩個餘間週", "亿万两个余间周")
+_MAX_NOUN_CHARS = 12
 _THIN_THOUSANDS_SPACE = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
-class NumericFigure:
-    """A number as it was written, and its possible readings: pairs of a value and the kind of its unit."""
-
-    written: str
-    readings: tuple[tuple[Fraction, str], ...]
-    is_negative: bool = False
-    has_decimals: bool = False
-
-    def equals(self, other: "NumericFigure") -> bool:
-        """Whether some readings of both have one value and compatible units."""
-        return any(
-            value == theirs and are_compatible(kind, their_kind)
-            for value, kind in self.readings
-            for theirs, their_kind in other.readings
-        )
-
-    def is_comparable_to(self, other: "NumericFigure") -> bool:
-        """Whether some readings of both have one unit."""
-        return any(
-            kind == their_kind and kind != NO_UNIT for _, kind in self.readings for _, their_kind in other.readings
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class FiguresAndDates:
+    """The figures, dates and periods of a text; of a claim's dates, `bounds` are those with 自, 起, "until" and so on.
+
+    `last_year` is the last year that the text names.
+    """
+
     figures: tuple[NumericFigure, ...]
     dates: tuple[WrittenDate, ...]
+    periods: tuple[WrittenPeriod, ...] = ()
+    bounds: frozenset[WrittenDate] = frozenset()
+    last_year: int | None = None
 
 
 def fold_width(text: str) -> str:
@@ -201,32 +130,212 @@ def fold_width(text: str) -> str:
     return re.sub(r"(?<=[一二三四五六七八九〇])0|0(?=[一二三四五六七八九])", "〇", folded)
 
 
-def parse_figures(text: str, *, is_page: bool, order: DateOrder | None = None) -> FiguresAndDates:
-    """Return all figures and dates of a text; a page is read generously, for it may support a claim in any form.
+def parse_figures(
+    text: str,
+    *,
+    is_page: bool,
+    order: DateOrder | None = None,
+    published_on: dt.date | None = None,
+    year: int | None = None,
+) -> FiguresAndDates:
+    """Return all figures, dates and periods of a text; a page is read generously, as it may bear a claim in any form.
 
     On a page 一个 is a 1 and the parts of a date are figures too; in a summary 一个 is an article, and single Chinese
-    numerals count only before a unit. `order` settles dates such as 03/02/2026.
+    numerals count only before a unit. `order` settles dates such as 03/02/2026, `published_on` tells which year 今年
+    is, and `year` is the last one that is named before the text.
     """
+    read = _read_page_sentence if is_page else _read_claim
     figures: list[NumericFigure] = []
     dates: list[WrittenDate] = []
-    for sentence in _SENTENCE.findall(fold_width(text)):
+    periods: list[WrittenPeriod] = []
+    bounds: set[WrittenDate] = set()
+    for sentence in _SENTENCE.findall(fold_width(text).translate(_SIMPLIFIED)):
         found = find_dates(sentence, order=order)
-        dates.extend(date for date in found if date.month)
-        masked = _blank_out(sentence, ((date.start, date.end) for date in found))
-        masked = _IDIOMS.sub(lambda match: "\x00" * len(match[0]), masked)
-        figures.extend(_list_date_figures(found if is_page else [date for date in found if not date.month]))
-        if is_page:
-            dates.extend(find_compact_dates(masked))
-        fractions = list(_iter_fractions(masked))
-        figures.extend(figure for figure, _ in fractions)
-        # On a page 4/5 may be two numbers as well; 三分之一 never is.
-        masked = _blank_out(masked, (span for _, span in fractions if not is_page or not masked[span[0]].isdigit()))
-        figures.extend(_iter_numbers(masked if is_page else _blank_list_numbers(masked), is_page=is_page))
-        figures.extend(_iter_number_words(masked))
-    return FiguresAndDates(tuple(figures), tuple(dates))
+        scan = PeriodScan(sentence, found, published_on=published_on, year=year)
+        reading = read(sentence, found, scan)
+        figures.extend(reading.figures)
+        dates.extend(reading.dates)
+        periods.extend(reading.periods)
+        bounds |= reading.bounds
+        year = scan.last_year
+    return FiguresAndDates(tuple(figures), tuple(dates), tuple(periods), frozenset(bounds), year)
 
 
-def _list_date_figures(dates: list[WrittenDate]) -> Iterator[NumericFigure]:
+def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:
+    periods = [period for period in scan.periods if period.kind in ("span", "plan", "edge") and period.is_whole]
+    words = [period for period in scan.periods if period.kind == "year" and (period.years or not period.is_word)]
+    months = [_to_month(period) for period in scan.periods if period.kind == "month" and period.years]
+    taken = [(period.start, period.end) for period in (*periods, *words)]
+    taken += [(period.start, period.end) for period in scan.periods if period.kind == "month" and period.years]
+    free = _take_spans(sentence, taken).is_free
+    dates = [date for date in found if free(date.start, date.end)]
+    figures = [figure for period in words for figure in _list_years(period)]
+    figures += _list_date_figures([date for date in dates if not date.month])
+    masked = _blank_out(sentence, sorted({*taken, *((date.start, date.end) for date in dates)}))
+    figures += _iter_figures(masked, is_page=False)
+    dates = [date for date in dates if date.month]
+    bounds = frozenset(date for date in dates if _is_bound(sentence, date.start, date.end))
+    return FiguresAndDates(tuple(figures), (*dates, *months), tuple(periods), bounds)
+
+
+def _read_page_sentence(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:
+    months = scan.list_months()
+    ranges = [period for period in scan.periods if period.is_of_months]
+    taken = [(period.start, period.end) for period in ranges]
+    free = _take_spans(sentence, taken).is_free
+    dates = [date for date in found if date.day or free(date.start, date.end)]
+    figures = list(_list_date_figures(dates))
+    for period in (*scan.periods, *months):
+        figures += (*_list_years(period), *_list_months(period))
+    if scan.published_on is not None and _YEAR_ON_YEAR.search(sentence):
+        figures.append(NumericFigure("", ((Fraction(scan.published_on.year - 1), YEAR),)))
+    masked = _blank_out(sentence, sorted({*taken, *((date.start, date.end) for date in dates)}))
+    dates += [date for date in find_compact_dates(masked) if date.month]
+    with_months = [date for date in dates if date.month]
+    with_months += [
+        replace(date, value=replace(date.value, year=year))
+        for date in dates
+        if date.month and date.year is None
+        for year in scan.list_years(date)
+    ]
+    written = {date.start for date in dates}
+    for period in (*scan.periods, *months):
+        if period.kind in ("edge", "day", "month") and period.start not in written:
+            with_months += _list_edges(period)
+    figures += _iter_figures(masked, is_page=True)
+    ends = [
+        WrittenPeriod(by[0], *by.span(), "edge", (12, 31), (12, 31), (int(by["y"]),), has_year=True, is_word=True)
+        for by in _BY_YEAR.finditer(sentence)
+    ]
+    return FiguresAndDates(tuple(figures), tuple(with_months), (*scan.periods, *months, *ends))
+
+
+def _iter_figures(masked: str, *, is_page: bool) -> Iterator[NumericFigure]:
+    """Yield the figures of a sentence without its dates."""
+    masked = _IDIOMS.sub(lambda match: "\x00" * len(match[0]), masked)
+    fractions = list(find_fractions(masked))
+    for part in sorted((*fractions, *find_halves(masked)), key=lambda part: part.start):
+        yield _to_figure(masked, part, _list_percents(part.value))
+    multiples = list(find_multiples(masked))
+    for multiple in multiples:
+        yield _to_figure(masked, multiple, ((multiple.value, MULTIPLE),))
+    # On a page 4/5 may be two numbers as well; 三分之一 never is.
+    sure = [part for part in fractions if not is_page or not masked[part.start].isdigit()]
+    masked = _blank_out(masked, sorted((part.start, part.end) for part in (*sure, *multiples)))
+    mixed: list[Quantity] = []
+    for number in sorted(find_mixed_numbers(masked), key=lambda number: number.start):
+        if not mixed or number.start >= mixed[-1].end:
+            mixed.append(number)
+            unit = Unit(number.kind, Fraction(1), number.end) if number.kind else parse_unit(masked, number.end)
+            end = max(number.end, unit.end)
+            whole = replace(number, end=end + (masked[end : end + 1] == "半"))
+            yield _to_figure(masked, whole, _list_readings(number.value, unit))
+    masked = _blank_out(masked, ((number.start, number.end) for number in mixed))
+    yield from _iter_numbers(masked if is_page else _blank_list_numbers(masked), is_page=is_page)
+    yield from _iter_number_words(masked)
+    for word in _ONE_OR_NONE.finditer(masked) if is_page else ():
+        unit = parse_unit(masked, word.end())
+        yield NumericFigure(word[0], _list_readings(Fraction(0 if word["none"] else 1), unit))
+
+
+def _to_figure(text: str, quantity: Quantity, readings: tuple[tuple[Fraction, str], ...]) -> NumericFigure:
+    written = text[quantity.start : quantity.end].replace("\x00", "").strip()
+    side = _find_side(text, quantity.start, quantity.end)
+    if side is None and re.search(
+        r"[过超]半|\bthan half|半数以上", text[max(quantity.start - 1, 0) : quantity.end + 2]
+    ):
+        side = "over"
+    return NumericFigure(written, readings, side=side)
+
+
+def _list_percents(part: Fraction) -> tuple[tuple[Fraction, str], ...]:
+    """Return a part of a whole as such and in percent, which may be rounded: a third is 33, 33.3 and 33.33."""
+    percent = 100 * part
+    is_endless = any(percent.denominator % prime == 0 for prime in (3, 7, 11, 13))
+    rounded = {Fraction(round(percent * scale), scale) for scale in (1, 10, 100)} if is_endless else set()
+    return ((part, FRACTION), *((value, PERCENT) for value in sorted({percent, *rounded})))
+
+
+def _list_readings(value: Fraction, unit: Unit) -> tuple[tuple[Fraction, str], ...]:
+    """Return a number with its unit, and a length of time also in the next smaller unit: a year is twelve months."""
+    readings = [(value * unit.size, unit.kind)]
+    if unit.kind == YEAR and value * unit.size <= _MAX_DURATION_YEARS:
+        readings.append((12 * value * unit.size, MONTHS))
+    elif unit.kind == "week":
+        readings.append((7 * value, DAY))
+    elif unit.kind == "times":
+        readings.append((value, MULTIPLE))
+    return tuple(readings)
+
+
+def _take_spans(text: str, spans: Iterable[tuple[int, int]]) -> SpanSet:
+    taken = SpanSet(len(text))
+    for start, end in spans:
+        taken.take(start, end)
+    return taken
+
+
+def _is_bound(text: str, start: int, end: int) -> bool:
+    """Whether something begins or ends at this place: 自3月起, until March."""
+    before = text[max(start - _MAX_BOUND_CHARS, 0) : start]
+    return _FROM_OR_UNTIL.search(before) is not None or _FROM_OR_UNTIL_BEHIND.match(text, end) is not None
+
+
+def _find_side(text: str, start: int, end: int) -> Side | None:
+    before = text[max(start - _MAX_BOUND_CHARS, 0) : start]
+    if _OVER.search(before) or _OVER_BEHIND.match(text, end):
+        return "over"
+    if _UNDER.search(before):
+        return "under"
+    return "about" if _ABOUT.search(before) or _ABOUT_BEHIND.match(text, end) else None
+
+
+def _to_month(period: WrittenPeriod) -> WrittenDate:
+    value = PartialDate(period.years[0], period.first[0])
+    return WrittenDate(period.written, period.start, period.end, "month", value)
+
+
+def _list_years(period: WrittenPeriod) -> Iterator[NumericFigure]:
+    """Yield the years that a period may begin and end in, and how many years 2026—2035 are."""
+    steps = {0, period.more_years}
+    for year in (year + step for year in period.years for step in steps):
+        yield NumericFigure(period.written, ((Fraction(year), YEAR),))
+    if period.kind == "years":
+        yield NumericFigure(period.written, ((Fraction(period.more_years + 1), YEAR),))
+
+
+def _list_months(period: WrittenPeriod) -> Iterator[NumericFigure]:
+    """Yield the month that a period is, or the months that it begins and ends with, and of a range their number."""
+    (first, _), (last, _) = period.first, period.last
+    if period.kind == "month" and period.years:
+        yield NumericFigure(period.written, ((Fraction(first), MONTH),))
+    elif period.kind in ("span", "edge"):
+        yield NumericFigure(period.written, ((Fraction(first), BOUND),))
+        yield NumericFigure(period.written, ((Fraction(last), BOUND),))
+    if period.is_range and period.kind == "span":
+        yield from _list_lengths(period)
+
+
+def _list_lengths(period: WrittenPeriod) -> Iterator[NumericFigure]:
+    """Yield how long a range is: in months and years from a first to a last of a month, in days within one."""
+    (first, begin), (last, end) = period.first, period.last
+    months = 12 * period.more_years + last - first + 1
+    if begin == 1 and end == 31:
+        unit = Unit(YEAR) if months % 12 == 0 else Unit(MONTHS)
+        yield NumericFigure(period.written, _list_readings(Fraction(months, 12 if unit.kind == YEAR else 1), unit))
+    elif months == 1:
+        yield NumericFigure(period.written, ((Fraction(end - begin + 1), DAY),))
+
+
+def _list_edges(period: WrittenPeriod) -> Iterator[WrittenDate]:
+    """Yield the day or the month that a period of one is."""
+    for first, last in period.list_ends():
+        value = replace(first, day=None) if period.kind == "month" else last
+        if value.month and (period.kind == "edge" or period.years):
+            yield WrittenDate(period.written, period.start, period.end, period.kind, value)
+
+
+def _list_date_figures(dates: Sequence[WrittenDate]) -> Iterator[NumericFigure]:
     """Yield the parts of a page's dates as figures; the year of an era alone, 令和8年, is a figure in a summary too."""
     for date in dates:
         if date.year and date.month and date.day:
@@ -235,18 +344,6 @@ def _list_date_figures(dates: list[WrittenDate]) -> Iterator[NumericFigure]:
         for value, kind in ((date.year, "year"), (date.month, "month"), (date.day, "day")):
             if value is not None:
                 yield NumericFigure(date.written, ((Fraction(value), kind),))
-
-
-def _iter_fractions(text: str) -> Iterator[tuple[NumericFigure, tuple[int, int]]]:
-    for match in _FRACTION.finditer(text):
-        if match["whole"]:
-            below = Fraction(_ENGLISH_PARTS[match["part"].lower()])
-            above = parse_english_number(match["whole"], None)
-        else:
-            below = parse_numeral(match["below"] or match["b"]) or Fraction(0)
-            above = parse_numeral(match["above"] or match["a"]) or Fraction(0)
-        if below and above:
-            yield NumericFigure(match[0], ((above / below, "fraction"),)), match.span()
 
 
 def _blank_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -284,15 +381,33 @@ def _parse_number(
         # A version 1.2.3 or a serial number: to be found as it stands, or not at all.
         return NumericFigure(run, ((Fraction(-1), run),)) if run[0].isdigit() else None
     value, unit = _apply_scale(text, match, value)
-    readings = [(value * unit.size, unit.kind)]
+    readings = [*_list_readings(value, unit)]
     if match["per"]:
         readings = [(value * _PREFIX_SIZES[match["per"]], PERCENT)]
     elif is_percent and unit.kind == NO_UNIT:
         readings.append((value, PERCENT))
+    elif unit.kind == NO_UNIT and is_page and _MILLIONS.match(text, match.end()):
+        readings.append((value * ENGLISH_SCALES[text[match.end()].lower()], NO_UNIT))
     elif unit.kind == NO_UNIT:
         readings.extend(_iter_inherited_readings(text, match, value))
-    written = text[match.start() : max(unit.end, match.end())].replace("\x00", "").strip()
-    return NumericFigure(written, tuple(readings), bool(match["sign"]), bool(re.search(r"[.点]", run)))
+    readings.extend(_list_growth(text, match.start(), readings[0]))
+    end = max(unit.end, match.end())
+    if not is_page and unit.kind in (MONTH, NO_UNIT) and _is_bound(text, match.start(), end):
+        readings.append((value, BOUND))
+    written = text[match.start() : end].replace("\x00", "").strip()
+    side = "over" if re.search("[多余]", run) else _find_side(text, match.start(), match.end())
+    side = side or ("about" if _ABOUT_BEHIND.match(text, end) else None)
+    has_decimals = bool(re.search(r"[.点]", run))
+    noun = text[end : end + _MAX_NOUN_CHARS]
+    return NumericFigure(written, tuple(readings), bool(match["sign"]), has_decimals, side, noun)
+
+
+def _list_growth(text: str, start: int, reading: tuple[Fraction, str]) -> Iterator[tuple[Fraction, str]]:
+    """Yield how many times as much 增长1倍 and 增长100% are: twice."""
+    value, kind = reading
+    share = value / 100 if kind == PERCENT and value >= 100 else value if kind == "times" else None
+    if share is not None and _GROWTH.search(text[max(start - _MAX_GROWTH_CHARS, 0) : start]):
+        yield share + 1, MULTIPLE
 
 
 def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> bool:
@@ -309,7 +424,7 @@ def _is_figure(text: str, match: re.Match[str], run: str, *, is_page: bool) -> b
     if before == "第":
         return is_page or _ORDINAL_UNITS.match(after) is not None
     if is_page:
-        return unit.kind != NO_UNIT or bool(re.match(r"[大是、）)]", after))
+        return unit.kind != NO_UNIT or after.startswith("大")
     is_article = run == "一" and unit.kind == COUNT
     return unit.kind != NO_UNIT and not is_article and before not in {"每", "这", "某", "哪", "同", "任"}
 
@@ -350,7 +465,9 @@ def _iter_number_words(text: str) -> Iterator[NumericFigure]:
         end = scale.end() if scale else match.end()
         unit = parse_unit(text, end)
         value *= ENGLISH_SCALES[scale[1].lower()] if scale else 1
-        yield NumericFigure(text[match.start() : unit.end], ((value * unit.size, unit.kind),))
+        side = _find_side(text, match.start(), end)
+        noun = text[unit.end : unit.end + _MAX_NOUN_CHARS]
+        yield NumericFigure(text[match.start() : unit.end], _list_readings(value, unit), side=side, noun=noun)
 
 
 def _blank_list_numbers(text: str) -> str:

@@ -35,6 +35,7 @@ _REASON_BY_SIGN = {
 
 _CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
 _MIN_AGAINST = 0.3
+MAX_PASSAGE_UNITS = 3
 _MAX_CONTEXT_CHARS = 400
 _MAX_REASONS = 3
 
@@ -65,7 +66,7 @@ def _read_page(source: SourceText) -> PageIndex:
 
 def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     found = compare(statement, page)
-    passage = "\n".join(unit.text.strip() for unit in found.units)
+    passage = _choose_passage(found)
     context = _build_context(found)
     missing = sorted(page.particulars.find_missing(statement))
     if missing:
@@ -169,6 +170,19 @@ def _classify_missing(said: str) -> ReasonCode:
     if any(char in said for char in "年月日") and any(char.isdigit() for char in said):
         return ReasonCode.DATE
     return ReasonCode.NUMBER if any(char.isdigit() for char in said) else ReasonCode.QUOTE
+
+
+def _choose_passage(found: Comparison) -> str:
+    """Return what bears a statement as one piece of the page: neighbouring sentences together, else the best one."""
+    units = found.units
+    if not units:
+        return ""
+    start, end = units[0].start, max(unit.end for unit in units)
+    is_one_piece = units[-1].number - units[0].number < MAX_PASSAGE_UNITS and units[0].line >= found.page.head_lines
+    if is_one_piece and end - start <= _MAX_CONTEXT_CHARS:
+        return found.page.text[start:end].strip()
+    best = max(units, key=lambda unit: found.page.weigh(found.words & unit.words))
+    return best.text.strip()
 
 
 def _build_context(found: Comparison) -> str:

@@ -147,7 +147,9 @@ def _settle(judgement: Judgement, entry: Mapping[str, JsonValue]) -> Judgement:
         words = str(entry.get("w") or "")
         if not _contains(_cut_context(judgement), words) and not _contains(passage, words):
             return judgement
-        passage = passage if _contains(passage, words) else _cut_context(judgement)
+        # A passage is one piece of the page; the lines of a context need not be neighbours there.
+        pieces = [passage, *_cut_context(judgement).splitlines()]
+        passage = next((piece for piece in pieces if _contains(piece, words)), passage)
     reasons = () if verdict is Verdict.SUPPORTED else judgement.reasons
     changes = {"verdict": verdict, "by": JudgedBy.MODEL, "passage": passage, "reasons": reasons, "is_open": False}
     return judgement.model_copy(update=changes)

@@ -27,6 +27,7 @@ from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
 from monitor.web.api import sources as sources_api
+from monitor.web.api import statements as statements_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     LanguageMiddleware,
@@ -45,6 +46,7 @@ _SHUTDOWN_TIMEOUT_S = 5
 _API_ROUTERS = (
     health_api.service_router,
     search_api.router,
+    statements_api.router,
     runs_api.router,
     events_api.router,
     research_api.router,

@@ -22,6 +22,7 @@ from monitor.db.tables.evidence import (
     RunManifestRecord,
 )
 from monitor.db.tables.people import RankFeedbackEntry
+from monitor.vocabulary import Verdict
 
 
 class EvidenceStore(Queries):
@@ -65,6 +66,14 @@ class EvidenceStore(Queries):
 
     async def list_claims(self, item_id: int) -> list[Claim]:
         return await self._fetch_all(select(Claim).where(col(Claim.item_id) == item_id).order_by(col(Claim.id)))
+
+    async def load_unchecked(self, item_ids: Sequence[int]) -> dict[int, list[str]]:
+        """Return the sentences of summaries that nothing could verify, by item."""
+        unchecked = select(Claim).where(col(Claim.kind) == ClaimKind.SUMMARY, col(Claim.verdict) == Verdict.UNCHECKED)
+        by_item: dict[int, list[str]] = {}
+        for claim in await self._fetch_in(unchecked.order_by(col(Claim.id)), col(Claim.item_id), item_ids):
+            by_item.setdefault(claim.item_id, []).append(claim.claim)
+        return by_item
 
     async def add_answer(self, answer: ModelAnswer) -> None:
         async with self._sessions.begin_write() as session:

@@ -95,6 +95,7 @@ class ScheduleStore(Queries, retries=False):
 
 
 _MAX_REPORTS = 100
+_STATEMENT_COUNTS = ("supported_by_code", "supported_by_model", "unchecked", "contradicted", "unsupported")
 _REPORT_STATUSES = (ResearchStatus.SUCCEEDED, ResearchStatus.DEGRADED)
 
 
@@ -115,7 +116,10 @@ class ResearchMetrics(BaseModel):
 
 
 class ServiceMetrics(BaseModel):
-    """Counts of everything, of alarms the open ones; `oldest_queued_at` is when the oldest queued run was planned."""
+    """Counts of everything, of alarms the open ones; `oldest_queued_at` is when the oldest queued run was planned.
+
+    `statements` are the sentences of summaries under the names that `Item.statements` has for their verdicts.
+    """
 
     runs: dict[str, int] = Field(default_factory=dict)
     oldest_queued_at: dt.datetime | None = None
@@ -127,6 +131,7 @@ class ServiceMetrics(BaseModel):
     deliveries: dict[str, int] = Field(default_factory=dict)
     alarms: dict[str, int] = Field(default_factory=dict)
     research: ResearchMetrics = Field(default_factory=ResearchMetrics)
+    statements: dict[str, int] = Field(default_factory=dict)
 
 
 class MetricsQueries(Queries, retries=False):
@@ -147,12 +152,24 @@ class MetricsQueries(Queries, retries=False):
                 model_calls=await _count_by(session, col(ModelCall.outcome)),
                 tokens=await session.scalar(select(spent)) or 0,
                 research=await _load_research_metrics(session),
+                statements=await _count_statements(session),
             )
+
+    async def count_statements(self, since: dt.datetime) -> dict[str, int]:
+        """Return the sentences of the summaries of items that were first seen since then, by verdict."""
+        async with self._sessions.begin_read() as session:
+            return await _count_statements(session, col(Item.first_seen) >= since)
 
 
 async def _count_by(session: AsyncSession, column: Mapped[Any], *conditions: ColumnElement[bool]) -> dict[str, int]:
     rows = await session.execute(select(column, func.count()).where(*conditions).group_by(column))
     return {str(value): count for value, count in rows}
+
+
+async def _count_statements(session: AsyncSession, *conditions: ColumnElement[bool]) -> dict[str, int]:
+    sums = [func.sum(col(Item.statements)[name].as_integer()).label(name) for name in _STATEMENT_COUNTS]
+    row = (await session.execute(select(*sums).where(col(Item.statements).is_not(None), *conditions))).one()
+    return {name: count or 0 for name, count in zip(_STATEMENT_COUNTS, row, strict=True)}
 
 
 async def _load_research_metrics(session: AsyncSession) -> ResearchMetrics:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monitor.verify.clauses import Segment
-from monitor.verify.figures import NumericFigure
 from monitor.verify.signs.page import Bearer, Comparison, Unit
+from monitor.verify.units import NumericFigure
 
 
 class _Amount(Protocol):

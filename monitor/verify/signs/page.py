@@ -75,7 +75,7 @@ class PageIndex:
         self.head_lines = len(head)
         self.text = "\n".join([*head, source.text])
         self.is_chinese = is_chinese(source.text)
-        self.particulars = PassageIndex(self.text)
+        self.particulars = PassageIndex(self.text, published_on=source.published_on)
         self.names = NameIndex(self.text)
         self.units = _read_units(self.text)
         self.head_words = unite(unit.words for unit in self.units if unit.line < self.head_lines)

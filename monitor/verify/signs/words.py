@@ -105,7 +105,34 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
 
 
 _FUNCTION_WORDS = frozenset('的了和与及在对为以等将该其并或之于而是由从至到个把、，,。.（）()“”"《》「」') | frozenset(
-    "the a an of to in on and that has have had is are was were be been it its by for with as at from".split()
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "to",
+        "in",
+        "on",
+        "and",
+        "that",
+        "has",
+        "have",
+        "had",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "it",
+        "its",
+        "by",
+        "for",
+        "with",
+        "as",
+        "at",
+        "from",
+    ]
 )
 
 

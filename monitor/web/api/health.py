@@ -179,6 +179,10 @@ def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts
         gauge = Gauge(name, text, [label], registry=registry)
         for key, value in values.items():
             gauge.labels(key).set(value)
+    statements = Gauge("monitor_statements", "Sentences of summaries", ["verdict", "by"], registry=registry)
+    for name, count in figures.statements.items():
+        verdict, _, judged_by = name.partition("_by_")
+        statements.labels(verdict, judged_by).set(count)
     totals = [
         ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
         ("monitor_sources", "Sources that are enabled", figures.sources),

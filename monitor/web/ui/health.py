@@ -13,11 +13,12 @@ from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
 from monitor.bootstrap import App
+from monitor.briefing.item import describe_statements
 from monitor.db.queries.sections import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth
-from monitor.services.health import HostBlock
+from monitor.services.health import STATEMENT_DAYS, HostBlock
 from monitor.services.today import MAX_SHOWN_ITEMS, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
@@ -240,6 +241,8 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
         ],
         next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources" if skip + _PAGE_SIZE < count else None,
         machine=machine,
+        statements=describe_statements(machine.statements) if machine.statements.shown else None,
+        statement_days=STATEMENT_DAYS,
         kinds={"worker": kinds.count("worker"), "scheduler": kinds.count("scheduler")},
         waits=format_timedelta(dt.timedelta(seconds=machine.waits_s), locale=renderer.language),
         room=_format_bytes(machine.free_bytes),

@@ -2,18 +2,21 @@
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup, escape
 
-from monitor.briefing.item import get_briefing_messages, list_item_details
+from monitor.briefing.item import describe_statements, get_briefing_messages, list_item_details
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
 from monitor.exports.registry import ITEM_FORMATS
+from monitor.services.evidence import ClaimSchema
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.vocabulary import ItemType, RankDirection
 from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
@@ -45,6 +48,25 @@ def highlight_matches(text: str, query: TextQuery | None) -> Markup:
             result += escape(text[done:start]) + Markup("<mark>{}</mark>").format(text[start:end])
             done = end
     return result + escape(text[done:])
+
+
+class SummaryPart(NamedTuple):
+    """A piece of a summary; a sentence that was judged has its claim, with the number by which evidence names it."""
+
+    text: str
+    number: int | None = None
+    claim: ClaimSchema | None = None
+
+
+def split_summary(summary: str, claims: Sequence[ClaimSchema]) -> list[SummaryPart]:
+    """Return the summary sentence by sentence, where these were judged; an empty list where none was."""
+    parts, done = [], 0
+    for number, claim in enumerate(claims, start=1):
+        at = summary.find(claim.claim, done) if claim.kind is ClaimKind.SUMMARY and claim.verdict else -1
+        if at >= 0:
+            parts += [SummaryPart(summary[done:at].strip()), SummaryPart(claim.claim, number, claim)]
+            done = at + len(claim.claim)
+    return [part for part in (*parts, SummaryPart(summary[done:].strip())) if part.text] if parts else []
 
 
 def diff_words(before: str, after: str) -> list[DiffSegment]:
@@ -91,6 +113,8 @@ async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: Item
     detail = await app.items.get_item(item_id, principal.name, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
     messages = get_briefing_messages(principal.language)
+    sentences = split_summary(detail.summary, proof.claims)
+    shown = {part.number for part in sentences}
     mine = next((entry.wish for entry in detail.feedback if entry.person == principal.name), None)
     return renderer.render(
         "items/item.html",
@@ -100,7 +124,12 @@ async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: Item
         mine=mine,
         problems={record.id: record.problem for record in proof.records},
         compared=diff_words,
-        claims=sorted(enumerate(proof.claims, start=1), key=lambda claim: _CLAIM_ORDER.index(claim[1].kind)),
+        sentences=sentences,
+        counts=describe_statements(detail.statements) if detail.statements else None,
+        claims=sorted(
+            (claim for claim in enumerate(proof.claims, start=1) if claim[0] not in shown),
+            key=lambda claim: _CLAIM_ORDER.index(claim[1].kind),
+        ),
     )
 
 

@@ -262,10 +262,14 @@ async def bureau(
 
 
 class CannedModel:
-    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked."""
+    """A chat-completions server that gives the answers of a list, then `otherwise`, and keeps what it was asked.
+
+    As a second reader it gives those of `reviews`, then none.
+    """
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []
+        self.reviews: list[str] = []
         self.otherwise: dict[str, Any] = {"role": "assistant", "content": ""}
         self.requests: list[dict[str, Any]] = []
 
@@ -295,7 +299,10 @@ class CannedModel:
 
     def answer(self, body: bytes) -> str:
         self.requests.append(json.loads(body))
-        message = dict(self.answers.pop(0) if self.answers else self.otherwise)
+        if "<<<CHECK" in self.requests[-1]["messages"][-1]["content"]:
+            message = {"role": "assistant", "content": self.reviews.pop(0) if self.reviews else "[]"}
+        else:
+            message = dict(self.answers.pop(0) if self.answers else self.otherwise)
         choice = {"index": 0, "finish_reason": message.pop("finish_reason", "stop"), "message": message}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         return json.dumps(

@@ -154,15 +154,15 @@ async def sweep_again(bureau: Any, model: Any, answer: str) -> tuple[Any, Item]:
 
 
 async def test_the_second_reader_is_booked_as_a_phase_of_its_own(bureau: Any, model: Any) -> None:
-    vague = "本地电网的公司今后会按新规多接入可再生能源。"
-    verdicts = '[{"n":1,"v":"unsupported","w":""}]'
-    run, item = await sweep(bureau, model, (f"{FIRST}{vague}",), (verdicts,), (f"{FIRST}{SECOND}",))
+    vague = "省里会去储能电站看一看是否安全。"
+    model.reviews.append('[{"n":1,"v":"unsupported","w":""}]')
+    run, item = await sweep(bureau, model, (f"{SECOND}{vague}",), (f"{SECOND}",))
     asked = [request for request in model.requests if "<<<CHECK" in request["messages"][1]["content"]]
     assert len(asked) == 1
     assert vague in asked[0]["messages"][1]["content"]
-    assert FIRST not in asked[0]["messages"][1]["content"].split("[1]")[1]
+    assert SECOND not in asked[0]["messages"][1]["content"].split("[1]")[1]
     assert run.usage.by_phase[Phase.VERIFY].calls == 1
-    assert item.summary == f"{FIRST}{SECOND}"
+    assert item.summary == SECOND
 
 
 async def test_each_kind_of_document_is_asked_for_what_it_needs(bureau: Any, model: Any) -> None:

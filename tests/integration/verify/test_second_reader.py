@@ -17,7 +17,7 @@ from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, b
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.vocabulary import JudgedBy, Phase, ReasonCode, Verdict
 
-CONTEXT = "会议讨论了电价改革。省能源局将完善容量电价机制，并研究 储能参与市场的办法。各市应于6月底前报送清单。"
+CONTEXT = "会议讨论了电价改革。\n省能源局将完善容量电价机制，并研究 储能参与市场的办法。\n各市应于6月底前报送清单。"
 PASSAGE = "省能源局将完善容量电价机制，并研究 储能参与市场的办法。"
 OPEN = Judgement(verdict=Verdict.UNCHECKED, passage=PASSAGE, context=CONTEXT, is_open=True)
 SETTLED = Judgement(
@@ -78,7 +78,7 @@ async def test_what_is_open_is_settled_in_one_call_and_the_rest_is_not_asked_abo
     (request,) = reader.requests
     asked = request["messages"][1]["content"]
     assert STATEMENTS[1] not in asked
-    assert asked.count(CONTEXT) == 1, "two sentences of one context stand beneath it together"
+    assert asked.count(PASSAGE) == 1, "two sentences of one context stand beneath it together"
     assert [(row.phase, row.model, row.place) for row in reader.rows] == [(Phase.VERIFY, "other", "item")]
 
 
@@ -88,7 +88,7 @@ async def test_what_is_open_is_settled_in_one_call_and_the_rest_is_not_asked_abo
 async def test_words_bear_a_verdict_where_they_stand_in_what_was_shown(reader: Reader, words: str) -> None:
     (judged,) = await reader.review(OPEN, answer=[{"n": 1, "v": "supported", "w": words}])
     assert judged.verdict is Verdict.SUPPORTED
-    assert judged.passage in CONTEXT
+    assert judged.passage in CONTEXT.splitlines(), "the piece of the page with these words"
 
 
 @pytest.mark.parametrize("verdict", ["supported", "contradicted"])

@@ -82,6 +82,7 @@ MATRIX: dict[str, Entry] = {
     "DELETE /api/tokens/{name}": may(ADMIN, 404),
     "GET /api/audit": may(ADMIN, 200),
     # web.search
+    "POST /api/verify": may(READER, 200, sent=[]),
     "POST /api/fetch": may(READER, 400, sent={"url": "no address"}),
     "GET /api/search": may(READER, 400),
     # briefings and deliveries

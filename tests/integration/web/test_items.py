@@ -15,8 +15,9 @@ from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.services.audit import COMMAND_LINE
+from monitor.services.briefings import BriefingQuery
 from monitor.urls import url_key
-from monitor.vocabulary import DateSource, FetchMode, ItemType, RunStatus, SummaryBy
+from monitor.vocabulary import DateSource, FetchMode, ItemType, JudgedBy, RunStatus, SummaryBy, Verdict
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 PAGE = """<html><head><title>通知</title><meta name="PubDate" content="2026-11-20"></head><body>
@@ -344,3 +345,135 @@ async def test_no_item_is_no_page(shelf: Shelf) -> None:
     for path in ("/items/999", "/items/999/saved", "/api/items/999", "/api/items/999/evidence", "/api/items/999/saved"):
         assert (await reader.get(path)).status_code == 404
     assert (await reader.get("/api/items/0")).status_code == 422
+
+
+async def judge(shelf: Shelf, rows: list[tuple[str, Verdict, JudgedBy, str, list[dict[str, Any]]]]) -> None:
+    """Verdicts on the sentences of the first item's summary, as a run stores them."""
+    record = await keep(shelf, [(ClaimKind.PAGE, "https://示例部.example/tz/1.html", "")])
+    claims = [
+        Claim(
+            item_id=shelf.first,
+            kind=ClaimKind.SUMMARY,
+            claim=sentence,
+            passage=passage,
+            record_id=record,
+            verdict=verdict,
+            judged_by=by,
+            reasons=reasons,
+        )
+        for sentence, verdict, by, passage, reasons in rows
+    ]
+    snapshot = ItemSnapshot.from_page(shelf.first, "run-示例部", PageSnapshot(url="https://x.example", seen_at=NOW))
+    await shelf.desk.app.store.revisions.save(
+        snapshot, claims=ClaimUpdate({shelf.first: claims}, replaced_kinds=frozenset({ClaimKind.SUMMARY}))
+    )
+
+
+SENTENCES = ("总装机容量3.5万千瓦。", "检查<b>覆盖</b>全省。", "材料月底前报送。")
+
+
+@pytest.fixture
+async def judged_shelf(shelf: Shelf) -> Shelf:
+    await judge(
+        shelf,
+        [
+            (SENTENCES[0], Verdict.SUPPORTED, JudgedBy.CODE, "总装机容量3.5万千瓦", []),
+            (SENTENCES[1], Verdict.UNCHECKED, JudgedBy.CODE, "", [{"code": "quantifier", "args": {"said": "<i>全省"}}]),
+            (SENTENCES[2], Verdict.SUPPORTED, JudgedBy.MODEL, "请于月底前报送。", []),
+        ],
+    )
+    counts = {"supported_by_code": 1, "supported_by_model": 1, "unchecked": 1, "contradicted": 1, "unsupported": 0}
+    await shelf.desk.app.store.items.update(
+        shelf.first, summary="".join(SENTENCES), summary_by=SummaryBy.MODEL, statements=counts
+    )
+    return shelf
+
+
+@pytest.mark.parametrize(
+    ("language", "verdicts", "reason", "counts"),
+    [
+        (
+            "zh",
+            ["有依据 · 程序核对", "未核实", "有依据 · 模型复核"],
+            "“&lt;i&gt;全省”",
+            "共 3 句：1 句经程序核对有依据、1 句经模型复核有依据、1 句未核实、1 句与原文矛盾已删",
+        ),
+        (
+            "en",
+            ["supported · by code", "not verified", "supported · by a second reader"],
+            "so many, or so few: &lt;i&gt;全省",
+            (
+                "3 sentences: 1 supported by code, 1 supported by a second reader, 1 not verified, "
+                "1 dropped as contradicted"
+            ),
+        ),
+    ],
+)
+async def test_the_page_has_the_verdict_and_its_passage_beside_each_sentence(
+    judged_shelf: Shelf, language: str, verdicts: list[str], reason: str, counts: str
+) -> None:
+    browser = await judged_shelf.desk.sign_in("reader", language=language)
+    page = (await browser.get(f"/items/{judged_shelf.first}")).text
+    tree = etree.HTML(page)
+    sentences = tree.xpath("//ul[@class='statements']/li")
+    assert [sentence.find("span").text for sentence in sentences] == list(SENTENCES)
+    said = [" ".join("".join(sentence.xpath("details/summary//text()")).split()) for sentence in sentences]
+    assert [words[2:] for words in said] == verdicts
+    assert [words[0] for words in said] == ["✓", "†", "✓"]
+    passages = [sentence.xpath("string(details/blockquote)") for sentence in sentences]
+    assert passages == ["总装机容量3.5万千瓦", "", "请于月底前报送。"]
+    links = [sentence.xpath("details//a/@href")[0] for sentence in sentences]
+    assert links == [f"/items/{judged_shelf.first}/saved?claim={number}" + tail for number, tail in NUMBERED]
+    assert (await browser.get(links[0])).status_code == 200
+    assert reason in page
+    assert counts in page
+    claims = tree.xpath("//ul[@class='claims']//span[not(@class)]/text()")
+    assert not set(claims) & set(SENTENCES), "each sentence is shown once"
+
+
+NUMBERED = ((2, "#passage"), (3, ""), (4, "#passage"))
+
+
+async def test_an_item_that_nothing_judged_is_shown_as_ever(shelf: Shelf) -> None:
+    await keep(shelf, [(ClaimKind.SUMMARY, "部署<b>专项</b>检查。", "总装机容量3.5万千瓦")])
+    browser = await shelf.desk.sign_in("reader")
+    page = (await browser.get(f"/items/{shelf.first}")).text
+    assert '<p class="summary" lang="zh">部署&lt;b&gt;专项&lt;/b&gt;检查。</p>' in page
+    assert 'class="verdict"' not in page
+    assert "未核实" not in page
+    assert (await browser.get(f"/api/items/{shelf.first}")).json()["statements"] is None
+
+
+async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
+    browser = await judged_shelf.desk.sign_in("reader")
+    whole = (await browser.get(f"/api/items/{judged_shelf.first}")).json()
+    assert (whole["statements"]["supported_by_model"], whole["statements"]["unchecked"]) == (1, 1)
+    claims = (await browser.get(f"/api/items/{judged_shelf.first}/evidence")).json()["claims"]
+    assert [(claim["verdict"], claim["judged_by"]) for claim in claims] == [
+        (None, None),
+        ("supported", "code"),
+        ("unchecked", "code"),
+        ("supported", "model"),
+    ]
+    assert claims[2]["reasons"] == [{"code": "quantifier", "args": {"said": "<i>全省"}}]
+    exported = (await browser.get("/api/items/export?format=csv&q=光伏发电&source=示例部")).text
+    row = next(csv.DictReader(io.StringIO(exported.removeprefix("\ufeff"))))
+    assert json.loads(row["statements"])["unchecked"] == 1
+    await judged_shelf.desk.app.store.items.update(judged_shelf.first, first_seen=judged_shelf.desk.app.clock.now())
+    assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
+    assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
+    metrics = (await browser.get("/metrics")).text
+    assert 'monitor_statements{by="code",verdict="supported"} 1.0' in metrics
+    assert 'monitor_statements{by="",verdict="contradicted"} 1.0' in metrics
+
+
+async def test_lists_and_briefings_mark_what_nothing_could_verify(judged_shelf: Shelf) -> None:
+    browser = await judged_shelf.desk.sign_in("reader")
+    assert "摘要中有未能核实的句子" in (await browser.get("/items?q=光伏发电&source=示例部")).text
+    assert "摘要中有未能核实的句子" not in (await browser.get("/items?source=乙委")).text
+    feed = etree.fromstring((await browser.get("/feeds/items.atom?lang=zh&q=光伏发电&source=示例部")).content)
+    assert feed.xpath("//*[local-name()='summary']/text()") == [f"{''.join(SENTENCES)}（† 1 句未核实）"]
+    briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=NOW.date(), sources=["示例部"]))
+    [item] = [item for item in briefing.items if item.id == judged_shelf.first]
+    assert item.unchecked == ["检查<b>覆盖</b>全省。"]
+    assert (briefing.statements.unchecked, briefing.statements.shown) == (1, 3)

@@ -40,6 +40,7 @@ SCHEMA_FIELDS = [
         "tier",
     ),
     *("by", "late", "document_number", "issuer", "language", "first_seen", "attachments", "evidence", "date_conflict"),
+    "statements",
 ]
 
 
@@ -324,5 +325,12 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
     )
     text = render_briefing(value, "json").decode()
     assert "第1号文件" in text
-    assert list(json.loads(text)["items"][0]) == [*SCHEMA_FIELDS, "places", "interpretations", "note", "moved"]
+    assert list(json.loads(text)["items"][0]) == [
+        *SCHEMA_FIELDS,
+        "places",
+        "interpretations",
+        "note",
+        "moved",
+        "unchecked",
+    ]
     assert Briefing.model_validate_json(text) == value

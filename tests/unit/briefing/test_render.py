@@ -140,6 +140,89 @@ def test_every_format_but_rows_says_the_overview_and_what_was_not_seen(form: str
     assert "http_412" in text
 
 
+def judged(text: str, verdict: str, **fields: Any) -> dict[str, Any]:
+    return {"text": text, "items": [7], "judgement": {"verdict": verdict, "by": "code"}, **fields}
+
+
+CHECKED = {
+    "items": [
+        item(
+            "a",
+            summary="储能装机翻番。价格由市场形成。",
+            summary_by="model",
+            statements={"supported_by_code": 1, "unchecked": 1, "unsupported": 1},
+            unchecked=["价格由市场形成。"],
+        )
+    ],
+    "overview": [
+        judged("能源局发布通知。", "supported"),
+        judged("市场将定价。", "unchecked"),
+        {"text": "储能企业应早作准备。", "items": [7], "is_assessment": True},
+    ],
+    "overview_counts": {"supported_by_code": 1, "unchecked": 1, "contradicted": 2},
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_marks_a_sentence_that_nothing_could_verify_and_no_other(form: str) -> None:
+    text = read(render_briefing(briefing(**CHECKED), form), form)
+    if form == "json":
+        document = json.loads(text)
+        assert document["items"][0]["unchecked"] == ["价格由市场形成。"]
+        assert [(sentence["judgement"] or {}).get("verdict") for sentence in document["overview"]] == [
+            "supported",
+            "unchecked",
+            None,
+        ]
+        return
+    assert "储能装机翻番。价格由市场形成。†" in text
+    if form == "csv":
+        assert text.count("†") == 1
+        assert "共 2 句：1 句经程序核对有依据、1 句未核实、1 句无依据已删" in text
+        return
+    assert "市场将定价。†" in text
+    assert text.count("。†") == 2
+    assert "† 未核实" in text
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
+def test_every_format_but_rows_says_how_many_sentences_were_verified_and_by_whom(form: str) -> None:
+    text = read(render_briefing(briefing(**CHECKED), form), form)
+    if form == "json":
+        counts = {"supported_by_code": 2, "supported_by_model": 0, "unchecked": 2, "contradicted": 2, "unsupported": 1}
+        assert json.loads(text)["statements"] == counts
+    else:
+        assert "共 4 句：2 句经程序核对有依据、2 句未核实、2 句与原文矛盾已删、1 句无依据已删" in text
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
+@pytest.mark.parametrize(("language", "label"), [("zh", "评估"), ("en", "Assessment")])
+def test_an_assessment_stands_apart_under_its_name(form: str, language: str, label: str) -> None:
+    text = read(render_briefing(briefing(**CHECKED, language=language), form), form)
+    if form == "json":
+        assert [sentence["is_assessment"] for sentence in json.loads(text)["overview"]] == [False, False, True]
+        return
+    finding, label_at, assessment = (text.index(words) for words in ("市场将定价。", label, "储能企业应早作准备。"))
+    assert finding < label_at < assessment
+    if form in ("md", "html"):
+        assert "\n" in text[finding:label_at], "a paragraph of its own"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_briefing_without_verdicts_has_no_marks_and_says_nothing_of_them(form: str) -> None:
+    text = read(render_briefing(briefing(), form), form)
+    assert "。†" not in text
+    assert "未核实" not in text
+    assert "句经" not in text
+
+
+def test_a_briefing_of_extracts_has_one_line_on_them() -> None:
+    extract = item("a", statements={"supported_by_code": 2})
+    text = read(render_briefing(briefing(items=[extract], overview=[]), "md"), "md")
+    assert text.count("共 2 句：2 句经程序核对有依据") == 1
+    assert "†" not in text
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("title", HOSTILE, ids=ascii)
 def test_a_hostile_title_is_a_title_in_every_format(form: str, title: str) -> None:

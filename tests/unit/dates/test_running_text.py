@@ -11,6 +11,7 @@ from monitor.dates.grammar import scan
 WITHOUT_DAY = (
     "era_month",
     "chinese_month",
+    "republic_month",
     "year_month",
     "name_year",
     "thai_month",
@@ -58,6 +59,7 @@ IN_PART = [
     ("2026年2月份", (2026, 2, None)),
     ("2026년 2월", (2026, 2, None)),
     ("令和8年2月", (2026, 2, None)),
+    ("於115年2月完成", (2026, 2, None)),
     ("2026年1月10个省", (2026, 1, None)),
     ("in February 2026", (2026, 2, None)),
     ("en febrero de 2026", (2026, 2, None)),
