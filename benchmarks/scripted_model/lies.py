@@ -40,33 +40,15 @@ _BODIES = {
     "en": re.compile(r"[Tt]he Energy Regulatory Agency|International Storage Monitor|Capital Energy News"),
 }
 
-_CHANGES: tuple[tuple[LieKind, dict[str, str]], ...] = (
-    (
-        LieKind.BOUND,
-        {"不低于": "不高于", "不少于": "不多于", "不超过": "不低于", "不得小于": "不得大于", "至少": "至多"},
-    ),
-    (LieKind.BOUND, {"%以上": "%以下", "千瓦以上": "千瓦以下", "时以上": "时以下", "上限": "下限", "超过": "不足"}),
-    (LieKind.BOUND, {"at least": "up to", "up to": "at least", "more than": "less than", "minimum": "maximum"}),
-    (
-        LieKind.DIRECTION,
-        {"增长": "下降", "下降": "上升", "提高": "降低", "降低": "提高", "增加": "减少", "减少": "增加"},
-    ),
-    (
-        LieKind.DIRECTION,
-        {"降低": "提高", "扩大": "缩小", "延长": "缩短", "突破": "跌破", "高于": "低于", "低于": "高于"},
-    ),
-    (LieKind.DIRECTION, {"increase": "decrease", "rose": "fell", "fell": "rose", "up": "down", "down": "up"}),
-    (LieKind.DUTY, {"不得": "可以", "应当": "不得", "必须": "不得", "可以": "不得"}),
-    (LieKind.DUTY, {"must": "must not", "may": "must not", "require": "forbid", "requires": "forbids"}),
-    (
-        LieKind.POLARITY,
-        {"完善": "取消", "健全": "废除", "建立": "撤销", "设立": "撤销", "支持": "禁止", "鼓励": "禁止"},
-    ),
-    (
-        LieKind.POLARITY,
-        {"支持": "禁止", "将": "将不", "启动": "终止", "批准": "否决", "issued": "withdrew", "supported": "rejected"},
-    ),
-)
+_CHANGES = """
+bound: 不低于>不高于 不少于>不多于 不超过>不低于 不得小于>不得大于 上限>下限 超过>不足
+bound: %以上>%以下 千瓦以上>千瓦以下 时以上>时以下 at_least>up_to up_to>at_least more_than>less_than minimum>maximum
+direction: 增长>下降 下降>上升 提高>降低 降低>提高 增加>减少 减少>增加 扩大>缩小 延长>缩短 突破>跌破 高于>低于
+direction: increase>decrease rose>fell fell>rose up>down down>up lowers>raises
+duty: 不得>可以 应当>不得 必须>不得 可以>不得 must>must_not may>must_not require>forbid requires>forbids
+polarity: 完善>取消 健全>废除 建立>撤销 设立>撤销 鼓励>禁止 支持>禁止 启动>终止 issued>withdrew supported>rejected
+polarity: 将在>将不在 将于>将不于 将继续>将不再 将持续>将不再 将会同>将不会同
+"""
 """What is turned round into what; of a sentence only the first that it has, so that all else of it is true."""
 
 _ACTS = {
@@ -83,6 +65,7 @@ _ACTS = {
 _SENTENCES = {"zh": re.compile(r"(?<=[。！？\n])"), "en": re.compile(r"(?<!No\.)(?<=[.!?])(?=\s)|(?<=\n)")}
 _PARTS = re.compile(r"(\s*(?:[-*] )?)(.*?)((?:\s*\[\d+\])*[。.!？]?\s*)", re.DOTALL)
 _MIN_CHARS = 8
+_MIN_CUT_CHARS = 4
 _CITABLE = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _COMPLAINT = re.compile(r"^\d+\. (.+?)(?: — .*)?$", re.MULTILINE)
 _REQUIREMENT = re.compile(r"^\d\. (.+?)\s*$", re.MULTILINE)
@@ -120,12 +103,13 @@ def approve_sentences(text: str) -> list[dict[str, object]]:
 
 def negate_sentence(sentence: str) -> Lie | None:
     """A sentence with one word turned round: a bound, else a direction, a duty or a yes."""
-    for kind, changes in _CHANGES:
-        words = (rf"\b{word}\b" if word.isascii() else word for word in changes)
-        pattern = re.compile("|".join(words))
-        if found := pattern.search(sentence):
+    for line in _CHANGES.strip().splitlines():
+        kind, _, listed = line.partition(": ")
+        changes = dict(pair.replace("_", " ").split(">") for pair in listed.split())
+        words = "|".join(rf"\b{word}\b" if word.isascii() else word for word in changes)
+        if found := re.search(rf"(?:{words})(?![值率点])", sentence):
             turned = sentence[: found.start()] + changes[found[0]] + sentence[found.end() :]
-            return Lie(kind, turned, sentence)
+            return Lie(LieKind(kind), turned, sentence)
     return None
 
 
@@ -276,7 +260,9 @@ class _Liar:
 
 def _break_off(text: str, number: int) -> ReplyPayload:
     """The first half of an answer, up to the middle of a sentence, and the reason that a server gives for that."""
-    cut = text[: len(text) // 2].rstrip(" 。.!？\n")
+    cut = text[: len(text) // 2]
+    if re.match(r"\s*(?:\[\d+\])*[。.！？\n\"]", text[len(cut) :]) or cut.endswith(tuple("。.！？]\n ")):
+        cut = cut.rstrip("。.！？]\n 0123456789[")[:-_MIN_CUT_CHARS]
     pieces = re.split(r"[。！？\n\"]|\.(?=\s)", cut)
     fragment = _strip_sentence(pieces[-1])
     lies = (Lie(LieKind.CUT_OFF, fragment),) if len(fragment) >= _MIN_CHARS else ()

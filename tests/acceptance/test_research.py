@@ -15,20 +15,22 @@ import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from benchmarks.scripted_model.conversation import Conversation, PromptTask
-from benchmarks.scripted_model.modes import ScriptedMode
+from benchmarks.scripted_model.modes import LYING_MODES, Lie, ScriptedMode
 from benchmarks.scripted_model.research import build_research_reply
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
+from tests.acceptance.told import UNSEEN_BY_CODE, count_kinds, find_standing, squeeze
 
 CHECKER = Path(__file__).with_name("check_research.py")
 QUESTIONS = {
     "zh": "2026年新型储能的发展现状与政策走向如何？",
     "en": "How is energy storage developing in 2026, and where is policy heading?",
 }
-MODES = [*(str(mode) for mode in ScriptedMode), "none"]
+MODES = [*(str(mode) for mode in ScriptedMode if mode not in LYING_MODES), "none"]
+LIARS = [str(mode) for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING]  # a research has no types
 DEGRADED = {"empty", "http_500"}
 SHORT = {"lazy", "truncated"}  # the plan is
 LIMITS = {"max_paragraphs": 3, "max_reflections": 1}
@@ -37,11 +39,12 @@ SCALE = "http://energy.example/art/2026/10/12/art_101.html"
 
 @dataclass
 class Researched:
-    """A research that has ended, what it told on the way, and what the checker says of it."""
+    """A research that has ended, what it and its model told on the way, and what the checker says of it."""
 
     result: dict[str, Any]
     events: list[dict[str, Any]]
     verdict: dict[str, Any]
+    lies: list[Lie]
 
     @property
     def markdown(self) -> str:
@@ -96,7 +99,8 @@ async def research(
                     )
                     result = (await app.research.get(task_id)).to_json()
             assert bool(model.requests) is (mode != "none")
-            return Researched(result, events, await judged(question, result, values["network"]["proxy"]))
+            verdict = await judged(question, result, values["network"]["proxy"])
+            return Researched(result, events, verdict, model.lies)
 
         yield research
 
@@ -132,6 +136,34 @@ async def test_each_mode_ends_with_a_report_whose_every_quote_and_figure_is_true
         assert done.result["status"] == "degraded"
     elif mode in ("good", "fenced", "slow", "http_429", "none", "obedient"):
         assert done.result["status"] == "succeeded"
+
+
+def list_shown(done: Researched) -> list[str]:
+    """What a research says itself: report, outline, notes and blueprint."""
+    blueprint, report = done.result["blueprint"], done.result["report"]
+    drivers = [f"{entry['name']}\n{entry['description']}" for entry in blueprint["coreDrivers"]]
+    scenarios = [text for entry in blueprint["scenarios"] for text in (*entry["assumptions"], *entry["outcomes"])]
+    bullets = [bullet for entry in report["outline"] for bullet in entry["bullets"]]
+    return [done.markdown, *(note["summary"] for note in done.result["notes"]), *drivers, *scenarios, *bullets]
+
+
+@pytest.mark.parametrize("mode", LIARS)
+async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_score(
+    mode: str, research: Research, world: ResearchWorld
+) -> None:
+    done = await research(mode)
+    seen = [lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE]
+    print(
+        "TOLD",
+        mode,
+        count_kinds(done.lies),
+        "STANDING",
+        count_kinds(find_standing(done.lies, list_shown(done))),
+        done.result["score"],
+        done.result["usage"]["byPhase" if "byPhase" in done.result["usage"] else "by_phase"].get("verify"),
+    )
+    assert_sound(done, world)
+    assert find_standing(seen, list_shown(done)) == []
 
 
 @pytest.mark.parametrize("mode", ["good", "hallucinating", "none"])
