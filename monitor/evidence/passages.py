@@ -13,7 +13,6 @@ from monitor.dates import find_days
 from monitor.extract.articles.text import extract_block_text
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
-from monitor.extract.sentences import split_sentences
 from monitor.fetch.result import FetchResult
 from monitor.pages.strategy import unpack_body
 from monitor.urls import clean_url, url_key
@@ -26,7 +25,6 @@ _MAX_LEVELS = 12
 _MAX_LINKS = 5
 _MAX_DISTANCE_TEXTS = 60  # texts above or below a link in which its date is looked for
 _TAG = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
-_MIN_SIMILARITY = 0.25
 
 
 class PassageFinder:
@@ -137,20 +135,6 @@ class PassageFinder:
         return {date.month, date.day} <= numbers
 
 
-def find_nearest_sentence(sentence: str, text: str) -> str:
-    """Return the sentence of a text that is most like a sentence; the empty string where none is near."""
-    wanted = _build_bigrams(sentence)
-    if sentence in text:
-        return sentence
-    near, passage = _MIN_SIMILARITY, ""
-    for line in text.splitlines():
-        for candidate in split_sentences(line):
-            shared = len(wanted & _build_bigrams(candidate)) / (len(wanted) or 1)
-            if shared > near:
-                near, passage = shared, candidate
-    return passage[:MAX_PASSAGE_CHARS]
-
-
 def collapse_whitespace(text: str) -> str:
     return " ".join(text.split())
 
@@ -211,11 +195,6 @@ def _cut_around_date(text: str, date: dt.date) -> str:
     place = next((m.start() for m in re.finditer(str(date.year), text)), 0)
     start = max(place - MAX_PASSAGE_CHARS // 2, 0)
     return text[start : start + MAX_PASSAGE_CHARS]
-
-
-def _build_bigrams(text: str) -> set[str]:
-    plain = "".join(char for char in text.casefold() if char.isalnum())
-    return {plain[index : index + 2] for index in range(len(plain) - 1)}
 
 
 MAX_SHOWN_CHARS = 200_000

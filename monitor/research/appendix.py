@@ -11,11 +11,13 @@ from monitor.i18n.catalogue import get_words
 from monitor.llm.prompts import flatten_untrusted_text
 from monitor.research.editing import DraftEditor
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import Driver, Metric, ModelBlueprint, ResearchNote, Scenario
+from monitor.research.judging import state_relationship
+from monitor.research.shapes import Disagreement, Driver, Metric, ModelBlueprint, Relationship, ResearchNote, Scenario
 from monitor.research.sheet import escape_link_text, escape_markdown
 from monitor.verify.citations import CitedSentence, has_particulars
 from monitor.verify.figures import fold_width
 from monitor.verify.instructions import is_prompt_injection
+from monitor.vocabulary import Verdict
 
 MIN_DATED_NOTES = 3
 MAX_FACTS = 12
@@ -99,18 +101,22 @@ class Appendix:
         for relation in blueprint.relationships:
             ends = [shown[name] for name in (relation.from_, relation.to) if name in shown]
             if len(ends) == 2:
-                kind = translate_relationship_type(flatten_untrusted_text(relation.type), self._language)
-                arrow = "↔" if relation.type == ASSOCIATION else "→"
-                names = {"start": flatten_untrusted_text(ends[0].name), "end": flatten_untrusted_text(ends[1].name)}
-                text = self._words["relation"].format(**names, arrow=arrow, type=kind)
-                numbers = tuple(dict.fromkeys(end.evidence_refs[0] + 1 for end in ends))
-                await self._writer.write_sentence(text, numbers, line=text, is_item=True)
+                await self._write_relation(relation, ends[0], ends[1])
         self._writer.queue_heading(2, self._words["scenarios"])
         for scenario in blueprint.scenarios:
             await self._write_scenario(scenario)
         self._writer.queue_heading(2, self._words["metrics"])
         for metric in blueprint.metrics:
             await self._write_metric(metric)
+
+    async def write_disagreements(self, disagreements: Sequence[Disagreement]) -> None:
+        """Write the values on which sources disagree, one below the other, each with its source."""
+        self._writer.queue_heading(2, self._words["disagreements"])
+        head = tuple(self._words[name] for name in ("metric", "period", "value"))
+        for disagreement in disagreements:
+            for value in disagreement.values:
+                cells = (disagreement.metric, disagreement.period, value.value)
+                await self._writer.write_row(head, cells, (value.note_index + 1,))
 
     async def write_timeline(self) -> None:
         self._writer.queue_heading(2, self._words["timeline"])
@@ -136,14 +142,37 @@ class Appendix:
             numbers = " ".join(f"[{place + 1}]" for place in places)
             await self._writer.write_line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
 
+    async def _write_relation(self, relation: Relationship, start: Driver, end: Driver) -> None:
+        """Write a relation; one that no page states is marked as inferred from the notes of its ends."""
+        kind = translate_relationship_type(flatten_untrusted_text(relation.type), self._language)
+        arrow = "↔" if relation.type == ASSOCIATION else "→"
+        names = {"start": flatten_untrusted_text(start.name), "end": flatten_untrusted_text(end.name)}
+        text = self._words["relation"].format(**names, arrow=arrow, type=kind)
+        numbers = tuple(dict.fromkeys(side.evidence_refs[0] + 1 for side in (start, end)))
+        refs = tuple(dict.fromkeys(ref + 1 for side in (start, end) for ref in side.evidence_refs))
+        stated = state_relationship(names["start"], names["end"], relation.type, self._language)
+        verdict = self._judge.judge_row(CitedSentence(stated, refs))
+        if verdict.judgement is None or verdict.judgement.verdict is Verdict.CONTRADICTED:
+            self._editor.refused["relationships"] += 1
+            return
+        mark = "" if verdict.is_supported else self._words["inferred"]
+        await self._writer.write_sentence(text, numbers, line=text, is_item=True, mark=mark)
+
     async def _write_driver(self, driver: Driver) -> bool:
         """Write a driver with its description, citing in each sentence; return False where no sentence may stand."""
         refs = tuple(ref + 1 for ref in driver.evidence_refs)
         name, is_written = flatten_untrusted_text(driver.name), False
+        if has_particulars(name) and not self._judge.find_supporting_notes(name):
+            self._editor.refused["figures"] += 1
+            return False
         for sentence in split_sentences(flatten_untrusted_text(driver.description)):
-            text = sentence if is_written else f"{name}{self._words['colon']}{sentence}"
-            verdict = self._judge.judge_row(CitedSentence(text, refs))
-            written = await self._editor.write_verdict(verdict, line=("driver", driver.name), is_item=True)
+            verdict = self._judge.judge_row(CitedSentence(sentence, refs))
+            written = await self._editor.write_verdict(
+                verdict,
+                line=("driver", driver.name),
+                is_item=True,
+                name="" if is_written else f"{name}{self._words['colon']}",
+            )
             is_written = is_written or written
         return is_written
 

@@ -12,7 +12,7 @@ from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
-from monitor.research.prompts import PromptBuilder
+from monitor.research.prompt_builder import PromptBuilder
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepEvent, StepType
 from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder

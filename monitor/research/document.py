@@ -1,6 +1,7 @@
 """A report laid out as a document, for any format that draws documents."""
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -111,16 +112,41 @@ def _parse_spans(text: str, link: Callable[[int], str | None]) -> list[Span]:
 def _list_score_facts(score: ReportScore | None, words: Mapping[str, str]) -> list[tuple[str, str]]:
     if score is None or not score.sentences:
         return []
+    is_counted = score.supported_share is not None
     shares = [
         (words["quotes"], score.quote_fidelity),
         (words["figures"], score.figure_fidelity),
-        (words["coverage"], score.citation_coverage),
+        (words["coverage"], None if is_counted else score.citation_coverage),
         (words["official"], score.official_share),
     ]
-    facts = [(label, f"{share:.0%}") for label, share in shares if share is not None]
-    facts.insert(3, (words["hosts"], str(score.independent_hosts)))
+    facts = [(label, format_share(share)) for label, share in shares if share is not None]
+    facts.insert(len(facts) - (score.official_share is not None), (words["hosts"], str(score.independent_hosts)))
     refused = sum(count for kind, count in score.refused.items() if kind != "rewritten")
-    return [*facts, (words["refused"], str(refused))] if refused else facts
+    return [*_list_statement_facts(score, words), *facts, *([(words["refused"], str(refused))] if refused else [])]
+
+
+def _list_statement_facts(score: ReportScore, words: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return how many statements were supported of all that were written, and what became of the others."""
+    if score.supported_share is None:
+        return []
+    supported, dropped = score.supported_by_code + score.supported_by_model, score.contradicted + score.unsupported
+    said = supported + score.unchecked + dropped
+    facts = [(words["supported"], f"{format_share(score.supported_share)} ({supported}/{said})")]
+    counts = (
+        ("by_code", score.supported_by_code),
+        ("by_model", score.supported_by_model),
+        ("unchecked", score.unchecked),
+        ("contradicted", score.contradicted),
+        ("unsupported", score.unsupported),
+    )
+    facts += [(words[name], str(count)) for name, count in counts if count]
+    facts += [(words["answered"], f"{score.answered}/{score.planned}")] if score.planned else []
+    return [*facts, *([(words["disagreements"], str(score.disagreements))] if score.disagreements else [])]
+
+
+def format_share(share: float) -> str:
+    """Return a share in per cent, rounded down: nothing that falls short of it is 100 %."""
+    return f"{math.floor(share * 100 + 1e-9)}%"
 
 
 def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, language: str) -> Iterator[Block]:

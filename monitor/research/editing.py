@@ -1,130 +1,19 @@
 """Edits a model's draft while it arrives: each piece is judged when it is whole, and kept, rewritten or dropped."""
 
+import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from monitor.extract.sentences import WEB_ADDRESS
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.findings import list_quotes
-from monitor.research.quotes import MIN_WORD_OVERLAP, is_supported_by_quotes
-from monitor.research.shapes import ResearchNote
+from monitor.research.judging import SentenceJudge, SentenceVerdict, build_statement, strip_assessment_label
+from monitor.research.shapes import JudgedStatement
 from monitor.research.sheet import ReportWriter
-from monitor.verify.citations import (
-    CITATION,
-    MAX_SENTENCE_CHARS,
-    MIN_SENTENCE_CHARS,
-    CitedSentence,
-    find_missing_particulars,
-    has_particulars,
-    parse_cited_sentences,
-)
-from monitor.verify.instructions import is_prompt_injection
-from monitor.verify.prose import compute_overlap, extract_words, is_chinese
-
-_LINK = re.compile(r"\]\s?\(")
-_MAX_HEADING_CHARS = 80
-
-
-@dataclass(frozen=True)
-class SentenceVerdict:
-    """A sentence without its citations, and the notes from 1 that support it; or the kind of its `fault`.
-
-    `stray_citations` counts citations of nothing that were taken out of it.
-    """
-
-    text: str
-    numbers: tuple[int, ...] = ()
-    fault: str = ""
-    stray_citations: int = 0
-
-
-class SentenceJudge:
-    def __init__(self, notes: Sequence[ResearchNote], *, query: str) -> None:
-        self.notes = notes
-        self._quotes = [list_quotes(note) for note in notes]
-        self._all_quotes = [query, *(quote for quotes in self._quotes for quote in quotes)]
-
-    def judge_sentence(self, cited: CitedSentence) -> SentenceVerdict:
-        """Accept a sentence where the notes that it cites support it; it then cites those alone."""
-        verdict = self.judge_row(cited)
-        if not verdict.fault and not MIN_SENTENCE_CHARS <= len(verdict.text) <= MAX_SENTENCE_CHARS:
-            return replace(verdict, numbers=(), fault="uncited")
-        return verdict
-
-    def judge_row(self, cited: CitedSentence) -> SentenceVerdict:
-        """Judge a table row or list item in the same way, except that its length is free."""
-        text = CITATION.sub("", cited.text).strip()
-        numbers = self._select_supporting_notes(text, cited.numbers)
-        fault = ""
-        if WEB_ADDRESS.search(text) or _LINK.search(text):
-            fault = "urls"
-        elif not numbers:
-            fault = "figures" if cited.numbers and has_particulars(text) else "uncited"
-        elif is_prompt_injection(text) or not self._is_on_topic(text, numbers):
-            fault = "uncited"
-        return SentenceVerdict(text, () if fault else numbers, fault, len(CITATION.findall(cited.text)))
-
-    def find_heading_fault(self, text: str) -> str:
-        """Return the kind of a heading's fault; '' where its figures are the question's or some note's."""
-        if WEB_ADDRESS.search(text) or _LINK.search(text):
-            return "urls"
-        if not text or len(text) > _MAX_HEADING_CHARS or is_prompt_injection(text):
-            return "uncited"
-        missing = "".join(find_missing_particulars(text, self._all_quotes))
-        return "figures" if any(char.isdigit() for char in missing) else ""
-
-    def find_supporting_notes(self, text: str) -> tuple[int, ...]:
-        """Return all notes, from 1, that support a text by themselves."""
-        return tuple(
-            number for number, quotes in enumerate(self._quotes, 1) if not find_missing_particulars(text, quotes)
-        )
-
-    def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int]) -> tuple[int, ...]:
-        """Return the notes of a sentence, each replaced by one of its page that is `cited` already and supports it."""
-        numbers = []
-        for number in verdict.numbers:
-            url = self.notes[number - 1].source_url
-            of_page = [other for other in cited if self.notes[other - 1].source_url == url]
-            alike = [other for other in of_page if self._select_supporting_notes(verdict.text, [other])]
-            numbers.append(number if number in cited or not alike else alike[0])
-        return tuple(dict.fromkeys(numbers))
-
-    def _select_supporting_notes(self, text: str, cited: Sequence[int]) -> tuple[int, ...]:
-        """Return the cited notes that support a text: each by itself, or else all that support a part, together."""
-        quotes = {number: self._quotes[number - 1] for number in cited}
-        if not has_particulars(text):
-            return self._select_first_per_page(
-                number for number, own in quotes.items() if is_supported_by_quotes(own, text)
-            )
-        missing = {number: find_missing_particulars(text, own) for number, own in quotes.items()}
-        if alone := self._select_first_per_page(number for number, particulars in missing.items() if not particulars):
-            return alone
-        whole = find_missing_particulars(text, [""])
-        together = tuple(number for number, particulars in missing.items() if particulars < whole)
-        return together if together and not set.intersection(*(missing[entry] for entry in together)) else ()
-
-    def _select_first_per_page(self, numbers: Iterable[int]) -> tuple[int, ...]:
-        by_page: dict[str, int] = {}
-        for number in numbers:
-            by_page.setdefault(self.notes[number - 1].source_url, number)
-        return tuple(by_page.values())
-
-    def _is_on_topic(self, text: str, numbers: Sequence[int]) -> bool:
-        """Return whether the notes are about what a text is about; across languages no words can be compared."""
-        evidence_text = "\n".join(
-            part for number in numbers for part in (self.notes[number - 1].summary, *self._quotes[number - 1])
-        )
-        words = extract_words(text)
-        return (
-            not words
-            or compute_overlap(words, extract_words(evidence_text)) >= MIN_WORD_OVERLAP
-            or is_chinese(text) != is_chinese(evidence_text)
-        )
-
+from monitor.verify.citations import CITATION, CitedSentence, has_particulars, parse_cited_sentences
+from monitor.vocabulary import Verdict
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _MAX_TAG_CHARS = len("</reasoning>")
@@ -323,32 +212,51 @@ _SOURCES_HEADING = re.compile(
     re.IGNORECASE,
 )
 
-RewriteSentences = Callable[[Sequence[str], Sequence[int]], Awaitable[list[str]]]
-"""Asks for sentences again, with these notes to cite; returns one for each, empty where it cannot be said."""
+RewriteSentences = Callable[[Sequence[SentenceVerdict], Sequence[int]], Awaitable[list[str]]]
+"""Asks for refused sentences again, with these notes to cite; returns one for each, empty where it cannot be said."""
+
+ReviewVerdicts = Callable[[Sequence[SentenceVerdict]], Awaitable[list[SentenceVerdict]]]
+"""Puts what code left open to the second reader, in one call."""
+
+
+@dataclass
+class _HeldPiece:
+    """A piece that waits for the end of its block; `header` is its table's, where it is a row of one."""
+
+    piece: DraftSentence | DraftRow
+    verdict: SentenceVerdict
+    header: tuple[str, ...] | None = None
 
 
 @dataclass
 class DraftEditor:
     """Writes what may stand of a draft, in its order.
 
-    From a block's first sentence that may not stand, the block waits for its end: then such sentences are rewritten, a
-    few times in a report, and what may still not stand is dropped and counted in `refused`.
+    From a block's first piece that may not stand, or that code leaves open, the block waits for its end. Then the
+    second reader is asked about what is open, the sentences that may not stand are rewritten, a few times in a report,
+    and what may still not stand is dropped and counted in `refused`. What assesses is kept back for a section of its
+    own. `unchecked_mark` stands behind a sentence that could not be checked; `statements` is what was written.
     """
 
     judge: SentenceJudge
     writer: ReportWriter
     rewrite: RewriteSentences | None = None
+    review: ReviewVerdicts | None = None
+    unchecked_mark: str = ""
     refused: Counter[str] = field(default_factory=Counter)
+    statements: list[JudgedStatement] = field(default_factory=list)
     _rewrites: int = 0
-    _held: list[tuple[DraftSentence, SentenceVerdict]] = field(default_factory=list)
+    _held: list[_HeldPiece] = field(default_factory=list)
+    _assessments: list[tuple[DraftSentence, SentenceVerdict]] = field(default_factory=list)
     _table_header: tuple[str, ...] | None = None
     _is_in_sources: bool = False
+    _is_in_assessment: bool = False
     _has_heading: bool = False
 
     async def handle_piece(self, piece: DraftPiece) -> None:
         match piece:
             case DraftHeading():
-                self._handle_heading(piece)
+                await self._handle_heading(piece)
             case _ if self._is_in_sources:
                 return
             case DraftSentence():
@@ -372,22 +280,52 @@ class DraftEditor:
             await self.write_verdict(verdict, line=("added", heading))
         self.writer.discard_headings()
 
-    def _handle_heading(self, piece: DraftHeading) -> None:
+    async def add_assessment(self, heading: str, notice: str) -> None:
+        """Write what assesses under a heading and a notice of its own, where it rests on findings that stand."""
+        grounds = {
+            note
+            for statement in self.statements
+            if statement.verdict is Verdict.SUPPORTED
+            for note in self.writer.list_notes(statement.sources)
+        }
+        sound = []
+        for piece, verdict in self._assessments:
+            fault = self.judge.find_assessment_fault(verdict, grounds)
+            self.refused.update([fault] if fault else [])
+            if not fault and not self.writer.has_sentence(verdict.text):
+                sound.append((piece, verdict))
+        if not sound:
+            return
+        self.writer.queue_heading(2, heading)
+        await self.writer.write_blockquote(notice)
+        for piece, verdict in sound:
+            await self._write_statement(
+                verdict, line=("assessment", piece.line), is_item=piece.is_item, is_assessment=True
+            )
+
+    async def _handle_heading(self, piece: DraftHeading) -> None:
         is_title = piece.level == 1 and not self._has_heading
         self._has_heading = True
         self._is_in_sources = _SOURCES_HEADING.fullmatch(piece.text) is not None
-        fault = "" if is_title or self._is_in_sources else self.judge.find_heading_fault(piece.text)
-        if fault:
+        self._is_in_assessment = self.judge.is_assessment_heading(piece.text) or (
+            self._is_in_assessment and piece.level > 2
+        )
+        if is_title or self._is_in_sources or self._is_in_assessment:
+            return
+        if fault := await asyncio.to_thread(self.judge.find_heading_fault, piece.text):
             self.refused[fault] += 1
-        elif not is_title and not self._is_in_sources:
+        else:
             self.writer.queue_heading(max(piece.level, 2) if self.writer.sections else 2, piece.text)
 
     async def _handle_sentence(self, piece: DraftSentence) -> None:
-        verdict = self._count_stray_citations(
-            self.judge.judge_row(piece.cited) if piece.is_item else self.judge.judge_sentence(piece.cited)
-        )
-        if verdict.fault or self._held:
-            self._held.append((piece, verdict))
+        unlabelled = strip_assessment_label(piece.cited.text)
+        cited = piece.cited if unlabelled is None else replace(piece.cited, text=unlabelled)
+        judge = self.judge.judge_row if piece.is_item else self.judge.judge_sentence
+        verdict = self._count_stray_citations(await asyncio.to_thread(judge, cited))
+        if unlabelled is not None or self._is_in_assessment:
+            self._assessments.append((piece, verdict))
+        elif verdict.fault or self._held or self._awaits_review(verdict) or self.judge.is_analysis(verdict):
+            self._held.append(_HeldPiece(piece, verdict))
         else:
             await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
@@ -397,49 +335,107 @@ class DraftEditor:
             self._table_header = piece.cells if is_sound and any(piece.cells) else None
             self.refused["figures"] += not is_sound
             return
-        verdict = self._count_stray_citations(self.judge.judge_row(piece.cited))
-        if verdict.fault:
-            self.refused[verdict.fault] += 1
-        elif self._table_header is not None:
-            await self.writer.write_row(
-                self._table_header, piece.cells, self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
-            )
+        verdict = self._count_stray_citations(await asyncio.to_thread(self.judge.judge_row, piece.cited))
+        if self._held or self._awaits_review(verdict):
+            self._held.append(_HeldPiece(piece, verdict, self._table_header))
+        else:
+            await self._write_row(verdict, piece.cells, self._table_header)
+
+    def _awaits_review(self, verdict: SentenceVerdict) -> bool:
+        return self.review is not None and verdict.is_open
 
     async def _release_held(self) -> None:
-        """Write the sentences that wait, rewritten where they may not stand."""
+        """Write the pieces that wait: reviewed where they are open, rewritten where they may not stand."""
         held, self._held = self._held, []
-        faulty = [place for place, entry in enumerate(held) if _is_worth_rewriting(*entry)][:MAX_SENTENCES_PER_REWRITE]
+        await self._review_held(held)
+        held = [entry for entry in held if not self._keep_back_analysis(entry)]
+        faulty = [entry for entry in held if _is_worth_rewriting(entry)][:MAX_SENTENCES_PER_REWRITE]
         if faulty and self.rewrite is not None and self._rewrites < MAX_REWRITES:
             self._rewrites += 1
-            notes = sorted({number for piece, _ in held for number in piece.cited.numbers})
-            mended = await self.rewrite([held[place][1].text for place in faulty], notes)
-            for place, text in zip(faulty, mended, strict=False):
-                held[place] = (held[place][0], self._judge_rewrite(text, held[place][1]))
-        for piece, verdict in held:
-            await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
+            notes = sorted({number for entry in held for number in entry.piece.cited.numbers})
+            mended = await self.rewrite([entry.verdict for entry in faulty], notes)
+            await self._accept_rewrites(faulty, mended)
+        for entry in held:
+            if isinstance(entry.piece, DraftRow):
+                await self._write_row(entry.verdict, entry.piece.cells, entry.header)
+            else:
+                line = ("draft", entry.piece.line)
+                await self.write_verdict(entry.verdict, line=line, is_item=entry.piece.is_item)
 
-    def _judge_rewrite(self, text: str, original: SentenceVerdict) -> SentenceVerdict:
-        """Return the verdict on a rewritten sentence; the original's where it is no better."""
-        for cited in parse_cited_sentences(text, len(self.judge.notes))[:1]:
-            verdict = self.judge.judge_sentence(cited)
-            if not verdict.fault:
+    async def _review_held(self, held: Sequence[_HeldPiece]) -> None:
+        if self.review is not None and any(entry.verdict.is_open for entry in held):
+            reviewed = await self.review([entry.verdict for entry in held])
+            for entry, verdict in zip(held, reviewed, strict=True):
+                entry.verdict = verdict
+
+    def _keep_back_analysis(self, entry: _HeldPiece) -> bool:
+        is_analysis = isinstance(entry.piece, DraftSentence) and self.judge.is_analysis(entry.verdict)
+        if is_analysis and isinstance(entry.piece, DraftSentence):
+            self._assessments.append((entry.piece, entry.verdict))
+        return is_analysis
+
+    async def _accept_rewrites(self, faulty: Sequence[_HeldPiece], mended: Sequence[str]) -> None:
+        """Put rewritten sentences in their places where they may stand; what the draft said there was dropped."""
+        rewritten = []
+        for entry, text in zip(faulty, mended, strict=False):
+            for cited in parse_cited_sentences(text, len(self.judge.notes))[:1]:
+                verdict = await asyncio.to_thread(self.judge.judge_sentence, cited)
+                rewritten.append((entry, _HeldPiece(entry.piece, verdict)))
+        await self._review_held([new for _, new in rewritten])
+        for entry, new in rewritten:
+            if not new.verdict.fault:
                 self.refused["rewritten"] += 1
-                return verdict
-        return original
+                self.refused[entry.verdict.fault] += 1
+                entry.verdict = new.verdict
 
-    async def write_verdict(self, verdict: SentenceVerdict, *, line: object, is_item: bool = False) -> bool:
-        """Write a sentence that may stand, and count any other; return whether it was written."""
+    async def write_verdict(
+        self, verdict: SentenceVerdict, *, line: object, is_item: bool = False, name: str = ""
+    ) -> bool:
+        """Write a sentence that may stand, and count any other; return whether it was written.
+
+        `name` is put before it, as of a driver that it describes.
+        """
         if verdict.fault:
             self.refused[verdict.fault] += 1
             return False
-        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
-        return await self.writer.write_sentence(verdict.text, numbers, line=line, is_item=is_item)
+        return await self._write_statement(verdict, line=line, is_item=is_item, name=name)
+
+    async def _write_statement(
+        self, verdict: SentenceVerdict, *, line: object, is_item: bool, name: str = "", is_assessment: bool = False
+    ) -> bool:
+        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes, name=name)
+        mark = "" if verdict.is_supported or is_assessment else self.unchecked_mark
+        text = name + verdict.text
+        is_written = await self.writer.write_sentence(text, numbers, line=line, is_item=is_item, mark=mark)
+        if is_written:
+            self._record(verdict, numbers, is_assessment=is_assessment)
+        return is_written
+
+    async def _write_row(self, verdict: SentenceVerdict, cells: Sequence[str], header: tuple[str, ...] | None) -> None:
+        if verdict.fault:
+            self.refused[verdict.fault] += 1
+        elif header is not None:
+            numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
+            mark = "" if verdict.is_supported else self.unchecked_mark
+            await self.writer.write_row(header, cells, numbers, mark=mark)
+            self._record(verdict, numbers)
+
+    def _record(self, verdict: SentenceVerdict, numbers: Sequence[int], *, is_assessment: bool = False) -> None:
+        judgement = verdict.judgement
+        if judgement is None:
+            return
+        sources = self.writer.list_source_numbers(numbers)
+        section = self.writer.section
+        self.statements.append(
+            build_statement(verdict.text, judgement, section=section, sources=sources, is_assessment=is_assessment)
+        )
 
     def _count_stray_citations(self, verdict: SentenceVerdict) -> SentenceVerdict:
         self.refused["citations"] += verdict.stray_citations
         return verdict
 
 
-def _is_worth_rewriting(piece: DraftSentence, verdict: SentenceVerdict) -> bool:
+def _is_worth_rewriting(entry: _HeldPiece) -> bool:
     """Return whether a refused sentence says anything: a preamble or a linking sentence is dropped at once."""
-    return bool(verdict.fault and (piece.cited.numbers or has_particulars(verdict.text)))
+    says_something = bool(entry.piece.cited.numbers) or has_particulars(entry.verdict.text)
+    return isinstance(entry.piece, DraftSentence) and bool(entry.verdict.fault) and says_something

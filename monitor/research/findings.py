@@ -1,29 +1,32 @@
 """What was found: sentences that rest on the pages that they cite, and the notes that are made of them.
 
-A sentence is kept where each figure, date, document number and quoted name of it stands in a quotable piece of a page
-that it cites, and where it says what such a piece says. What is refused is counted by kind.
+A sentence is kept where no page that it cites speaks against it, where one bears it or cannot be compared, and where a
+piece of that page can be quoted for it. What is refused is counted by kind.
 """
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from pydantic import BaseModel
 
 from monitor.extract.sentences import WEB_ADDRESS, is_prose
+from monitor.research.judging import SentenceVerdict, judge_citations
 from monitor.research.quotes import (
     MAX_QUOTES_PER_NOTE,
     MIN_WORD_OVERLAP,
     QuotableText,
+    QuoteSupport,
+    cut_quote,
     find_support,
     get_quotable_text,
-    is_on_same_topic,
+    is_nearer_to_instructions,
     is_supported_by_quotes,
     is_verbatim_in,
 )
-from monitor.research.shapes import NoteEvidence, ResearchNote
+from monitor.research.shapes import NoteEvidence, ResearchNote, list_quotes
 from monitor.research.state import ParagraphState, SearchEntry
 from monitor.urls import get_host, get_registrable_domain
 from monitor.verify.citations import (
@@ -38,6 +41,7 @@ from monitor.verify.citations import (
 )
 from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.prose import compute_overlap, extract_words
+from monitor.verify.statements import Judgement, SourceText
 
 AUTHORITY_WEIGHT, AGREEMENT_WEIGHT, DATE_WEIGHT = 0.5, 0.3, 0.2
 _MIN_SENTENCE_OVERLAP = 0.6
@@ -108,7 +112,7 @@ class NoteBasis(BaseModel):
 
 
 @dataclass(frozen=True)
-class CheckedSummary:
+class KeptSentences:
     """What of an answer may stand, as running text with [n] before each full stop; what was refused, by kind."""
 
     text: str
@@ -124,21 +128,30 @@ class ResearchFindings:
     refused: dict[str, int] = field(default_factory=dict)
 
 
-def check_summary(answer: str, entries: Sequence[SearchEntry]) -> CheckedSummary:
-    """Return the sentences of an answer that rest on the results they cite, from 1, each once.
+def check_summary(answer: str, entries: Sequence[SearchEntry]) -> KeptSentences:
+    """Return the sentences of an answer that rest on the results they cite, from 1, each once, as code judges them."""
+    return collect_summary(judge_summary(answer, entries))
 
-    Refused are sentences with a web address (`urls`), with a number of no result (`citations`), with a particular that
-    no cited result has (`figures`), and those that cite nothing, or nothing that says the same (`uncited`).
+
+def judge_summary(
+    answer: str, entries: Sequence[SearchEntry], settled: Mapping[str, Judgement] | None = None
+) -> list[SentenceVerdict]:
+    """Judge the sentences of an answer; `settled` are verdicts of the second reader by their sentences.
+
+    The kinds of fault: a web address (`urls`), a number of no result (`citations`), a particular that no cited result
+    has (`figures`), what a result contradicts (`contradicted`) or none says (`unsupported`), and citing nothing, or
+    nothing that can be quoted (`uncited`).
     """
-    refused: Counter[str] = Counter()
+    return [judge_result_sentence(cited, entries, settled) for cited in parse_cited_sentences(answer, len(entries))]
+
+
+def collect_summary(verdicts: Sequence[SentenceVerdict]) -> KeptSentences:
+    refused = Counter(verdict.fault for verdict in verdicts if verdict.fault)
     kept: dict[str, str] = {}
-    for cited in parse_cited_sentences(answer, len(entries)):
-        numbers, fault = _find_supporting_results(cited, entries)
-        if fault:
-            refused[fault] += 1
-        else:
-            kept.setdefault(cited.text, append_citations(cited.text, numbers))
-    return CheckedSummary(join_sentences(list(kept.values())), dict(refused))
+    for verdict in verdicts:
+        if not verdict.fault:
+            kept.setdefault(verdict.text, append_citations(verdict.text, verdict.numbers))
+    return KeptSentences(join_sentences(list(kept.values())), dict(refused))
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
@@ -162,14 +175,16 @@ def build_notes(paragraphs: Sequence[ParagraphState]) -> ResearchFindings:
     for paragraph in paragraphs:
         entries = paragraph.research.search_history
         drafts: dict[int, _NoteDraft] = {}
-        for cited in parse_cited_sentences(paragraph.research.latest_summary, len(entries)):
-            numbers, fault = _find_supporting_results(cited, entries)
-            refused.update([fault] if fault else [])
+        for verdict in judge_summary(paragraph.research.latest_summary, entries, paragraph.research.settled):
+            if verdict.fault or verdict.judgement is None:
+                refused.update([verdict.fault])
+                continue
+            passage = verdict.judgement.passage
             taken = [
-                drafts.setdefault(number, _NoteDraft(entries[number - 1])).add_sentence(cited.text)
-                for number in numbers
+                drafts.setdefault(number, _NoteDraft(entries[number - 1])).add_sentence(verdict.text, passage)
+                for number in verdict.numbers
             ]
-            refused.update(["quotes"] if taken and not any(taken) else [])
+            refused.update([] if any(taken) else ["quotes"])
         for draft in drafts.values():
             if draft.quotes:
                 notes.append(draft.build_note(paragraph.title, voices))
@@ -188,13 +203,12 @@ def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) ->
         urls = dict.fromkeys(entries[number - 1].url for number in cited.numbers)
         numbers = [places[url] for url in urls if url in places]
         quotes = [quote for number in numbers for quote in list_quotes(findings.notes[number - 1])]
-        if is_supported_by_quotes(quotes, cited.text):
+        settled = paragraph.research.settled.get(cited.text)
+        if is_supported_by_quotes(quotes, cited.text) or (
+            settled is not None and any(quote in settled.passage for quote in quotes)
+        ):
             kept.setdefault(cited.text, append_citations(cited.text, numbers))
     return join_sentences(list(kept.values()))
-
-
-def list_quotes(note: ResearchNote) -> list[str]:
-    return [evidence.quote for evidence in note.evidence]
 
 
 async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: RecordTextLoader) -> ResearchFindings:
@@ -226,12 +240,12 @@ class _NoteDraft:
     sentences: list[str] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
 
-    def add_sentence(self, sentence: str) -> bool:
+    def add_sentence(self, sentence: str, passage: str) -> bool:
         """Add a sentence with its quotes, or the quotes alone where they support only a part of it.
 
         Return False for one without support, or that would need more quotes than a note may have.
         """
-        support = find_support(sentence, get_quotable_text(self.entry), self.quotes)
+        support = _find_quotes(sentence, get_quotable_text(self.entry), passage, self.quotes)
         if support is None or len(self.quotes) + len(support.quotes) > MAX_QUOTES_PER_NOTE:
             return False
         self.quotes += support.quotes
@@ -260,42 +274,45 @@ class _NoteDraft:
         )
 
 
-def _find_supporting_results(cited: CitedSentence, entries: Sequence[SearchEntry]) -> tuple[tuple[int, ...], str]:
-    """Return the cited results that support a sentence, each alone or else together; or the kind of its fault."""
+def judge_result_sentence(
+    cited: CitedSentence, entries: Sequence[SearchEntry], settled: Mapping[str, Judgement] | None = None
+) -> SentenceVerdict:
     text = cited.text
     if WEB_ADDRESS.search(text):
-        return (), "urls"
+        return SentenceVerdict(text, fault="urls")
     if CITATION.search(text):
-        return (), "citations"
+        return SentenceVerdict(text, fault="citations")
     if not MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS or not is_prose(text) or is_prompt_injection(text):
-        return (), "uncited"
-    orders = frozenset[str]().union(*(get_quotable_text(entry).instruction_words for entry in entries))
+        return SentenceVerdict(text, fault="uncited")
     quotables = {number: get_quotable_text(entries[number - 1]) for number in cited.numbers}
-    borne = {number: found for number, entry in quotables.items() if (found := find_support(text, entry)) is not None}
-    alone = [
-        number
-        for number, support in borne.items()
-        if not support.missing and is_on_same_topic(text, [quotables[number]], orders)
+    quotables = {number: quotable for number, quotable in quotables.items() if quotable.text}
+    orders = frozenset[str]().union(*(get_quotable_text(entry).instruction_words for entry in entries))
+    if not quotables or is_nearer_to_instructions(text, list(quotables.values()), orders):
+        return SentenceVerdict(text, fault="uncited")
+    judged = judge_citations(text, {number: _build_source(entries[number - 1]) for number in quotables})
+    judgement = (settled or {}).get(text, judged.judgement)
+    quoted = [
+        number for number in judged.numbers if _find_quotes(text, quotables[number], judgement.passage) is not None
     ]
-    if alone:
-        return tuple(alone), ""
-    together = _find_joint_support({number: support.missing for number, support in borne.items()})
-    if together and is_on_same_topic(text, [quotables[number] for number in together], orders):
-        return together, ""
-    texts = [quotable.text for quotable in quotables.values()]
-    lacks_particulars = texts and has_particulars(text) and find_missing_particulars(text, texts)
-    return (), "figures" if lacks_particulars else "uncited"
+    verdict = SentenceVerdict(text, tuple(quoted)).settle(judgement)
+    return verdict if quoted or verdict.fault else replace(verdict, fault="uncited", judgement=None)
 
 
-def _find_joint_support(missing: dict[int, frozenset[str]]) -> tuple[int, ...]:
-    """Return the results that each add particulars missing in all before them, if together they lack none."""
-    taken: list[int] = []
-    left: frozenset[str] | None = None
-    for number, particulars in missing.items():
-        if left is None or left & particulars < left:
-            taken.append(number)
-            left = particulars if left is None else left & particulars
-    return () if left is None or left else tuple(taken)
+def _build_source(entry: SearchEntry) -> SourceText:
+    title = "" if is_prompt_injection(entry.title) else entry.title
+    return SourceText(text=get_quotable_text(entry).text, title=title, published_on=entry.published_on)
+
+
+def _find_quotes(
+    sentence: str, text: QuotableText, passage: str, existing_quotes: Sequence[str] = ()
+) -> QuoteSupport | None:
+    """Return the quotes for a sentence: those that have its words or particulars, else the passage that bears it."""
+    support = find_support(sentence, text, existing_quotes)
+    if support is not None:
+        return support
+    cuts = [cut for line in passage.splitlines() if (cut := cut_quote(line, text.content)) is not None]
+    missing = frozenset(find_missing_particulars(sentence, cuts)) if cuts else frozenset()
+    return QuoteSupport([cut for cut in cuts if cut not in existing_quotes], missing) if cuts else None
 
 
 def _restrict_note(note: ResearchNote, verified: list[NoteEvidence]) -> ResearchNote:

@@ -16,19 +16,32 @@ from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest, OnToken
 from monitor.research.appendix import Appendix
 from monitor.research.dependencies import ProgressReporter, ignore_progress
-from monitor.research.editing import DraftEditor, DraftParser, DraftSentence, SentenceJudge
-from monitor.research.findings import NoteBasis, RecordTextLoader, join_sentences, list_quotes, load_record_texts
+from monitor.research.disagreements import find_disagreements
+from monitor.research.editing import DraftEditor, DraftParser, DraftSentence
+from monitor.research.findings import NoteBasis, RecordTextLoader, join_sentences, load_record_texts
+from monitor.research.judging import (
+    SentenceJudge,
+    SentenceVerdict,
+    build_note_sources,
+    count_dropped,
+    list_reasons,
+    review_verdicts,
+)
 from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer, NodeResult
 from monitor.research.quotes import is_verbatim_in
 from monitor.research.shapes import (
+    Disagreement,
+    JudgedStatement,
     ModelBlueprint,
     OutlineEntry,
     ReportScore,
     ReportSource,
     ResearchNote,
     ResearchReport,
+    UnansweredSection,
+    list_quotes,
 )
-from monitor.research.sheet import ReportWriter, escape_markdown, normalize_letters
+from monitor.research.sheet import SUMMARY_HEADING, ReportWriter, escape_markdown, normalize_letters
 from monitor.search.bundles.scoring import OFFICIAL_AUTHORITY
 from monitor.urls import get_registrable_domain
 from monitor.verify.citations import (
@@ -38,30 +51,53 @@ from monitor.verify.citations import (
     parse_cited_sentence,
     parse_cited_sentences,
 )
+from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import Phase
 
-_SUMMARY_HEADING = re.compile(r"摘要|概要|概述|总结|小结|结论|要点|summary|overview|conclusion|findings", re.IGNORECASE)
+
+@dataclass(frozen=True)
+class PlannedSection:
+    """A paragraph of the plan with its summary, which cites notes from 1.
+
+    `queries` are what was searched for it; `reason` says why it has no summary, as `UnansweredSection` does.
+    """
+
+    title: str
+    text: str
+    queries: Sequence[str] = ()
+    reason: str = "no_statements"
 
 
 @dataclass(frozen=True)
 class ReportNodeInput:
-    """What a report is made of; `sections` are the paragraphs' titles with their summaries, which cite notes from 1."""
+    """What a report is made of: `pages` are the kept pages of the notes by url.
+
+    `settled` are the second reader's verdicts by their sentences.
+    """
 
     title: str
-    sections: Sequence[tuple[str, str]]
+    sections: Sequence[PlannedSection]
     notes: Sequence[ResearchNote]
     bases: Sequence[NoteBasis]
+    pages: Mapping[str, str] = field(default_factory=dict)
+    settled: Mapping[str, Judgement] = field(default_factory=dict)
     model: ModelBlueprint = field(default_factory=ModelBlueprint)
     remark: str = ""
 
 
 class FormattedReport(NodeResult):
-    """The report; `by_rule` names the sections that code wrote in place of the model."""
+    """The report; `by_rule` names the sections that code wrote in place of the model.
+
+    `unanswered` are planned sections of which nothing is said.
+    """
 
     markdown: str = ""
     outline: list[OutlineEntry] = Field(default_factory=list)
     sources: list[ReportSource] = Field(default_factory=list)
     by_rule: list[str] = Field(default_factory=list)
+    statements: list[JudgedStatement] = Field(default_factory=list)
+    unanswered: list[UnansweredSection] = Field(default_factory=list)
+    disagreements: list[Disagreement] = Field(default_factory=list)
 
 
 @dataclass
@@ -78,25 +114,47 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     async def run(self, given: ReportNodeInput) -> FormattedReport:
         self.validate_input(given)
         report = FormattedReport()
-        judge = SentenceJudge(given.notes, query=self.deps.query)
-        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases))
-        editor = DraftEditor(judge, sheet, partial(self._rewrite, given.notes, report) if self.deps.model else None)
+        judge = await asyncio.to_thread(self._build_judge, given)
+        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases), self._words["see"])
+        editor = DraftEditor(judge, sheet, unchecked_mark=self._words["unchecked"])
+        if self.deps.model is not None:
+            editor.rewrite = partial(self._rewrite, given.notes, report)
+            editor.review = partial(review_verdicts, self.deps, place="report")
         await sheet.write_title(self._words["title"] if judge.find_heading_fault(given.title) else given.title)
         await self._write_sections(given, editor, sheet, report)
+        await editor.add_assessment(self._words["assessment"], self._words["assessment_notice"])
+        report.disagreements = await asyncio.to_thread(find_disagreements, given.notes)
         appendix = Appendix(editor, language=self.deps.language)
         await appendix.write_model(given.model)
+        await appendix.write_disagreements(report.disagreements)
         await appendix.write_timeline()
         await appendix.write_sources(given.bases)
         await sheet.close()
-        report.markdown, report.outline = sheet.markdown, sheet.build_outline()
+        report.markdown, report.outline, report.statements = sheet.markdown, sheet.build_outline(), editor.statements
         for number in sheet.cited_notes:
             basis = given.bases[number - 1]
             report.sources.append(ReportSource(title=basis.title, url=basis.url, note_index=number - 1))
         report.refused = dict(+editor.refused)
         return report
 
+    def _build_judge(self, given: ReportNodeInput) -> SentenceJudge:
+        """Return the judge of the report's sentences, by the quotes of the notes and the pages that were kept."""
+        bases = {basis.url: basis for basis in given.bases}
+        pages = {
+            url: SourceText(text=given.pages.get(url, ""), title=basis.title, published_on=basis.published_on)
+            for url, basis in bases.items()
+        }
+        titles = [given.title, *(section.title for section in given.sections)]
+        return SentenceJudge(
+            given.notes,
+            query=self.deps.query,
+            sources=build_note_sources(given.notes, pages),
+            planned_titles=titles,
+            settled=given.settled,
+        )
+
     def validate_input(self, given: ReportNodeInput) -> None:
-        if not given.sections or not all(title.strip() for title, _ in given.sections):
+        if not given.sections or not all(section.title.strip() for section in given.sections):
             raise UsageError("research.sections_missing")
         if len(given.notes) != len(given.bases):
             raise UsageError("research.bases_missing")
@@ -115,12 +173,22 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         """Write the model's sections, and by rule those that it left out, broke off in, or did not write soundly."""
         answer = await self._draft_report(given, editor, report) if given.notes else NodeAnswer()
         writer.discard_headings()
-        verdicts = {title: editor.judge_sentences(summary) for title, summary in given.sections}
+        verdicts = {
+            section.title: await asyncio.to_thread(editor.judge_sentences, section.text) for section in given.sections
+        }
+        sayable = [title for title, found in verdicts.items() if any(not verdict.fault for verdict in found)]
+        covered = {title for title in verdicts if _is_covered(title, given, writer, is_cut=answer.is_cut)}
         left = [
             title
-            for title, found in verdicts.items()
-            if any(not verdict.fault and not writer.has_sentence(verdict.text) for verdict in found)
-            and not _is_covered(title, given, writer, is_cut=answer.is_cut)
+            for title in sayable
+            if title not in covered
+            and any(not verdict.fault and not writer.has_sentence(verdict.text) for verdict in verdicts[title])
+        ]
+        # What has been said already, under no heading of its name, is referred to.
+        unnamed = [
+            title
+            for title in sayable
+            if title not in covered and not any(is_same_heading(heading, title) for heading in writer.headings)
         ]
         if not given.notes:
             await writer.write_blockquote(self._words["nothing"])
@@ -133,13 +201,29 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             code = "research.sections_by_rule_cut" if answer.is_cut else "research.sections_by_rule"
             report.fallback = Message.of(code, number=len(left))
         last = writer.sections[-1].heading if answer.is_cut and writer.sections else ""
-        for title in sorted(left, key=lambda one: not is_same_heading(last, one)):
+        added = [title for title in sayable if title in left or title in unnamed]
+        for title in sorted(added, key=lambda one: not is_same_heading(last, one)):
             heading = "" if is_same_heading(last, title) else title
             await editor.add_section(heading, verdicts[title], fallback_heading=self._words["finding"])
-        empty = [title for title, found in verdicts.items() if all(verdict.fault for verdict in found)]
-        named = [escape_markdown(title) for title in empty if not editor.judge.find_heading_fault(title)]
-        if named and given.notes:
-            await writer.write_blockquote(self._words["missing"].format(titles=self._words["and"].join(named)))
+        for section in given.sections:
+            if section.title not in sayable and section.title not in covered:
+                await self._write_unanswered(section, editor, report)
+
+    async def _write_unanswered(self, section: PlannedSection, editor: DraftEditor, report: FormattedReport) -> None:
+        """Write of a planned section that nothing is said, what was searched for it, and why.
+
+        A query with a figure that neither the question nor a note has is not shown: it would read as a finding.
+        """
+        words = get_words(self.deps.language, "report_unanswered")
+        report.unanswered.append(
+            UnansweredSection(title=section.title, queries=list(section.queries), reason=section.reason)
+        )
+        queries = [query for query in section.queries if not editor.judge.find_heading_fault(query)]
+        fault = editor.judge.find_heading_fault(section.title)
+        editor.writer.queue_heading(2, self._words["finding"] if fault else section.title)
+        searched = self._words["and"].join(words["query"].format(query=escape_markdown(query)) for query in queries)
+        parts = [words[section.reason], words["searched"].format(queries=searched) if searched else ""]
+        await editor.writer.write_blockquote((" " if self.deps.language == "en" else "").join(filter(None, parts)))
 
     async def _draft_report(self, given: ReportNodeInput, editor: DraftEditor, report: FormattedReport) -> NodeAnswer:
         """Edit the model's answer while it comes, in a task of its own: the editor may ask the model itself."""
@@ -161,7 +245,11 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             arrived.put_nowait(text)
 
         messages = self.deps.prompt_builder.build_report_messages(
-            self.deps.query, given.sections, given.notes, model=given.model, remark=given.remark
+            self.deps.query,
+            [(section.title, section.text) for section in given.sections],
+            given.notes,
+            model=given.model,
+            remark=given.remark,
         )
         try:
             answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "report", on_token=hear))
@@ -174,9 +262,14 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         return answer
 
     async def _rewrite(
-        self, notes: Sequence[ResearchNote], report: FormattedReport, sentences: Sequence[str], numbers: Sequence[int]
+        self,
+        notes: Sequence[ResearchNote],
+        report: FormattedReport,
+        refused: Sequence[SentenceVerdict],
+        numbers: Sequence[int],
     ) -> list[str]:
         chosen = {number: notes[number - 1] for number in numbers or range(1, len(notes) + 1)}
+        sentences = [(verdict.text, list_reasons([verdict])) for verdict in refused]
         messages = self.deps.prompt_builder.build_rewrite_messages(self.deps.query, sentences, chosen)
         answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite"))
         report.tokens += answer.tokens
@@ -194,13 +287,13 @@ def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_
     The section in which an answer broke off does not count, nor does a summary of the whole.
     """
     whole = writer.sections[:-1] if is_cut else writer.sections
-    if any(section.note_numbers and is_same_heading(section.heading, title) for section in whole):
+    if any(section.has_findings and is_same_heading(section.heading, title) for section in whole):
         return True
     own = {number for number, note in enumerate(given.notes, start=1) if note.topic == title}
-    others = [other for other, _ in given.sections if other != title]
+    others = [section.title for section in given.sections if section.title != title]
     free = [section for section in whole if not any(is_same_heading(section.heading, other) for other in others)]
     cited = own & {
-        number for section in free if not _SUMMARY_HEADING.search(section.heading) for number in section.note_numbers
+        number for section in free if not SUMMARY_HEADING.search(section.heading) for number in section.note_numbers
     }
     return bool(own) and 2 * len(cited) >= len(own)
 
@@ -229,15 +322,18 @@ async def score_report(
     """Measure how far a finished report can be trusted; `refused` is what the steps refused.
 
         quote fidelity      quotes of the notes that stand in the kept page     / quotes of the notes
-        figure fidelity     particulars of the report that stand in a quote
-                            of a note cited beside them                         / particulars of the report
+        figure fidelity     particulars of the report that stand in a quote or
+                            the kept page of a note cited beside them           / particulars of the report
         citation coverage   sentences of the report that cite                   / sentences of the report
         official share      citations of governments, regulators and the like   / citations
         independent hosts   registrants whose pages are cited
 
     A particular is a figure, a date, a document number or a quoted name; one that the question itself says need not
-    stand in a note.
+    stand in a note. Statements are counted as they were said: those that stand in the report, its assessments aside,
+    and those that were dropped from the summaries and the draft. Without any statement there is no share.
     """
+    counts = sum((count_dropped(kinds) for kinds in refused), _count_findings(report.metadata.statements))
+    statements = report.metadata.statements
     texts = await load_record_texts(bases, load_record_text)
     quotes = [(quote, basis.record) for note, basis in zip(notes, bases, strict=True) for quote in list_quotes(note)]
     verified = sum(is_verbatim_in(quote, texts.get(record or "", "")) for quote, record in quotes)
@@ -247,7 +343,9 @@ async def score_report(
     for sentence in sentences:
         said = find_missing_particulars(sentence.text, [query])
         figures += len(said)
-        cited = [quote for number in sentence.numbers for quote in list_quotes(notes[places[number - 1]])]
+        own = [places[number - 1] for number in sentence.numbers]
+        cited = [quote for place in own for quote in list_quotes(notes[place])]
+        cited += [texts[record] for place in own if (record := bases[place].record or "") in texts]
         borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
     citations = [places[number - 1] for sentence in sentences for number in sentence.numbers]
     official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
@@ -261,7 +359,20 @@ async def score_report(
         independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
         official_share=_compute_share(official, len(citations)),
         refused=dict(sum(map(Counter, refused), Counter())),
+        **dict(counts),
+        supported_share=_compute_share(
+            counts.supported_by_code + counts.supported_by_model, sum(dict(counts).values())
+        ),
+        assessments=sum(statement.is_assessment for statement in statements),
+        planned=report.metadata.planned,
+        answered=report.metadata.planned - len(report.metadata.unanswered),
+        disagreements=len(report.metadata.disagreements),
     )
+
+
+def _count_findings(statements: Sequence[JudgedStatement]) -> StatementCounts:
+    findings = [statement for statement in statements if not statement.is_assessment]
+    return StatementCounts.count(Judgement(verdict=finding.verdict, by=finding.by) for finding in findings)
 
 
 def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from monitor.i18n.message import Message
 from monitor.page import Page
 from monitor.research.dependencies import ResearchDependencies
-from monitor.research.searching import NewsTools
+from monitor.research.searching import BASIC, NewsTools
 from monitor.research.state import ParagraphState, ResultOrigin, SearchEntry, SearchRound
 from monitor.research.summarising import select_passages
 from monitor.search.bundles.bundle import BundleDamaged, SearchResultBundle, SearchResultItem, compute_source_id
@@ -56,7 +56,8 @@ class ResultGatherer:
         """Make a round's search and store its bundle, if there is none yet; return what went wrong.
 
         The paragraph is stored before the bundle, for it says where the results come from. A result that the paragraph
-        knows by its snippet alone gets its page's text here: the bundles hand on each source once.
+        knows by its snippet alone gets its page's text here: the bundles hand on each source once. A search that is
+        limited in time and finds nothing is made once more without the limit.
         """
         folder, task_id = self.deps.bundles, self.deps.task_id
         try:
@@ -68,10 +69,15 @@ class ResultGatherer:
         called = (search_round.search_tool, search_round.search_query, search_round.start_date, search_round.end_date)
         query, executed_at = self.tools.build_query(*called), self.deps.clock.now()
         answer = await self.tools.run_tool(*called)
+        troubles: list[Message] = []
+        if self.tools.is_time_limited(search_round.search_tool) and not answer.items and not answer.errors:
+            troubles.append(Message.of("research.search_widened", tool=search_round.search_tool))
+            query = self.tools.build_query(BASIC, search_round.search_query)
+            answer = await self.tools.run_tool(BASIC, search_round.search_query)
         search_round.origins = {}  # what it has of a search that was cut off is as good as new
         pages = await self._load_pages(paragraph, answer)
         search_round.origins = _build_origins(answer, pages)
-        troubles = _list_warnings(answer, pages)
+        troubles += _list_warnings(answer, pages)
         search_round.fallbacks = merge_messages([*search_round.fallbacks, *troubles])
         bundle = build_bundle(
             answer,

@@ -3,6 +3,7 @@
 A node keeps nothing between two runs: everything that it knows is what it is given.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -104,7 +105,7 @@ class PromptNode(Node[InputT, ResultT]):
             failure = answer.failure
             if failure:
                 break
-            out = self.process_output(answer.text, given)
+            out = await self.read_answer(answer.text, given)
             refused.update(out.refused if out else {})
             if out is not None and out.is_usable:
                 return out.model_copy(update={"tokens": tokens, "refused": dict(refused)})
@@ -116,6 +117,10 @@ class PromptNode(Node[InputT, ResultT]):
             request = replace(request, messages=[*request.messages, echo, correction])
         by_rule = self.run_by_rule(given)
         return by_rule.model_copy(update={"tokens": tokens, "refused": dict(refused), "fallback": failure})
+
+    async def read_answer(self, answer: str, given: InputT) -> ResultT | None:
+        """Return the result that an answer means; a node that has a second reader asks it here."""
+        return await asyncio.to_thread(self.process_output, answer, given)
 
     @abstractmethod
     def build_request(self, given: InputT) -> CompletionRequest: ...

@@ -19,7 +19,7 @@ MAX_QUOTES_PER_NOTE = 4
 _MIN_QUOTE_LETTERS = 4
 _MAX_JOINED_SENTENCES = 3  # in one quote, where the year stands in the first sentence and the day in a later one
 MIN_WORD_OVERLAP = 0.25
-"""The least share of a sentence's words that the text it rests on must have."""
+"""The least share of a sentence's words that a quote for it must have."""
 
 _MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 _CLAUSE = re.compile(r".+?(?:[；;，]|,(?!\d)|$)")
@@ -173,16 +173,11 @@ def find_support(sentence: str, text: QuotableText, existing_quotes: Sequence[st
     return None if found.missing == find_missing_particulars(sentence, [""]) else found
 
 
-def is_on_same_topic(sentence: str, texts: Sequence[QuotableText], instruction_words: frozenset[str]) -> bool:
-    """Return whether pages are about what a sentence says, and it is no nearer to the instructions on some page.
-
-    Across languages no words can be compared: there the particulars alone tell.
-    """
+def is_nearer_to_instructions(sentence: str, texts: Sequence[QuotableText], instruction_words: frozenset[str]) -> bool:
+    """Return whether a sentence is nearer to the instructions on some page than to the pages that it cites."""
     words = extract_words(sentence)
     nearness = compute_overlap(words, frozenset[str]().union(*(text.as_excerpt.words for text in texts)))
-    if compute_overlap(words, instruction_words) > max(nearness, MIN_WORD_OVERLAP):
-        return False
-    return nearness >= MIN_WORD_OVERLAP or any(is_chinese(sentence) != is_chinese(text.text) for text in texts)
+    return compute_overlap(words, instruction_words) > max(nearness, MIN_WORD_OVERLAP)
 
 
 def is_supported_by_quotes(quotes: Sequence[str], sentence: str) -> bool:

@@ -127,6 +127,9 @@ class NewsTools:
         limit = min(wanted, self.limits.max_results, self.config.max_results or MAX_LIMIT, MAX_LIMIT)
         return await self.search.search(self.build_query(name, text, start_date, end_date), limit)
 
+    def is_time_limited(self, name: str) -> bool:
+        return self.tools[name].wants_dates or "time_range" in self.tools[name].options
+
     def build_query(
         self, name: str, text: str, start_date: str | None = None, end_date: str | None = None
     ) -> SearchQuery:

@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
+from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
 
 ContentT = TypeVar("ContentT")
 
@@ -143,6 +144,10 @@ class ResearchNote(CamelCaseSchema):
     engine: str
 
 
+def list_quotes(note: ResearchNote) -> list[str]:
+    return [evidence.quote for evidence in note.evidence]
+
+
 class RawResult(CamelCaseSchema):
     title: str
     url: str
@@ -166,6 +171,8 @@ class Driver(CamelCaseSchema):
 
 
 class Relationship(CamelCaseSchema):
+    """How one driver acts on another; unless a page says so, an inference from the notes of both."""
+
     from_: str = Field(alias="from")
     to: str
     type: str = "influence"
@@ -186,13 +193,43 @@ class Metric(CamelCaseSchema):
     confidence: float = Field(ge=0, le=1)
 
 
+class StatementReason(CamelCaseSchema):
+    """Why a statement is not borne out: a code of `ReasonCode`, with words of the statement and the page."""
+
+    code: ReasonCode
+    args: dict[str, str] = Field(default_factory=dict)
+
+
+class JudgedStatement(CamelCaseSchema):
+    """A sentence as it stands, with its verdict and the passage that bears it.
+
+    In a report `section` is its heading and `sources` are the report's, from 1; in a blueprint they are the driver's
+    name and notes, from 1. An assessment says what follows from the findings that it cites; it is not checked itself.
+    """
+
+    text: str
+    section: str = ""
+    sources: list[int] = Field(default_factory=list)
+    is_assessment: bool = False
+    verdict: Verdict
+    by: JudgedBy = JudgedBy.CODE
+    passage: str = ""
+    reasons: list[StatementReason] = Field(default_factory=list)
+
+
+class BlueprintMetadata(StepMetadata):
+    """How the blueprint was made, and the verdicts on the descriptions of its drivers and on its relationships."""
+
+    statements: list[JudgedStatement] = Field(default_factory=list)
+
+
 class ModelBlueprint(CamelCaseSchema):
     model_type: str = "causal_graph"
     core_drivers: list[Driver] = Field(default_factory=list)
     relationships: list[Relationship] = Field(default_factory=list)
     scenarios: list[Scenario] = Field(default_factory=list)
     metrics: list[Metric] = Field(default_factory=list)
-    metadata: StepMetadata = Field(default_factory=StepMetadata)
+    metadata: BlueprintMetadata = Field(default_factory=BlueprintMetadata)
 
 
 class OutlineEntry(CamelCaseSchema):
@@ -208,8 +245,41 @@ class ReportSource(CamelCaseSchema):
     note_index: int
 
 
+class UnansweredSection(CamelCaseSchema):
+    """A planned section of which nothing can be said: what was searched for, and why nothing is said.
+
+    `reason` is `no_results`, `no_pages` (results that could not be read) or `no_statements` (none that a page bears).
+    """
+
+    title: str
+    queries: list[str] = Field(default_factory=list)
+    reason: str
+
+
+class DisagreeingValue(CamelCaseSchema):
+    """What one source says of a metric; `note_index` is the place of the note that quotes it."""
+
+    value: str
+    note_index: int
+    quote: str
+
+
+class Disagreement(CamelCaseSchema):
+    """A metric of one period for which sources have different values, in the order of the notes."""
+
+    metric: str
+    period: str
+    values: list[DisagreeingValue]
+
+
 class ReportMetadata(StepMetadata):
+    """How the report was made, and what is known of its statements."""
+
     streamed: bool = True
+    planned: int = 0
+    statements: list[JudgedStatement] = Field(default_factory=list)
+    unanswered: list[UnansweredSection] = Field(default_factory=list)
+    disagreements: list[Disagreement] = Field(default_factory=list)
 
 
 class ResearchReport(CamelCaseSchema):
@@ -225,7 +295,22 @@ class ReportScore(CamelCaseSchema):
     `quote_fidelity`: quotes that stand in the kept bytes of the page that they are from. `figure_fidelity`: figures and
     dates of the report that stand in a note cited beside them. `citation_coverage`: sentences of the report that cite.
     `independent_hosts`: hosts cited. `official_share`: citations of government, regulators and public bodies.
+
+    Statements are counted as they were said, the dropped ones too: `supported_share` is what code and the second
+    reader found supported of all that summaries and report said. `assessments` stand apart and are no part of it. Of
+    the `planned` sections `answered` have findings; `disagreements` are metrics with different values in their sources.
     """
+
+    supported_by_code: int = 0
+    supported_by_model: int = 0
+    unchecked: int = 0
+    contradicted: int = 0
+    unsupported: int = 0
+    supported_share: float | None = None
+    assessments: int = 0
+    planned: int = 0
+    answered: int = 0
+    disagreements: int = 0
 
     quotes: int = 0
     quote_fidelity: float | None = None

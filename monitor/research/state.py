@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.research.shapes import PlanParagraph
+from monitor.verify.statements import Judgement
 
 
 class SearchEntry(BaseModel):
@@ -74,7 +75,7 @@ class SearchRound(ChosenSearch):
 class ParagraphResearch(BaseModel):
     """What was found for a paragraph. `latest_summary` cites `search_history` as [1], [2] …, from 1.
 
-    `refused` counts what was rejected, by kind.
+    `refused` counts what was rejected, by kind; `settled` are the second reader's verdicts by their sentences.
     """
 
     search_history: list[SearchEntry] = Field(default_factory=list)
@@ -83,6 +84,7 @@ class ParagraphResearch(BaseModel):
     is_completed: bool = False
     rounds: list[SearchRound] = Field(default_factory=list)
     refused: dict[str, int] = Field(default_factory=dict)
+    settled: dict[str, Judgement] = Field(default_factory=dict)
     tokens: int = 0
 
 

@@ -4,6 +4,7 @@ Each sentence of a model cites results in whose texts its statement is found. A 
 sentence gets it back. Without a model the text is made of whole sentences of the pages, word for word.
 """
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,11 @@ from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.llm.answers import extract_plain_text, parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
-from monitor.research.findings import check_summary, join_sentences
+from monitor.research.findings import collect_summary, join_sentences, judge_summary
+from monitor.research.judging import SentenceVerdict, list_reasons, list_settled, review_verdicts
 from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
 from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
+from monitor.research.searching import extract_subjects
 from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.scoring import compute_overlap
 from monitor.verify.citations import (
@@ -41,6 +44,7 @@ from monitor.verify.prose import (
     is_chinese,
     iter_whole_sentences,
 )
+from monitor.verify.statements import Judgement
 from monitor.vocabulary import Phase
 
 GAP_MARK = "…"
@@ -117,14 +121,27 @@ _RESULT_SCORE_WEIGHT, _FRESHNESS_WEIGHT, _POSITION_WEIGHT = 0.4, 0.2, 0.2
 _PARTICULARS_WEIGHT, _FACT_WEIGHT, _LEANING_WEIGHT = 0.4, 0.2, -0.4
 
 
+_PRONOUN_START = re.compile(
+    r"^(?:其(?!他|余|次|实)|该|这|此(?!外|次|前|后)|上述|前述|二者|两者|他们?|她们?|它们?|为此|对此|据此"
+    r"|(?:it|its|this|these|that|those|they|their|he|she|such|the (?:former|latter))\b)",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class _Extract:
+    """A sentence of a page; where it begins with a pronoun or leans on the one before, with that one before it."""
+
     number: int
     place: int
-    text: str
+    sentences: tuple[str, ...]
     score: float
     is_own: bool
     is_general: bool
+
+    @property
+    def text(self) -> str:
+        return join_sentences(self.sentences)
 
 
 def build_extractive_summary(
@@ -133,9 +150,11 @@ def build_extractive_summary(
     """Return up to six sentences, two of a page at most, with [n] before each full stop; '' where there are none.
 
     A sentence is a paragraph's own if it has more words of its title and content than of any other paragraph's, beside
-    those of the question. Chosen are the paragraph's own sentences and three of those that are nobody's: the first
-    paragraph takes the best, the second the next, so that no two repeat each other. Stock phrases are used only where
-    there is nothing else. `_score_sentences` ranks; the result is in the order of the pages.
+    those of the question. It names its subject: one that begins with a pronoun comes with the sentence before it, or
+    not at all. It, or the title of its page, has a word of what the question asks about. Chosen are the paragraph's own
+    sentences and three of those that are nobody's: the first paragraph takes the best, the second the next, so that no
+    two repeat each other. Stock phrases are used only where there is nothing else. `_score_sentences` ranks; the result
+    is in the order of the pages.
     """
     found = _score_sentences(paragraph, entries, query, others)
     ranked = _drop_similar(sorted(found, key=lambda extract: (-extract.score, extract.number, extract.place)))
@@ -144,12 +163,14 @@ def build_extractive_summary(
     mine = general[first : first + _MAX_GENERAL_SENTENCES] or general[:_MAX_GENERAL_SENTENCES]
     selected: list[_Extract] = []
     for extract in ranked:
+        count = sum(len(chosen.sentences) for chosen in selected) + len(extract.sentences)
         of_page = sum(chosen.number == extract.number for chosen in selected)
-        has_room = len(selected) < MAX_SENTENCES and of_page < MAX_SENTENCES_PER_PAGE
+        has_room = count <= MAX_SENTENCES and of_page < MAX_SENTENCES_PER_PAGE
         if has_room and (extract.is_own or extract in mine):
             selected.append(extract)
     selected = sorted(selected or ranked[:_MAX_GENERAL_SENTENCES], key=lambda extract: (extract.number, extract.place))
-    return join_sentences([append_citations(extract.text, [extract.number]) for extract in selected])
+    cited = [append_citations(text, [extract.number]) for extract in selected for text in extract.sentences]
+    return join_sentences(list(dict.fromkeys(cited)))
 
 
 def _drop_similar(ranked: Sequence[_Extract]) -> list[_Extract]:
@@ -173,12 +194,16 @@ def _score_sentences(
     topic = _get_topic_words(paragraph) | extract_words(query)
     own = _get_topic_words(paragraph) - extract_words(query)
     theirs = [_get_topic_words(other) - extract_words(query) for other in others if other.order != paragraph.order]
+    asked = extract_words(" ".join(extract_subjects(query)))
     wants_chinese = is_chinese(query)
     for number, entry in enumerate(entries, start=1):
-        for place, text in enumerate(_list_sentences(entry)):
+        is_about = bool(extract_words(entry.title) & asked) or not asked
+        for place, sentences in enumerate(_list_sentences(entry)):
+            text = join_sentences(sentences)
             words = extract_words(text)
             in_language = is_chinese(text) == wants_chinese
-            if in_language and len(words & topic) < _MIN_COMMON_WORDS[wants_chinese]:
+            is_answer = len(words & topic) >= _MIN_COMMON_WORDS[wants_chinese] and (is_about or bool(words & asked))
+            if in_language and not is_answer:
                 continue
             nearness = compute_dice_similarity(words, own)
             best = max((compute_dice_similarity(words, their) for their in theirs), default=0.0)
@@ -192,7 +217,7 @@ def _score_sentences(
             score += _POSITION_WEIGHT / (1 + place)
             is_specific = STOCK_PHRASE.search(text) is None
             is_own, is_general = is_specific and 0 < nearness >= best, is_specific and not nearness and not best
-            yield _Extract(number, place, text, score, is_own=is_own, is_general=is_general)
+            yield _Extract(number, place, sentences, score, is_own=is_own, is_general=is_general)
 
 
 def _score_content(text: str) -> float:
@@ -205,20 +230,32 @@ def _get_topic_words(paragraph: ParagraphState) -> frozenset[str]:
     return extract_words(f"{paragraph.title}\n{paragraph.content}")
 
 
-def _list_sentences(entry: SearchEntry) -> list[str]:
-    """Return the whole sentences of a page that may be told, without questions and without a leading 答：."""
-    candidates = (
-        _SPEAKER_PREFIX.sub("", sentence)
-        for sentence in iter_whole_sentences(get_quotable_text(entry).text, _MAX_SENTENCE_WEIGHT)
-    )
-    return [
-        text
-        for text in candidates
-        if is_excerpt(text)
-        and not CITATION.search(text)
-        and not _QUESTION.search(text)
-        and MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
-    ]
+def _list_sentences(entry: SearchEntry) -> list[tuple[str, ...]]:
+    """Return the whole sentences of a page that may be shown, without questions and without a leading 答：.
+
+    One that depends on the sentence before it comes with that one, or is left out where that one cannot be shown.
+    """
+    page = get_quotable_text(entry).text
+    letters = "".join(page.split())
+    groups: list[tuple[str, ...]] = []
+    before = ""
+    for sentence in iter_whole_sentences(page, _MAX_SENTENCE_WEIGHT):
+        text = _SPEAKER_PREFIX.sub("", sentence)
+        if not _is_dependent(text):
+            groups.append((text,))
+        elif before and not _is_dependent(before) and "".join(f"{before}{sentence}".split()) in letters:
+            groups.append((before, text))
+        before = text
+    return [sentences for sentences in groups if all(map(_is_tellable, sentences))]
+
+
+def _is_dependent(text: str) -> bool:
+    return bool(DEPENDENT_START.match(text) or _PRONOUN_START.match(text))
+
+
+def _is_tellable(text: str) -> bool:
+    has_length = MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS
+    return is_excerpt(text) and has_length and not CITATION.search(text) and not _QUESTION.search(text)
 
 
 MAX_RESULTS_CHARS = 24_000
@@ -246,9 +283,14 @@ class SummaryNodeInput(BaseModel):
 
 
 class ParagraphSummary(NodeResult):
-    """A paragraph's text with its citations; `quotes` are pieces of results, by place, that the model pointed out."""
+    """A paragraph's text with its citations; `quotes` are pieces of results, by place, that the model pointed out.
+
+    `settled` are the verdicts of the second reader by their sentences, `reasons` why sentences were refused.
+    """
 
     text: str
+    settled: dict[str, Judgement] = Field(default_factory=dict)
+    reasons: list[Message] = Field(default_factory=list)
     quotes: dict[int, list[str]] = Field(default_factory=dict)
 
     @property
@@ -275,7 +317,7 @@ class _SummaryNode(
         return CompletionRequest(messages, Phase.SEARCH, f"{paragraph.title}: {self.name}")
 
     def build_correction(self, out: ParagraphSummary | None) -> ChatMessage:
-        return self.deps.prompt_builder.build_correction_message(out.refused if out else {})
+        return self.deps.prompt_builder.build_correction_message(out.refused if out else {}, out.reasons if out else ())
 
     def run_by_rule(self, given: SummaryNodeInput) -> ParagraphSummary:
         extracts = build_extractive_summary(given.paragraph, given.entries, given.question, given.plan)
@@ -288,24 +330,42 @@ class _SummaryNode(
             raise UsageError("research.results_missing")
 
     def process_output(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
-        """Return the sentences of an answer that stand; an empty text where none does."""
-        document = parse_object(answer) or {}
-        written = next((text for key in _TEXT_KEYS if isinstance(text := document.get(key), str)), None)
+        """Return the sentences of an answer that stand as code judges them; an empty text where none does."""
+        written = _extract_written_text(answer)
+        return None if written is None else self._build_summary(answer, self._judge(written, given), given)
+
+    async def read_answer(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
+        """Do the same, and have the second reader settle what code left open, in one call."""
+        written = _extract_written_text(answer)
         if written is None:
-            written = "" if document else extract_plain_text(answer)
-        if not written.strip():
             return None
-        checked = check_summary(written, given.entries)
-        proposed = verify_proposed_quotes(document.get("quotes"), given.entries)
+        verdicts = await asyncio.to_thread(self._judge, written, given)
+        verdicts = await review_verdicts(self.deps, verdicts, place=f"{given.paragraph.title}: {self.name}")
+        return await asyncio.to_thread(self._build_summary, answer, verdicts, given)
+
+    def _judge(self, written: str, given: SummaryNodeInput) -> list[SentenceVerdict]:
+        return judge_summary(written, given.entries, given.paragraph.research.settled)
+
+    def _build_summary(
+        self, answer: str, verdicts: Sequence[SentenceVerdict], given: SummaryNodeInput
+    ) -> ParagraphSummary:
+        checked = collect_summary(verdicts)
+        proposed = verify_proposed_quotes((parse_object(answer) or {}).get("quotes"), given.entries)
         refused = Counter(checked.refused) + Counter({"quotes": proposed.refused})
-        text = self._revise(checked.text, given) if checked.text else ""
-        return ParagraphSummary(text=text, quotes=proposed.quotes, refused=dict(refused))
+        return ParagraphSummary(
+            text=self._revise(checked.text, given) if checked.text else "",
+            quotes=proposed.quotes,
+            settled=list_settled(verdicts),
+            reasons=list_reasons(verdicts),
+            refused=dict(refused),
+        )
 
     def mutate_state(self, out: ParagraphSummary, state: State, order: int) -> State:
         research = state.paragraphs[order].research
         research.latest_summary = out.text
         research.tokens += out.tokens
         research.refused = dict(Counter(research.refused) + Counter(out.refused))
+        research.settled |= out.settled
         for place, quotes in out.quotes.items():
             entry = research.search_history[place]
             entry.quotes = list(dict.fromkeys([*entry.quotes, *quotes]))
@@ -349,6 +409,15 @@ class ReflectionSummaryNode(_SummaryNode):
         sentences = parse_cited_sentences(text, count)
         lost = [sentence for sentence in parse_cited_sentences(before, count) if not _is_repeated(sentence, sentences)]
         return join_sentences([append_citations(kept.text, kept.numbers) for kept in (*lost, *sentences)])
+
+
+def _extract_written_text(answer: str) -> str | None:
+    """Return the text of an answer, None where it has none; one without its JSON is read as it is."""
+    document = parse_object(answer) or {}
+    written = next((text for key in _TEXT_KEYS if isinstance(text := document.get(key), str)), None)
+    if written is None:
+        written = "" if document else extract_plain_text(answer)
+    return written if written.strip() else None
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:

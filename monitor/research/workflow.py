@@ -15,13 +15,14 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.llm.chat import OnToken
 from monitor.research.dependencies import EventSink, ProgressReporter, ResearchDependencies
-from monitor.research.findings import NoteBasis, ResearchFindings, renumber_citations
-from monitor.research.formatting import ReportFormattingNode, ReportNodeInput, score_report
+from monitor.research.findings import NoteBasis, ResearchFindings, load_record_texts, renumber_citations
+from monitor.research.formatting import PlannedSection, ReportFormattingNode, ReportNodeInput, score_report
 from monitor.research.modeling import ModelingNode, ModelingNodeInput, ModelingResult
 from monitor.research.node import NodeResult
 from monitor.research.search_agent import SearchAgent, build_paragraph_step_name
 from monitor.research.shapes import (
     AgentOutput,
+    BlueprintMetadata,
     CamelCaseSchema,
     ModelBlueprint,
     Plan,
@@ -38,7 +39,7 @@ from monitor.research.shapes import (
     compute_progress,
     describe_fallback,
 )
-from monitor.research.state import State
+from monitor.research.state import ParagraphState, State
 from monitor.research.structure import StructureNode
 from monitor.steps import StepRunner
 
@@ -109,7 +110,9 @@ class ModelingAgent:
         if modelled.fallback:
             await self.report_progress(0.9, metadata=describe_fallback(modelled.fallback))
         warnings = [] if found.notes else [NO_NOTES_WARNING]
-        metadata = build_step_metadata(StepMetadata, modelled, began_s, warnings=warnings)
+        metadata = build_step_metadata(
+            BlueprintMetadata, modelled, began_s, warnings=warnings, statements=modelled.statements
+        )
         return AgentOutput(content=modelled.blueprint.model_copy(update={"metadata": metadata}), metadata=metadata)
 
 
@@ -135,6 +138,10 @@ class ReportAgent:
             began_s,
             warnings=[Message.of("research.section_by_rule", title=title) for title in report.by_rule],
             streamed=on_token is not None,
+            planned=len(given.sections),
+            statements=report.statements,
+            unanswered=report.unanswered,
+            disagreements=report.disagreements,
         )
         content = ResearchReport(
             markdown=report.markdown, outline=report.outline, sources=report.sources, metadata=metadata
@@ -146,14 +153,25 @@ class ReportAgent:
         state = await self.deps.notebook.load_state()
         findings = ResearchFindings(notes=found.notes, bases=list(self.bases))
         paragraphs = state.paragraphs if state is not None else []
+        texts = await load_record_texts(self.bases, self.deps.kept_text)
         return ReportNodeInput(
             title=(state.report_title if state is not None else "") or query,
-            sections=[(paragraph.title, renumber_citations(paragraph, findings)) for paragraph in paragraphs],
+            sections=[_build_section(paragraph, findings) for paragraph in paragraphs],
             notes=found.notes,
             bases=self.bases,
+            pages={basis.url: texts[basis.record] for basis in self.bases if basis.record in texts},
+            settled={text: verdict for paragraph in paragraphs for text, verdict in paragraph.research.settled.items()},
             model=context.get(StepType.MODELING, ModelBlueprint()),
             remark=await self.deps.notebook.load_latest_remark(),
         )
+
+
+def _build_section(paragraph: ParagraphState, findings: ResearchFindings) -> PlannedSection:
+    research = paragraph.research
+    is_readable = any(entry.content for entry in research.search_history)
+    reason = "no_statements" if is_readable else "no_pages" if research.search_history else "no_results"
+    queries = dict.fromkeys(search_round.search_query for search_round in research.rounds)
+    return PlannedSection(paragraph.title, renumber_citations(paragraph, findings), tuple(queries), reason)
 
 
 @dataclass(frozen=True)

@@ -242,11 +242,13 @@ class Summariser:
         return _WrittenSummary.from_extract(sentences, dropped)
 
     async def _write_by_model(self, model: ChatModel, item: Item, article: ArticleContent) -> _WrittenSummary:
-        """Ask for a summary, and once more with what is wrong with it; without a text where nothing of both stands."""
+        """Ask for a summary, and once more with what is wrong with it; without a text where something still is.
+
+        So says section 4 of the contracts: no statement of a summary is contradicted or unsupported.
+        """
         task = self._build_task(item)
         checker = await self._build_checker(item, article, task)
         messages = task.build_messages(article.text[: self._deps.limits.summary_max_chars])
-        best: JudgedSummary | None = None
         dropped = StatementCounts()
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):
@@ -259,14 +261,10 @@ class Summariser:
                 continue
             answer = extract_plain_text(completion.text)
             checked = await checker.check(answer)
-            if checked.is_usable and (best is None or len(checked.dropped) <= len(best.dropped)):
-                best = checked
             if checked.is_sound:
-                break
+                return _WrittenSummary.from_checked(checked)
             fault, dropped = checked.reason, StatementCounts.count(judgement for _, judgement in checked.dropped)
             messages = [*messages, *task.build_rewrite(answer, checked.list_faults(task.language))]
-        if best is not None:
-            return _WrittenSummary.from_checked(best)
         await self._run.record_fallback(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
         return _WrittenSummary(counts=dropped)
 

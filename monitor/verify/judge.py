@@ -35,6 +35,9 @@ _REASON_BY_SIGN = {
 
 _CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
 _MIN_AGAINST = 0.3
+_MIN_NEARNESS = 0.15
+"""A sentence of whose words the page has less around what is nearest to it is about something else."""
+
 MAX_PASSAGE_UNITS = 3
 _MAX_CONTEXT_CHARS = 400
 _MAX_REASONS = 3
@@ -68,10 +71,15 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     found = compare(statement, page)
     passage = _choose_passage(found)
     context = _build_context(found)
+    if page.has_whole_sentences(statement):
+        return Judgement(verdict=Verdict.SUPPORTED, passage=passage, context=context)
     missing = sorted(page.particulars.find_missing(statement))
     if missing:
         reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in missing)
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
+    nearness = found.signs["coverage"] + found.signs["context"]
+    if not found.is_cross_language and nearness < _MIN_NEARNESS:
+        return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, is_open=True, context=context)
     features = build_features(found)
     score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
     doubt = 1 / (1 + math.exp(-score))

@@ -5,6 +5,7 @@ axis: a statement that is on the other side than its page says the opposite. A l
 count as one when texts are compared, in either language.
 """
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -60,7 +61,7 @@ time.work: 全职 专职 | full-time full_time
 time.part: 兼职 | part-time part_time
 """
 
-_STEMMER = stemmer("english")
+_stemmers = threading.local()  # Snowball keeps the word that it is at in the stemmer
 
 _STAGE = """
 stage.proposed: 拟 征求意见 草案 征求意见稿 送审稿 公开征求 意见稿 拟议 计划于 打算 酝酿 将 起草 | propose proposal =draft =consulting =consults =consultation =would =will seek_views intend plan_to plans_to
@@ -107,7 +108,9 @@ class Lexicon:
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the stem of a lower-case English word, by Snowball's rules."""
-    return str(_STEMMER.stemWord(word))
+    if not hasattr(_stemmers, "english"):
+        _stemmers.english = stemmer("english")
+    return str(_stemmers.english.stemWord(word))
 
 
 @cache

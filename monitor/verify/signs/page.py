@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from monitor.extract.sentences import split_sentences
-from monitor.verify.citations import PassageIndex
+from monitor.verify.citations import PassageIndex, fold_alphanumerics
 from monitor.verify.clauses import Mark, Segment, parse_segments
 from monitor.verify.names import NameIndex
 from monitor.verify.prose import is_chinese
@@ -88,6 +89,19 @@ class PageIndex:
                 self.sides[mark.axis].add(mark.side)
         self._starts = [unit.start for unit in self.units]
         self._weights: dict[str, float] = {}
+        pieces = [fold_alphanumerics(unit.text) for unit in self.units]
+        self._folded = "".join(pieces)
+        self._borders = {0, *accumulate(map(len, pieces))}
+
+    def has_whole_sentences(self, text: str) -> bool:
+        """Whether a text is one sentence of the page, or several in a row, letter by letter."""
+        folded = fold_alphanumerics(text)
+        place = self._folded.find(folded) if folded else -1
+        while place >= 0:
+            if place in self._borders and place + len(folded) in self._borders:
+                return True
+            place = self._folded.find(folded, place + 1)
+        return False
 
     def find_unit(self, position: int) -> Unit:
         return self.units[max(bisect_right(self._starts, position) - 1, 0)]
@@ -186,7 +200,7 @@ class Bearer:
 
 @dataclass(eq=False)
 class Comparison:
-    """A statement beside its page: `signs` are the strengths of what was found, `said` the words that it was found in."""
+    """A statement beside its page: `signs` are the strengths of what was found, `said` its words and the page's."""
 
     statement: str
     page: PageIndex

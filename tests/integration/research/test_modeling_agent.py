@@ -8,8 +8,7 @@ import pytest
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.errors import RunCancelled
 from monitor.research.dependencies import ignore_progress
-from monitor.research.findings import list_quotes
-from monitor.research.shapes import NoteEvidence, ResearchNote, SearchAgentResult, SearchStrategy, StepType
+from monitor.research.shapes import NoteEvidence, ResearchNote, SearchAgentResult, SearchStrategy, StepType, list_quotes
 from monitor.research.workflow import NO_NOTES_WARNING, ModelingAgent
 from monitor.verify.citations import find_missing_particulars
 

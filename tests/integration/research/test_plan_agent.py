@@ -30,12 +30,12 @@ async def test_there_is_a_plan_whatever_the_model_does(lab: Any, progress_log: A
     )
     assert plan.metadata.report_title == "2026年新型储能的发展如何"
     assert "http" not in json.dumps([plan.content, *(paragraph.to_json() for paragraph in plan.metadata.paragraphs)])
-    is_by_rule = mode in ("empty", "http_500")
+    is_by_rule = mode in ("empty", "http_500", "truncated")
     assert plan.metadata.is_fallback == is_by_rule == bool(progress_log.reported)
     assert render(plan.metadata.reason or Message.other(""), "en").startswith(
-        {"empty": "empty", "http_500": "http_500"}.get(mode, "")
+        {"empty": "empty", "http_500": "http_500", "truncated": "length"}.get(mode, "")
     )
-    assert (plan.metadata.tokens > 0) == (mode != "http_500")
+    assert (plan.metadata.tokens > 0) == (mode not in ("http_500", "truncated"))
 
 
 async def test_the_plan_has_no_more_paragraphs_than_set(lab: Any) -> None:

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
-from monitor.research.findings import build_notes, list_quotes
-from monitor.research.shapes import AgentOutput, ResearchReport, SearchAgentResult, SearchStrategy, StepType
+from monitor.research.findings import build_notes
+from monitor.research.shapes import (
+    AgentOutput,
+    ResearchReport,
+    SearchAgentResult,
+    SearchStrategy,
+    StepType,
+    list_quotes,
+)
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry, State
 from monitor.research.workflow import ReportAgent
 
@@ -20,7 +27,12 @@ PAGES = {
 
 async def reported(lab: Any, **given: Any) -> tuple[AgentOutput[ResearchReport], SearchAgentResult, list[str], Any]:
     """A report on three paragraphs, each with one page; what was found; the pieces and what else was told."""
-    parts = await lab.parts(query="新型储能怎么样？", **given)
+    texts = dict(enumerate(PAGES.values()))
+
+    async def load_text(record: str) -> str | None:
+        return texts[int(record)]
+
+    parts = await lab.parts(**{"query": "新型储能怎么样？", "kept_text": load_text, **given})
     state = State.create(parts.query, at=lab.clock.now())
     state.report_title = "新型储能怎么样"
     for order, (title, text) in enumerate(PAGES.items()):

@@ -351,3 +351,22 @@ async def test_a_node_that_is_added_runs_on_each_finished_paragraph(storage: Any
     agent = SearchAgent(parts, ignore_progress, extra_nodes=(Shouting,))
     paragraph = await agent.run_paragraph(await planned(parts, "abc"), 0)
     assert paragraph.title == "ABC"
+
+
+async def test_a_search_that_is_limited_in_time_and_finds_nothing_is_made_once_more_without_the_limit(
+    storage: Any, planned: Any
+) -> None:
+    def find(asked: Any) -> Any:
+        document = json.loads(asked.body)
+        results = [] if document.get("time_range") else storage.results
+        return storage.reply(json.dumps({"results": results}), 200, {"content-type": "application/json"})
+
+    storage.site.on("/search", find)
+    storage.model = ScriptedModel(tools=["search_news_last_week"])
+    parts = await storage.parts(limits={"max_reflections": 0})
+    paragraph = await SearchAgent(parts, ignore_progress).run_paragraph(await planned(parts, TITLE), 0)
+    assert [search.get("time_range") for search in storage.searches] == ["week", None]
+    assert storage.searches[0]["query"] == storage.searches[1]["query"]
+    [search_round] = paragraph.research.rounds
+    assert Message.of("research.search_widened", tool="search_news_last_week") in search_round.fallbacks
+    assert "1.2亿千瓦" in paragraph.research.latest_summary

@@ -38,6 +38,11 @@ def outputs_of(
         for n, topic in enumerate(topics, start=1)
     )
     sources = [{"title": title, "url": url, "noteIndex": 2 * place} for place in range(len(topics))]
+    verdicts = ({"verdict": "supported"}, {"verdict": "unchecked"}, {"verdict": "unchecked", "isAssessment": True})
+    statements = [
+        {"text": f"第{number}句", "section": topics[0], "sources": [1], "passage": quote, **verdict}
+        for number, verdict in enumerate(verdicts, start=1)
+    ]
     drivers = [
         {"name": f"{topic}"[:40], "description": f"{quote}。", "evidenceRefs": [2 * place, 2 * place + 1]}
         for place, topic in enumerate(topics[:3])
@@ -71,7 +76,11 @@ def outputs_of(
         },
         "reporting": {
             "told": report,
-            "result": {"markdown": f"# {query}\n\n{sections}\n\n## 来源\n\n1. [x]({url})", "sources": sources},
+            "result": {
+                "markdown": f"# {query}\n\n{sections}\n\n## 来源\n\n1. [x]({url})",
+                "sources": sources,
+                "metadata": {"statements": statements},
+            },
             "score": {
                 "quotes": len(notes),
                 "quoteFidelity": 1.0,
@@ -81,7 +90,17 @@ def outputs_of(
                 "citationCoverage": 1.0,
                 "independentHosts": 1,
                 "officialShare": 1.0,
-                "refused": {"quotes": 2},
+                "supportedByCode": 5,
+                "supportedByModel": 1,
+                "unchecked": 1,
+                "contradicted": 1,
+                "unsupported": 1,
+                "supportedShare": 0.6667,
+                "assessments": 1,
+                "planned": len(topics),
+                "answered": len(topics),
+                "disagreements": 1,
+                "refused": {"quotes": 2, "contradicted": 1, "unsupported": 1},
             },
         },
     }

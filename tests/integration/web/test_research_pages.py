@@ -104,6 +104,11 @@ async def test_a_finished_research_is_all_there_without_a_script(desk: Any) -> N
     ]
     score = words_of(page.css_first(".score"))
     assert "引文见于存档网页100 % 共 6 处" in score
+    assert "有依据的句子66 % 共写出 9 句" in score, "of what was said, the dropped ones too"
+    assert ("已答的计划章节3 共 3" in score, "未核实1" in score) == (True, True)
+    statements = page.css("#statements li")
+    assert [words_of(statement.css_first(".badge")) for statement in statements] == ["有依据", "未核实", "评估"]
+    assert statements[0].css_first("blockquote") is not None
     assert "原文中没有的引文" in score
     assert len(page.css("#research-notes blockquote")) == 6
     assert len(page.css(".drivers > li")) == 3

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.evidence.passages import PassageFinder, find_nearest_sentence
+from monitor.evidence.passages import PassageFinder
 from monitor.fetch.result import FetchResult
 from monitor.vocabulary import FetchMode
 
@@ -100,13 +100,6 @@ def test_a_date_is_quoted_where_people_read_it_and_else_from_what_machines_read(
     assert opened("<p>2026-02-04</p>").find_date(DAY) == ""
 
 
-def test_the_nearest_sentence_is_the_one_that_was_used() -> None:
-    text = "为做好工作，现通知如下。\n各地要在6月底前完成备案，逾期不予受理。其他事项另行通知。"
-    assert find_nearest_sentence("各地须于6月底前完成备案。", text) == "各地要在6月底前完成备案，逾期不予受理。"
-    assert find_nearest_sentence("现通知如下", text) == "现通知如下"
-    assert find_nearest_sentence("Nothing of this kind was said.", text) == ""
-
-
 @settings(max_examples=60)
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_any_bytes_give_a_passage_or_none(html: str, title: str) -> None:
@@ -115,4 +108,3 @@ def test_any_bytes_give_a_passage_or_none(html: str, title: str) -> None:
     page.find_row_date(URL, title, DAY)
     page.find_date(DAY)
     page.find_link_text(URL)
-    find_nearest_sentence(title, html)

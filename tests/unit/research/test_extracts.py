@@ -115,3 +115,22 @@ def test_what_stands_in_every_document_is_told_last_and_an_answer_without_its_ma
     assert build_extractive_summary(PLAN, [entry(1, text)], QUERY) == "新型储能装机规模在2026年达到1.36亿千瓦[1]。"
     formula = text.splitlines()[0].partition("问")[0]
     assert build_extractive_summary(PLAN, [entry(1, formula)], QUERY) == formula.replace("。", "[1]。")
+
+
+def test_a_sentence_that_begins_with_a_pronoun_comes_with_its_antecedent_or_not_at_all() -> None:
+    page = (
+        "国家能源局公布了新型储能装机规模的数据。其装机规模与投资均居世界首位。\n"
+        "该机制将完善新型储能的市场规则。新型储能市场的价格机制正在完善。"
+    )
+    text = build_extractive_summary(PLAN, [entry(1, page)], QUERY)
+    assert "公布了新型储能装机规模的数据[1]。其装机规模与投资均居世界首位[1]。" in text
+    assert "该机制" not in text, "no sentence before it says which"
+
+
+def test_a_sentence_answers_the_terms_of_the_question() -> None:
+    off_topic = entry(1, "全省生猪市场的投资规模扩大，市场价格平稳。")
+    assert build_extractive_summary(PLAN, [off_topic], QUERY) == ""
+    titled = off_topic.model_copy(
+        update={"title": "新型储能市场周报", "content": "全省装机投资规模扩大，市场价格平稳。"}
+    )
+    assert build_extractive_summary(PLAN, [titled], QUERY) == "全省装机投资规模扩大，市场价格平稳[1]。"

@@ -1,7 +1,8 @@
 import pytest
 
 from monitor.llm.prompts import DEFAULT_PROMPTS
-from monitor.research.prompts import RESEARCH_PROMPTS, fence_lines
+from monitor.research.prompt_builder import fence_lines
+from monitor.research.prompts import RESEARCH_PROMPTS
 from monitor.research.summarising import escape_page_lines
 
 

@@ -30,7 +30,7 @@ JUDGE = SentenceJudge(
         ("装机规模1.2亿千瓦，储能占三成。", (1, 2, 4), (1, 2), ""),
         ("装机规模同比增长46%。", (1, 2), (), "figures"),
         ("行业协会认为商业模式仍在探索之中。", (1, 5), (5,), ""),
-        ("行业协会认为商业模式仍在探索之中。", (1, 2), (), "uncited"),
+        ("行业协会认为商业模式仍在探索之中。", (1, 2), (), "unsupported"),
         ("到2026年，全球储能规模增至412 GW。", (4,), (4,), ""),
         ("To the agency, storage stood at 413 GW.", (4,), (), "figures"),
         ("增45%。", (1,), (), "uncited"),
@@ -51,7 +51,9 @@ def test_a_sentence_cites_the_notes_that_bear_it(
     text: str, cited: tuple[int, ...], numbers: tuple[int, ...], fault: str
 ) -> None:
     verdict = JUDGE.judge_sentence(CitedSentence(text, cited))
-    assert (verdict.numbers, verdict.fault) == (numbers, fault)
+    assert verdict.fault == fault
+    if not fault:
+        assert verdict.numbers == numbers
 
 
 def test_of_the_notes_of_a_page_the_one_that_is_cited_already_is_taken_where_it_says_as_much() -> None:
