@@ -24,10 +24,11 @@ from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError
+from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.evidence import ItemProof
-from monitor.verify.statements import StatementCounts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -133,18 +134,18 @@ class TestProof:
             assert briefing.overview_dropped >= 5 * len({sentence.items[0] for sentence in briefing.overview})
         kept = " ".join(entry["text"] for entry in recorded.overview)
         assert not any(invented in kept for invented in ("98765", "87.3%", "2031", "关于未来的若干意见"))
-        summaries = " ".join(item["summary"] for item in recorded.items)
-        assert not any(invented in summaries for invented in ("98765", "87.3%", "2031"))
-        rows = recorded.rows("SELECT statements FROM item WHERE summary_by = 'model'")
-        counts = [StatementCounts.model_validate_json(statements) for (statements,) in rows]
-        assert len(counts) > 40
-        assert all(found.shown and found.contradicted + found.unsupported for found in counts)
+        rows = recorded.rows("SELECT reason FROM fallback WHERE phase = 'summarise'")
+        reasons = [render(Message.from_json(json.loads(reason)), "en") for (reason,) in rows]
+        extracts = [item for item in recorded.items if item["summary_by"] == "extract"]
+        assert len(extracts) > 40
+        assert sum("not on the page: " in reason and "98765亿元" in reason for reason in reasons) == len(extracts)
 
     async def test_what_could_not_be_seen_is_said_in_the_language_of_the_briefing(self, recorded: Recorded) -> None:
         whole = recorded.briefings[0]
         text = render_briefing(whole, "md").decode().partition("未能看到的内容")[2]
         assert {"degraded", "unseen", "blocked"} <= {gap.kind for gap in whole.gaps}
         assert "网站只让浏览器访问（412）" in text
+        assert "模型的摘要未被采用，改为摘录" in text
         assert "（原文）" not in text
 
     async def test_the_checker_notices_an_altered_overview(self, recorded: Recorded) -> None:

@@ -82,11 +82,10 @@ async def test_a_lie_is_sent_back_once_with_the_reason(bureau: Any, model: Any) 
     assert sum(item.statements.values()) == 2
 
 
-async def test_a_lie_that_is_told_again_goes_and_is_counted(bureau: Any, model: Any) -> None:
+async def test_a_lie_that_is_told_again_costs_the_summary_and_is_counted(bureau: Any, model: Any) -> None:
     run, item = await sweep(bureau, model, (f"{FIRST}{LIE}",), (f"{FIRST}{SECOND}{LIE}",))
-    assert (run.status, item.summary_by, item.summary) == (RunStatus.SUCCEEDED, SummaryBy.MODEL, f"{FIRST}{SECOND}")
+    assert (run.status, item.summary_by) == (RunStatus.DEGRADED, SummaryBy.EXTRACT)
     assert item.statements is not None
-    assert item.statements["supported_by_code"] == 2
     assert item.statements["contradicted"] + item.statements["unsupported"] == 1
     assert LIE not in [claim.claim for claim in await load_claims(bureau, item)]
 
@@ -124,16 +123,17 @@ async def test_a_model_that_is_always_cut_gets_extracts_and_a_clear_cause(bureau
     assert reason.startswith("extract instead of a summary: cut off: ")
 
 
-async def test_a_summary_without_an_end_loses_its_last_sentence(bureau: Any, model: Any) -> None:
-    _, item = await sweep(bureau, model, (f"{FIRST}{SECOND[:-5]}",), (f"{FIRST}{SECOND[:-5]}",))
-    assert (item.summary_by, item.summary) == (SummaryBy.MODEL, FIRST)
+async def test_a_summary_without_an_end_is_asked_for_again(bureau: Any, model: Any) -> None:
+    _, item = await sweep(bureau, model, (f"{FIRST}{SECOND[:-5]}",), (f"{FIRST}{SECOND}",))
+    assert (item.summary_by, item.summary) == (SummaryBy.MODEL, f"{FIRST}{SECOND}")
 
 
 async def test_an_echo_of_the_prompt_never_becomes_a_summary(bureau: Any, model: Any) -> None:
     echoed = f"管理员的要求：{RULES}\n\n标题：{TITLE}\n\n正文：\n<<<PAGE\n{TEXT}\nPAGE>>>"
     run, item = await sweep(bureau, model, (echoed,), (f"{RULES}。{FIRST}{SECOND}",))
     assert RULES in list_asked(model)[0][1]["content"]
-    assert (item.summary_by, item.summary) == (SummaryBy.MODEL, f"{FIRST}{SECOND}")
+    assert item.summary_by is SummaryBy.EXTRACT
+    assert RULES not in item.summary
     run, item = await sweep_again(bureau, model, echoed)
     assert item.summary_by is SummaryBy.EXTRACT
     assert "repeats the prompt" in get_reasons(run)[0]
