@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from benchmarks.scripted_model.answers import build_good_reply, find_shared_words, parse_checked_sentences
@@ -53,16 +54,18 @@ polarity: 将在>将不在 将于>将不于 将继续>将不再 将持续>将不
 
 _ACTS = {
     "zh": re.compile(
-        r"(?P<subject>[\u4e00-\u9fff《》]{2,20}?)"
-        r"(?P<act>印发|发布|批准|要求|建立|推动|监督|约谈|提供|负责|会见|占|高于|低于|转向|介绍|支持)"
-        r"(?P<object>(?![了的])[\u4e00-\u9fff《》]{2,24})(?=[，。；、\d]|$)"
+        r"(?P<before>^|[，。；：]|由)(?P<subject>[\u4e00-\u9fff《》\d.%]{1,16}?)"
+        r"(?P<act>提高到|延长到|降低到|下降到|增加到|扩大到|批准发布|印发|发布|批准|要求|建立|监督|会见|召开|走访)"
+        r"(?P<object>(?![了的])[\u4e00-\u9fff《》\d.%]{1,24}?)(?=[，。；、]|$)"
     ),
     "en": re.compile(
-        r"(?P<subject>\b[A-Z][^,;.\d]{2,60}?)(?P<act> (?:issued|requires?|require|received|supplied|lowers|count) )"
+        r"(?P<before>)(?P<subject>\b[A-Z][^,;.\d]{2,60}?)"
+        r"(?P<act> (?:issued|requires?|received|supplied|lowers|count) )"
         r"(?P<object>[^,;.\d]{4,80})(?=[,;.]|$)"
     ),
 }
 _SENTENCES = {"zh": re.compile(r"(?<=[。！？\n])"), "en": re.compile(r"(?<!No\.)(?<=[.!?])(?=\s)|(?<=\n)")}
+_AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(%|[万亿]?(?:千瓦时|千瓦|元|家|个|项|人)|percent|吉瓦时)")
 _PARTS = re.compile(r"(\s*(?:[-*] )?)(.*?)((?:\s*\[\d+\])*[。.!？]?\s*)", re.DOTALL)
 _MIN_CHARS = 8
 _MIN_CUT_CHARS = 4
@@ -96,7 +99,7 @@ def approve_sentences(text: str) -> list[dict[str, object]]:
     """A verdict of `supported` on each sentence to check, with words of its source, and of it where there are any."""
     checked = parse_checked_sentences(text)
     return [
-        {"n": number, "v": "supported", "w": find_shared_words(said, source) or source[:20]}
+        {"n": number, "v": "supported", "w": max(find_shared_words(said, source), source[:20], key=len)}
         for number, said, source in checked
     ]
 
@@ -114,12 +117,22 @@ def negate_sentence(sentence: str) -> Lie | None:
 
 
 def swap_roles(sentence: str) -> Lie | None:
-    """A sentence whose first act is done to who did it, by what it was done to."""
+    """A sentence whose first act is done to who did it, by what it was done to; else one with exchanged figures."""
     found = _ACTS[detect_language(sentence)].search(sentence)
     if found is None or found["subject"] == found["object"]:
-        return None
-    turned = f"{found['object']}{found['act']}{found['subject']}"
+        return _swap_figures(sentence)
+    turned = f"{found['before']}{found['object']}{found['act']}{found['subject']}"
     return Lie(LieKind.ROLES, sentence[: found.start()] + turned + sentence[found.end() :], sentence)
+
+
+def _swap_figures(sentence: str) -> Lie | None:
+    """A sentence in which two figures of one unit have changed places, each now of the other thing."""
+    for first, second in combinations(_AMOUNT.finditer(sentence), 2):
+        if first[2] == second[2] and first[1] != second[1]:
+            between = sentence[first.end() : second.start()]
+            turned = sentence[: first.start()] + second[0] + between + first[0] + sentence[second.end() :]
+            return Lie(LieKind.FIGURES, turned, sentence)
+    return None
 
 
 def misattribute_sentence(sentence: str, material: str) -> Lie:

@@ -41,6 +41,7 @@ class LieKind(StrEnum):
     """What makes a sentence false, or no statement at all."""
 
     ROLES = "roles"
+    FIGURES = "figures"
     POLARITY = "polarity"
     DUTY = "duty"
     DIRECTION = "direction"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.scripted_model.lies import FALSE_ISSUE
 from benchmarks.scripted_model.modes import LYING_MODES, Lie, LieKind, ScriptedMode
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
@@ -27,10 +26,11 @@ CLEAR_TITLES = {  # what the end of a title says of its type; written for this t
     "法规": r"(?:办法|规定|条例)$",
     "政策": r"意见$",
 }
-LEAST_TOLD = {  # so many different lies of each kind are told at least, else the test would show little
-    ScriptedMode.NEGATING: {LieKind.BOUND: 5, LieKind.DIRECTION: 5, LieKind.DUTY: 2, LieKind.POLARITY: 2},
+MAX_SWAPS_SHOWN = {LieKind.ROLES: 4, LieKind.FIGURES: 20}
+MIN_TOLD = {  # so many different lies of each kind are told at least, else the test would show little
+    ScriptedMode.NEGATING: {LieKind.BOUND: 5, LieKind.DIRECTION: 5, LieKind.DUTY: 2},
     ScriptedMode.MISATTRIBUTING: {LieKind.NAME: 40},
-    ScriptedMode.SWAPPING: {LieKind.ROLES: 5},
+    ScriptedMode.SWAPPING: {LieKind.ROLES: 4, LieKind.FIGURES: 10},
     ScriptedMode.ECHOING: {LieKind.ECHO: 4},
     ScriptedMode.CUT_OFF: {LieKind.CUT_OFF: 20},
     ScriptedMode.MISCITED: {LieKind.CITATION: 4},
@@ -102,29 +102,66 @@ def assert_every_verdict_is_shown(done: Collected) -> None:
         assert sentence.items
 
 
+def assert_the_overview_cites_what_bears_it(done: Collected) -> None:
+    """The scripted sentences begin with an item's title or are of its summary: that item is among the cited ones."""
+    items = {item["id"]: item for item in done.items}
+    for sentence in done.briefing.overview:
+        cited = [items[number] for number in sentence.items]
+        words = squeeze(sentence.text).strip("。.")
+        assert any(squeeze(item["title"]) in words or words in squeeze(item["summary"]) for item in cited), sentence
+
+
 def count_dropped(done: Collected) -> int:
-    return sum(item["statements"]["contradicted"] + item["statements"]["unsupported"] for item in done.items)
+    counts = [item["statements"] for item in done.items]
+    return sum(count["contradicted"] + count["unsupported"] for count in counts) + done.briefing.overview_dropped
 
 
-@pytest.mark.parametrize("mode", LYING_MODES)
+@pytest.mark.parametrize("mode", [mode for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING])
 async def test_a_lie_costs_its_sentence_and_nothing_else(ministry: Any, mode: ScriptedMode) -> None:
-    """Of the lies that code can see none is shown, in no summary and no overview."""
+    """Of the lies that code can see none is shown, in no summary and no overview, whatever the second reader says.
+
+    What the swapping model exchanges code sees seldom: of 4 roles and 20 pairs of figures `MAX_SWAPS_SHOWN` are shown.
+    """
     done = await collect(ministry, mode)
-    assert_nothing_lost_but_sentences(ministry, done)
-    assert_every_verdict_is_shown(done)
-    told = count_kinds(done.lies)
-    assert all(told[kind] >= count for kind, count in LEAST_TOLD.get(mode, {}).items()), told
-    seen = [lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE]
+    told, shown = count_kinds(done.lies), count_kinds(find_standing(done.lies, done.shown))
     print(
         "TOLD",
         mode,
         told,
-        "STANDING",
-        count_kinds(find_standing(done.lies, done.shown)),
+        "SHOWN",
+        shown,
         "dropped",
         count_dropped(done),
-        done.briefing.overview_dropped,
         len(done.briefing.overview),
         done.run["usage"]["by_phase"].get("verify"),
     )
-    assert find_standing(seen, done.shown) == []
+    assert all(told[kind] >= count for kind, count in MIN_TOLD[mode].items()), told
+    assert find_standing([lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE], done.shown) == []
+    assert all(shown[kind] <= count for kind, count in MAX_SWAPS_SHOWN.items()), shown
+    assert_nothing_lost_but_sentences(ministry, done)
+    assert_every_verdict_is_shown(done)
+    assert_the_overview_cites_what_bears_it(done)
+    assert not any("恒远" in text for text in done.shown)
+    if mode is ScriptedMode.CUT_OFF:  # such an answer is a failed call: nothing of it is judged
+        assert {item["summary_by"] for item in done.items} == {"extract"}
+        assert "summarise" in {fallback["phase"] for fallback in done.run["fallbacks"]}
+    elif mode is not ScriptedMode.SWAPPING:
+        assert count_dropped(done) > 0
+    if mode in (ScriptedMode.NEGATING, ScriptedMode.SWAPPING, ScriptedMode.MISATTRIBUTING):
+        assert done.run["usage"]["by_phase"]["verify"]["calls"] > 0
+
+
+async def test_a_title_that_says_its_type_outweighs_a_model_that_calls_everything_personnel(ministry: Any) -> None:
+    done = await collect(ministry, ScriptedMode.MISTYPING)
+    assert_nothing_lost_but_sentences(ministry, done)
+    assert_every_verdict_is_shown(done)
+    assert {item["summary_by"] for item in done.items} == {"model"}
+    clear = {
+        item["title"]: (item["type"], kind)
+        for item in done.items
+        for kind, words in CLEAR_TITLES.items()
+        if re.search(words, item["title"]) and not re.search("任免|拟聘", item["title"])
+    }
+    assert len(clear) >= 15
+    assert {title: pair for title, pair in clear.items() if pair[0] != pair[1]} == {}
+    assert "人事" in {item["type"] for item in done.items if item["title"] not in clear}

@@ -22,7 +22,8 @@ from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
-from tests.acceptance.told import UNSEEN_BY_CODE, count_kinds, find_standing, squeeze
+from tests.acceptance.check_research import text_of
+from tests.acceptance.told import UNSEEN_BY_CODE, find_standing, squeeze
 
 CHECKER = Path(__file__).with_name("check_research.py")
 QUESTIONS = {
@@ -151,19 +152,30 @@ def list_shown(done: Researched) -> list[str]:
 async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_score(
     mode: str, research: Research, world: ResearchWorld
 ) -> None:
+    """Exchanged roles and figures code sees seldom; a sentence with a wrong citation is shown with one that bears it."""
     done = await research(mode)
-    seen = [lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE]
-    print(
-        "TOLD",
-        mode,
-        count_kinds(done.lies),
-        "STANDING",
-        count_kinds(find_standing(done.lies, list_shown(done))),
-        done.result["score"],
-        done.result["usage"]["byPhase" if "byPhase" in done.result["usage"] else "by_phase"].get("verify"),
-    )
     assert_sound(done, world)
+    assert done.lies
+    seen = [lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE]
     assert find_standing(seen, list_shown(done)) == []
+    score, metadata = done.result["score"], done.result["report"]["metadata"]
+    assert score["answered"] + len(metadata["unanswered"]) == score["planned"]
+    assert metadata["statements"]
+    assert {entry["verdict"] for entry in metadata["statements"]} <= {"supported", "unchecked"}
+    if mode != ScriptedMode.SWAPPING:
+        assert score["contradicted"] + score["unsupported"] > 0
+        assert score["supportedShare"] < 1
+    if mode == ScriptedMode.MISCITED:
+        assert [
+            entry["text"] for entry in metadata["statements"] if not is_borne_by_its_pages(entry, done, world)
+        ] == []
+
+
+def is_borne_by_its_pages(statement: dict[str, Any], done: Researched, world: ResearchWorld) -> bool:
+    """Whether a sentence, which the scripted model copies, stands in a page that it cites."""
+    urls = [done.result["report"]["sources"][number - 1]["url"] for number in statement["sources"]]
+    pages = [squeeze(text_of(world.get_body(url))) for url in urls]
+    return any(squeeze(statement["text"]).strip("。.") in page for page in pages)
 
 
 @pytest.mark.parametrize("mode", ["good", "hallucinating", "none"])
