@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from monitor.dates import DateOrder, WrittenDate
 from monitor.verify.figures import fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
+from monitor.verify.traditional import simplify
 from monitor.verify.units import NumericFigure
 
 _SEGMENT_END = re.compile(
@@ -122,7 +123,7 @@ _STOP_WORDS = frozenset(
     )
 )
 _NEGATORS_ZH = re.compile(
-    r"(?:并?不(?!断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
+    r"(?:并?不(?!得(?!不)|断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
 )
 _NEGATORS_EN = frozenset(
     (
@@ -140,14 +141,20 @@ _NEGATORS_EN = frozenset(
         "fail",
         "fails",
         "failed",
+        "unlikely",
+        "hardly",
+        "barely",
         "unable",
         "lack",
         "lacks",
         "lacked",
     )
 )
+_NO_LONGER = re.compile(r"no longer\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
 _NEGATION_REACH_ZH, _NEGATION_REACH_EN = 8, 5
+_HEAD_REACH = 3
+NEGATION_KEY = "¬"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +179,7 @@ class Segment:
     marks: tuple[Mark, ...]
     figures: tuple[NumericFigure, ...]
     dates: tuple[WrittenDate, ...]
+    negated_heads: frozenset[str] = frozenset()
     keys: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
@@ -186,7 +194,7 @@ class _Token:
 
 
 def parse_segments(text: str, *, is_page: bool, order: DateOrder | None = None) -> list[Segment]:
-    pieces = [fold_width(piece) for piece in _split_segments(text) if piece.strip()]
+    pieces = [fold_width(simplify(piece)) for piece in _split_segments(text) if piece.strip()]
     return [_parse_segment(piece, is_page=is_page, order=order) for piece in pieces]
 
 
@@ -213,19 +221,24 @@ def _parse_segment(text: str, *, is_page: bool, order: DateOrder | None) -> Segm
         marks=tuple(_iter_marks(tokens)),
         figures=found.figures,
         dates=found.dates,
-        keys=tuple(
-            token.concepts[0].name if token.concepts else token.text if token.is_chinese else stem(token.text)
-            for token in tokens
-        ),
+        negated_heads=frozenset(_iter_negated_words(tokens, is_head=True)),
+        keys=tuple(map(_find_key, tokens)),
         texts=tuple(token.text for token in tokens),
     )
 
 
+def _find_key(token: _Token) -> str:
+    """Return what two tokens of one meaning have in common."""
+    if token.is_negator:
+        return NEGATION_KEY
+    if token.concepts:
+        return token.concepts[0].name
+    return token.text if token.is_chinese else stem(token.text)
+
+
 def _tokenise(text: str) -> Iterator[_Token]:
     lexicon = load_lexicon()
-    position = 0
     matches = list(_WORD.finditer(text))
-    index_by_start = {match.start(): index for index, match in enumerate(matches)}
     index = 0
     while index < len(matches):
         match = matches[index]
@@ -251,11 +264,13 @@ def _tokenise(text: str) -> Iterator[_Token]:
                 phrase = _match_phrase(matches, index, lexicon.english)
                 if phrase is None:
                     yield _Token(lowered, match.start(), is_negator=True)
-                    index += 1
+                    index += 2 if _NO_LONGER.match(text, match.start()) else 1
                     continue
             phrase = _match_phrase(matches, index, lexicon.english)
             if phrase:
                 length, concepts = phrase
+                if length == 1:
+                    concepts += tuple(other for other in lexicon.exact.get(lowered, ()) if other not in concepts)
                 yield _Token(
                     " ".join(part[0].lower() for part in matches[index : index + length]), match.start(), concepts
                 )
@@ -361,10 +376,11 @@ def _iter_period_words(text: str) -> Iterator[str]:
                 yield f"@h{_ORDINALS[value]}"
 
 
-def _iter_negated_words(tokens: Sequence[_Token]) -> Iterator[str]:
+def _iter_negated_words(tokens: Sequence[_Token], *, is_head: bool = False) -> Iterator[str]:
+    """Yield the words in the reach of negators; heads are those right after them."""
     for place, token in enumerate(tokens):
         if token.is_negator:
-            reach = _NEGATION_REACH_ZH if token.is_chinese else _NEGATION_REACH_EN
+            reach = _HEAD_REACH if is_head else _NEGATION_REACH_ZH if token.is_chinese else _NEGATION_REACH_EN
             yield from _iter_words(tokens[place + 1 : place + 1 + reach])
 
 

@@ -30,10 +30,25 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
     **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
+    "hedge left": ReasonCode.MODALITY,
+    "only new": ReasonCode.QUANTIFIER,
+    "replacement turned": ReasonCode.VALIDITY,
 }
 """What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
 
-_CONTRADICTING = ("against", "figure", "negation", "never", "date", "period", "roles", "speech", "citation")
+_CONTRADICTING = (
+    "against",
+    "figure",
+    "negation",
+    "never",
+    "date",
+    "period",
+    "roles",
+    "speech",
+    "citation",
+    "hedge",
+    "replacement",
+)
 _MIN_AGAINST = 0.3
 _MIN_NEARNESS = 0.15
 """A sentence of whose words the page has less around what is nearest to it is about something else."""
@@ -102,6 +117,26 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     return found
 
 
+_STRONG_WHEN_NEVER = (
+    *("founding.end", "direction.up", "direction.down", "stage.done", "answer.no", "permission.forbidden"),
+    *("validity.void", "duty.must", "quantity.all"),
+)
+_STRONG_WHEN_NEW = ("stage.done", "answer.yes", "quantity.all")
+_STRONG_AXES = (
+    *(
+        "direction",
+        "bound",
+        "duty",
+        "stage",
+        "permission",
+        "validity",
+        "founding",
+        "quantity",
+        "contrast",
+        "length",
+        "office",
+    ),
+)
 _PLAIN_SIGNS = (
     *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
     *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
@@ -119,6 +154,7 @@ def build_features(found: Comparison) -> dict[str, float]:
     against = _find_strongest(signs, "against:")
     never = max(_find_strongest(signs, "never:", without="quantity"), 0.0)
     never_all = signs["never:quantity.all"] + signs["new:quantity.all"]
+    strong = min(max(signs[f"against:{axis}"] for axis in _STRONG_AXES), 1.0)
     features = {name: signs[name] for name in _PLAIN_SIGNS}
     if not found.is_cross_language:
         features |= {name: signs[name] for name in _WORD_SIGNS}
@@ -130,7 +166,26 @@ def build_features(found: Comparison) -> dict[str, float]:
         "never": never,
         "never all": never_all,
         "never borne": coverage * (never + never_all),
-        "left": _find_strongest(signs, "left:"),
+        "left": _find_strongest(signs, "left:", without="stage"),
+        "new done": signs["new:stage.done"] + signs["never:stage.done"],
+        "cause new": signs["cause new"],
+        "cause new borne": signs["cause new"] * coverage,
+        "cause other": signs["cause other"],
+        "only new borne": signs["only new"] * (coverage > 0.6),
+        "forecast new": signs["forecast new"],
+        "hedge left": signs["hedge left"],
+        "slot marked": signs["slot marked"],
+        "never strong": coverage * max(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER),
+        "new strong": coverage * max(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW),
+        "replacement turned": signs["replacement turned"],
+        "new future": signs["new:stage.proposed"],
+        "slot taken borne": signs["slot taken"] * (coverage > 0.75),
+        "against strong": strong,
+        "against strong borne": strong * coverage,
+        "negation added borne": coverage * signs["negation added"],
+        "run long": min(max(signs["run bare"] - 8.0, 0.0), 10.0) / 10 * (not found.is_cross_language),
+        "run bare": min(signs["run bare"], 8.0) / 8 * (not found.is_cross_language),
+        "run bare borne": coverage * min(signs["run bare"], 16.0) / 8,
         "figure rival borne": coverage * signs["figure rival"],
         "figure other borne": coverage * max(signs["figure other"], signs["figure elsewhere"]),
         "negation lost borne": coverage * signs["negation lost"],
