@@ -138,7 +138,8 @@ def _swap_figures(sentence: str) -> Lie | None:
 def misattribute_sentence(sentence: str, material: str) -> Lie:
     """A sentence about another body than the one that it names, or said by somebody of one; no page names them."""
     language = detect_language(sentence)
-    body = next(name for name in _FALSE_BODIES[language] if name not in material)
+    names = _FALSE_BODIES[language]
+    body = next((name for name in names if name not in material), names[-1])
     text = _BODIES[language].sub(body, sentence, count=1)
     if text == sentence:
         text = _FALSE_SPEAKERS[language].format(body=body, said=sentence)

@@ -135,8 +135,8 @@ async def test_a_lie_costs_its_sentence_and_nothing_else(ministry: Any, mode: Sc
         len(done.briefing.overview),
         done.run["usage"]["by_phase"].get("verify"),
     )
-    assert all(told[kind] >= count for kind, count in MIN_TOLD[mode].items()), told
     assert find_standing([lie for lie in done.lies if lie.kind not in UNSEEN_BY_CODE], done.shown) == []
+    assert all(told[kind] >= count for kind, count in MIN_TOLD[mode].items()), told
     assert all(shown[kind] <= count for kind, count in MAX_SWAPS_SHOWN.items()), shown
     assert_nothing_lost_but_sentences(ministry, done)
     assert_every_verdict_is_shown(done)

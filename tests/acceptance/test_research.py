@@ -152,7 +152,7 @@ def list_shown(done: Researched) -> list[str]:
 async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_score(
     mode: str, research: Research, world: ResearchWorld
 ) -> None:
-    """Exchanged roles and figures code sees seldom; a sentence with a wrong citation is shown with one that bears it."""
+    """Exchanged roles and figures code sees seldom; what cites a wrong page is shown with one that bears it, or not."""
     done = await research(mode)
     assert_sound(done, world)
     assert done.lies
