@@ -52,18 +52,21 @@ polarity: 将在>将不在 将于>将不于 将继续>将不再 将持续>将不
 """
 """What is turned round into what; of a sentence only the first that it has, so that all else of it is true."""
 
-_ACTS = {
-    "zh": re.compile(
-        r"(?P<before>^|[，。；：]|由)(?P<subject>[\u4e00-\u9fff《》\d.%]{1,16}?)"
-        r"(?P<act>提高到|延长到|降低到|下降到|增加到|扩大到|批准发布|印发|发布|批准|要求|建立|监督|会见|召开|走访)"
-        r"(?P<object>(?![了的])[\u4e00-\u9fff《》\d.%]{1,24}?)(?=[，。；、]|$)"
+_ACTS = (
+    re.compile(
+        r"(?<=由)(?P<subject>[^，。；由]{1,10}?)(?P<act>(?:提高|延长|缩短|降低|下降|增加|扩大)[到至])"
+        r"(?P<object>[^，。；、]{1,12})(?=[，。；、]|$)"
     ),
-    "en": re.compile(
-        r"(?P<before>)(?P<subject>\b[A-Z][^,;.\d]{2,60}?)"
-        r"(?P<act> (?:issued|requires?|received|supplied|lowers|count) )"
+    re.compile(
+        r"(?:^|(?<=[，。；：]))(?P<subject>[\u4e00-\u9fff《》]{2,16}?)"
+        r"(?P<act>批准发布|印发|发布|批准|要求|建立|监督|会见|召开|走访)"
+        r"(?P<object>(?![了的])[\u4e00-\u9fff《》]{2,24}?)(?=[，。；、]|$)"
+    ),
+    re.compile(
+        r"(?P<subject>\b[A-Z][^,;.\d]{2,60}?)(?P<act> (?:issued|requires?|received|supplied|lowers|count) )"
         r"(?P<object>[^,;.\d]{4,80})(?=[,;.]|$)"
     ),
-}
+)
 _SENTENCES = {"zh": re.compile(r"(?<=[。！？\n])"), "en": re.compile(r"(?<!No\.)(?<=[.!?])(?=\s)|(?<=\n)")}
 _AMOUNT = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(%|[万亿]?(?:千瓦时|千瓦|元|家|个|项|人)|percent|吉瓦时)")
 _PARTS = re.compile(r"(\s*(?:[-*] )?)(.*?)((?:\s*\[\d+\])*[。.!？]?\s*)", re.DOTALL)
@@ -118,10 +121,10 @@ def negate_sentence(sentence: str) -> Lie | None:
 
 def swap_roles(sentence: str) -> Lie | None:
     """A sentence whose first act is done to who did it, by what it was done to; else one with exchanged figures."""
-    found = _ACTS[detect_language(sentence)].search(sentence)
+    found = next((match for pattern in _ACTS if (match := pattern.search(sentence))), None)
     if found is None or found["subject"] == found["object"]:
         return _swap_figures(sentence)
-    turned = f"{found['before']}{found['object']}{found['act']}{found['subject']}"
+    turned = f"{found['object']}{found['act']}{found['subject']}"
     return Lie(LieKind.ROLES, sentence[: found.start()] + turned + sentence[found.end() :], sentence)
 
 
