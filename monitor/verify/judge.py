@@ -25,14 +25,21 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
     **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
-    **dict.fromkeys(("roles turned", "roles passive", "against:side", "moved"), ReasonCode.SUBJECT_OBJECT),
-    **dict.fromkeys(("speech other", "speaker other", "attribution left"), ReasonCode.ATTRIBUTION),
+    **dict.fromkeys(
+        ("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"),
+        ReasonCode.SUBJECT_OBJECT,
+    ),
+    **dict.fromkeys(
+        ("speech other", "speech of another", "claim named", "speaker other", "attribution left"),
+        ReasonCode.ATTRIBUTION,
+    ),
     **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
-    **dict.fromkeys(("name head rival", "subject foreign"), ReasonCode.ACTOR),
+    **dict.fromkeys(("name head rival", "subject foreign", "roles other", "word unknown"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
     "hedge left": ReasonCode.MODALITY,
     "only new": ReasonCode.QUANTIFIER,
     "replacement turned": ReasonCode.VALIDITY,
+    "issuer other": ReasonCode.ISSUER,
 }
 """What a sign is called as a reason; any other that turns a verdict is a matter of polarity, or no reason at all."""
 
@@ -143,6 +150,12 @@ _PLAIN_SIGNS = (
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+    *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
+    *("issuer other", "word unknown"),
+)
+_ACTOR_SIGNS = (
+    *("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival"),
+    *("issuer other", "word unknown", "roles turned"),
 )
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
@@ -191,6 +204,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         "negation lost borne": coverage * signs["negation lost"],
         "subject foreign borne": coverage * signs["subject foreign"],
         "moved borne": signs["moved"] * (coverage > 0.8),
+        "actor": max(signs[name] for name in _ACTOR_SIGNS),
         "cross": float(found.is_cross_language),
         "bearers": float(len(found.units) - 1),
     }

@@ -1,10 +1,16 @@
-"""Signs in who a statement speaks of: names that the page lacks or has elsewhere, roles turned round, other speakers."""
+"""Signs in who a statement speaks of: names that the page lacks or has elsewhere, roles turned, other speakers."""
 
 import re
+from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
+from monitor.verify.signs.issuer import compare_capitals, compare_issuers
 from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
+from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
+from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
 
+_MIN_SHARE = 0.35
+_MAX_UNIT_CHARS = 3000
 _PASSIVE = re.compile(r"被|由(?!于)|受到|\bby\b")
 _ENUMERATION = re.compile(r".{0,12}?(?:和|与|及|、|\band\b|,).{0,2}")
 _GENERIC_ACTOR = re.compile(
@@ -26,7 +32,11 @@ def compare_actors(found: Comparison) -> None:
     names = find_names(found.statement)
     for name in names:
         _compare_name(found, name)
-    _compare_speech(found, names)
+    _compare_speech_of_names(found, names)
+    compare_speech(found)
+    compare_issuers(found)
+    compare_capitals(found)
+    _compare_agents(found)
     for bearer in found.bearers:
         _compare_roles(found, bearer)
         _compare_speakers(found, bearer)
@@ -70,14 +80,18 @@ def _compare_roles(found: Comparison, bearer: Bearer) -> None:
     mine, theirs = _list_actors(text), _list_actors(bearer.unit.text)
     both = [actor for actor in mine if actor in theirs]
     is_passive = bool(_PASSIVE.search(text)) != bool(_PASSIVE.search(bearer.unit.text))
-    for first, second in zip(both, both[1:], strict=False):
+    for first, second in pairwise(both):
         between = text[mine[first] + len(first) : mine[second]]
+        speakers = " ".join(saying.speaker for saying in find_sayings(text))
+        if first in speakers or second in speakers or first.lower() in speakers.lower():
+            continue
         if theirs[first] > theirs[second] and not _ENUMERATION.fullmatch(between):
             found.raise_sign("roles passive" if is_passive else "roles turned", 1.0, f"{first} / {second}")
 
 
 def _list_actors(text: str) -> dict[str, int]:
     """Return the actors of a text in order, each with its first place; of a Latin name the last word."""
+    text = text[:_MAX_UNIT_CHARS]
     names = find_names(text)
     actors = [(name.start, name.text.split()[-1] if name.text.isascii() else name.text) for name in names]
     actors += [
@@ -91,7 +105,7 @@ def _list_actors(text: str) -> dict[str, int]:
     return places
 
 
-def _compare_speech(found: Comparison, names: tuple[Name, ...]) -> None:
+def _compare_speech_of_names(found: Comparison, names: tuple[Name, ...]) -> None:
     """Look whether the one who is quoted is the one who speaks where the page says it."""
     verb = _SAY.search(found.statement)
     before = [name for name in names if verb is not None and name.end <= verb.start()]
@@ -132,7 +146,7 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
         if word.startswith("~report.")
     ]
     if own is None:
-        if any(order[place] == "~report.think" for place, order in theirs):
+        if any(order[place] == "~report.think" for place, order in theirs) and not states_a_claim(found.statement):
             found.raise_sign("attribution left", page.compute_share(segment.words & unit.words, segment.words))
         return
     speaker = {word for word in segment.order[:own] if not is_axis_word(word)}
@@ -141,3 +155,76 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
         share = page.compute_share(speaker & (unit.words | unit.context), speaker)
         known = page.compute_share([word for word in speaker if page.places.get(word)], speaker)
         found.raise_sign("speaker other", (1 - share) * (0.3 + known), " ".join(sorted(others)))
+
+
+def _compare_agents(found: Comparison) -> None:
+    """Look whether each actor has the role in the bearing unit that the statement gives it."""
+    for bearer in found.bearers:
+        theirs = parse_clauses(bearer.unit.text)
+        for clause in parse_clauses(bearer.segment.text):
+            aligned = _align_clause(clause, theirs)
+            if aligned is not None:
+                for actor in clause.actors:
+                    _compare_actor(found, actor, clause, aligned, theirs)
+
+
+def _align_clause(clause: Clause, others: tuple[Clause, ...]) -> Clause | None:
+    """Return the clause of a unit that has the most in common with one of a statement, apart from its actors."""
+    mine = _list_grams(clause)
+    rated = [
+        (len(mine & _list_grams(other)) / (6 + len(_list_grams(other))) ** 0.5, -number)
+        for number, other in enumerate(others)
+    ]
+    return others[-max(rated)[1]] if rated and max(rated)[0] > 0 else None
+
+
+def _list_grams(clause: Clause) -> frozenset[str]:
+    text = clause.text
+    for actor in clause.actors:
+        text = text.replace(actor.text, " ")
+    words = [word.lower()[:6] for word in re.findall(r"[A-Za-z]{3,}|\d+", text)]
+    return frozenset(
+        [
+            *words,
+            *(
+                text[place : place + 2]
+                for place in range(len(text) - 1)
+                if "\u4e00" <= text[place] <= "\u9fff" and "\u4e00" <= text[place + 1] <= "\u9fff"
+            ),
+        ]
+    )
+
+
+def _compare_actor(found: Comparison, actor: Actor, clause: Clause, aligned: Clause, unit: tuple[Clause, ...]) -> None:
+    """Raise a sign where an actor has another role in the unit, or where another has its role."""
+    if actor.role not in ("agent", "target"):
+        return
+    there = {other.role for piece in unit for other in piece.actors if are_same(actor.text, other.text)}
+    rivals = [other for other in aligned.actors if other.role == actor.role]
+    if actor.role == "agent":
+        rivals = rivals or list(aligned.agents)
+    if actor.role in there or any(are_same(actor.text, rival.text) for rival in rivals):
+        return
+    rivals = [rival for rival in rivals if _is_name_or_noun(found, rival)]
+    if not rivals or not _is_name_or_noun(found, actor):
+        return
+    said = f"{actor.text} / {rivals[0].text}"
+    own = [other for other in clause.actors if other.role in ("target", "object", "agent") and other.role != actor.role]
+    if there and any(are_same(other.text, rival.text) for other in own for rival in rivals):
+        found.raise_sign("roles swapped", 1.0, said)
+    elif "target" in there:
+        found.raise_sign("roles target", 1.0, said)
+    elif not there and any(rival.is_generic == actor.is_generic for rival in rivals):
+        mine = _list_grams(clause)
+        share = len(mine & _list_grams(aligned)) / len(mine)
+        if share >= _MIN_SHARE:
+            found.raise_sign("roles other", share, said)
+
+
+def _is_name_or_noun(found: Comparison, actor: Actor) -> bool:
+    """Whether a capitalised word is so in the middle of a sentence too, and not by its place only."""
+    if actor.is_generic or not actor.text.isascii() or actor.text.isupper():
+        return True
+    if " " in actor.text:
+        return len(re.findall("[A-Z]", actor.text)) > 1
+    return re.search(rf"[a-z,] {re.escape(actor.text)}\b", found.page.text) is not None

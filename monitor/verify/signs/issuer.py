@@ -1,0 +1,92 @@
+"""Signs in who issues, and in names that stand nowhere on the page."""
+
+import re
+from functools import lru_cache
+
+from monitor.verify.gazetteer import has_chinese
+from monitor.verify.signs.page import Comparison, PageIndex, Unit
+from monitor.verify.signs.roles import Actor, are_same, parse_clauses
+
+_ISSUE = re.compile(
+    r"印发|发布|公布|出台|起草|制定|颁布|批准|主办|举办|下发|查处|(?:联合|会同)[^，。]{0,30}$"
+    r"|\b(?:issue[sd]?|publish(?:es|ed)|release[sd]?|prepared|adopt(?:s|ed)|drafted|launch(?:es|ed)|drawn up"
+    r"|jointly)\b",
+    re.IGNORECASE,
+)
+_MAX_SIGNATURE_CHARS = 40
+_SENTENCE_MARK = re.compile(r"[。，；：]|[.,;:]\s|\.$")
+_CAPITALISED = re.compile(r"(?<=[a-z,;’')\"“”] )[\"“(]?([A-Z][A-Za-z]*[A-Za-z])\b")
+_MIN_WORD_CHARS = 3
+_MONTHS_TEXT = """
+January February March April May June July August September October November December
+"""
+_MONTHS = frozenset(_MONTHS_TEXT.split())
+
+
+def compare_issuers(found: Comparison) -> None:
+    """Look whether those whom the statement lets issue something issue anything on the page, or sign or head it."""
+    if found.is_cross_language:
+        return
+    for clause in parse_clauses(found.statement):
+        if not _ISSUE.search(clause.text):
+            continue
+        for actor in clause.actors:
+            if actor.role in ("agent", "with") and not actor.is_generic and not _may_issue(found.page, actor):
+                found.raise_sign("issuer other", 1.0, actor.text)
+
+
+def _may_issue(page: PageIndex, actor: Actor) -> bool:
+    heads, issuers = _read_issuers(page)
+    if any(are_same(actor.text, other) for other in issuers):
+        return True
+    if actor.text in heads or any(actor.text in line for line in heads.splitlines()):
+        return True
+    if any(_is_signature(page, page.find_unit(place)) for place in page.names.find(actor.text)):
+        return True
+    return page.names.mentions(actor.text) is None
+
+
+def _is_signature(page: PageIndex, unit: Unit) -> bool:
+    """Whether a unit is the page's title or publisher, or a short line of names without a sentence."""
+    is_short = len(unit.text) < _MAX_SIGNATURE_CHARS
+    return unit.line < page.head_lines or is_short or (len(unit.text) < 160 and not _SENTENCE_MARK.search(unit.text))
+
+
+@lru_cache(maxsize=64)
+def _read_issuers(page: PageIndex) -> tuple[str, frozenset[str]]:
+    """Return the head and signature lines of a page, and the actors of its clauses of issuing."""
+    heads, issuers = [], set()
+    for unit in page.units:
+        if _is_signature(page, unit):
+            heads.append(unit.text)
+            issuers |= {
+                actor.text for clause in parse_clauses(unit.text) for actor in clause.actors if not actor.is_generic
+            }
+        elif _ISSUE.search(unit.text):
+            for clause in parse_clauses(unit.text):
+                if _ISSUE.search(clause.text):
+                    issuers |= {
+                        actor.text for actor in (*clause.actors, *clause.agents) if actor.role in ("agent", "with")
+                    }
+    return "\n".join(heads), frozenset(issuers)
+
+
+def compare_capitals(found: Comparison) -> None:
+    """Look for capitalised words of an English statement that an English page lacks, as an unknown company's."""
+    if found.is_cross_language or has_chinese(found.statement):
+        return
+    lowered = found.page.text.lower()
+    for match in _CAPITALISED.finditer(found.statement):
+        word = match[1]
+        if len(word) >= _MIN_WORD_CHARS and word not in _MONTHS and not _has_word(lowered, word):
+            found.raise_sign("word unknown", 1.0, word)
+
+
+def _has_word(lowered: str, word: str) -> bool:
+    root = word.lower().removesuffix("s")
+    if re.search(rf"\b{re.escape(root[: max(len(root) - 2, 3)])}", lowered):
+        return True
+    letters = [
+        part[0] for part in re.findall(r"[a-z]+", lowered) if part not in ("the", "of", "and", "for", "on", "in")
+    ]
+    return word.isupper() and word.lower() in "".join(letters)
