@@ -209,9 +209,9 @@ def _split_segments(text: str) -> Iterator[str]:
 
 
 def _parse_segment(text: str, *, is_page: bool, order: DateOrder | None) -> Segment:
-    tokens = list(_tokenise(text))
+    tokens = list(tokenise(text))
     found = parse_figures(text, is_page=is_page, order=order)
-    words = tuple(dict.fromkeys((*_iter_words(tokens), *_iter_period_words(text))))
+    words = tuple(dict.fromkeys((*iter_words(tokens), *_iter_period_words(text))))
     negated = frozenset(_iter_negated_words(tokens))
     return Segment(
         text=text,
@@ -236,7 +236,7 @@ def _find_key(token: _Token) -> str:
     return token.text if token.is_chinese else stem(token.text)
 
 
-def _tokenise(text: str) -> Iterator[_Token]:
+def tokenise(text: str) -> Iterator[_Token]:
     lexicon = load_lexicon()
     matches = list(_WORD.finditer(text))
     index = 0
@@ -295,7 +295,7 @@ def _match_phrase(
     return None
 
 
-def _iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
+def iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
     """Yield concepts, pairs of Chinese characters that no concept covers, and the stems of other words."""
     last = ""
     for token in tokens:
@@ -330,7 +330,7 @@ _PERIOD = re.compile(
     r"|(?P<month>\d{1,2})月|(?P<quarter>[一二三四1-4])季度|(?P<half>[上下])半年|前(?P<quarters>[二三])季度|(?P<name>January|February|March|April|May|June|July"
     r"|August|September|October|November|December)\b|(?P<q>first|second|third|fourth) quarter|\bQ(?P<qn>[1-4])\b|(?P<h>first|second) half"
 )
-_MONTHS = {
+MONTHS = {
     name: number
     for number, name in enumerate(
         [
@@ -350,7 +350,7 @@ _MONTHS = {
         1,
     )
 }
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4, "上": 1, "下": 2}
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4, "上": 1, "下": 2}
 
 
 def _iter_period_words(text: str) -> Iterator[str]:
@@ -367,13 +367,13 @@ def _iter_period_words(text: str) -> Iterator[str]:
             case "month":
                 yield f"@m{int(value)}"
             case "name":
-                yield f"@m{_MONTHS[value]}"
+                yield f"@m{MONTHS[value]}"
             case "quarters":
-                yield f"@m1-{3 * _ORDINALS[value]}"
+                yield f"@m1-{3 * ORDINALS[value]}"
             case "quarter" | "q" | "qn":
-                yield f"@q{_ORDINALS.get(value, value)}"
+                yield f"@q{ORDINALS.get(value, value)}"
             case "half" | "h":
-                yield f"@h{_ORDINALS[value]}"
+                yield f"@h{ORDINALS[value]}"
 
 
 def _iter_negated_words(tokens: Sequence[_Token], *, is_head: bool = False) -> Iterator[str]:
@@ -381,7 +381,7 @@ def _iter_negated_words(tokens: Sequence[_Token], *, is_head: bool = False) -> I
     for place, token in enumerate(tokens):
         if token.is_negator:
             reach = _HEAD_REACH if is_head else _NEGATION_REACH_ZH if token.is_chinese else _NEGATION_REACH_EN
-            yield from _iter_words(tokens[place + 1 : place + 1 + reach])
+            yield from iter_words(tokens[place + 1 : place + 1 + reach])
 
 
 def _iter_marks(tokens: Sequence[_Token]) -> Iterator[Mark]:
@@ -390,5 +390,5 @@ def _iter_marks(tokens: Sequence[_Token]) -> Iterator[Mark]:
             if concept.axis:
                 before = tokens[max(place - (3 if token.is_chinese else 4), 0) : place]
                 is_negated = any(other.is_negator for other in before)
-                near = frozenset(_iter_words([*tokens[max(place - 8, 0) : place], *tokens[place + 1 : place + 9]]))
+                near = frozenset(iter_words([*tokens[max(place - 8, 0) : place], *tokens[place + 1 : place + 9]]))
                 yield Mark(concept.axis, concept.side, token.text, is_negated, near)

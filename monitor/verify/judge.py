@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from monitor.verify.signs.actors import compare_actors
-from monitor.verify.signs.amounts import compare_amounts, compare_citations
+from monitor.verify.signs.amounts import compare_amounts
+from monitor.verify.signs.bounds import compare_bounds
+from monitor.verify.signs.derived import list_derived
+from monitor.verify.signs.owners import compare_owners, compare_places
 from monitor.verify.signs.page import Comparison, PageIndex
+from monitor.verify.signs.periods import compare_periods
+from monitor.verify.signs.references import compare_references
 from monitor.verify.signs.words import compare_words
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.verify.weights import BIAS, REFUSED_FROM, SURE_UP_TO, WEIGHTS
@@ -17,7 +22,7 @@ _REASON_BY_SIGN = {
         ("against:direction", "against:length", "against:course", "figure direction"), ReasonCode.DIRECTION
     ),
     **dict.fromkeys(("against:sign", "against:extreme"), ReasonCode.DIRECTION),
-    **dict.fromkeys(("against:bound", "figure bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
+    **dict.fromkeys(("against:bound", "figure bound left", "figure bound new"), ReasonCode.BOUND),
     **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
     **dict.fromkeys(("against:stage", "against:finality", "never:stage", "never:finality"), ReasonCode.STAGE),
     **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
@@ -95,9 +100,10 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     context = _build_context(found)
     if page.has_whole_sentences(statement):
         return Judgement(verdict=Verdict.SUPPORTED, passage=passage, context=context)
-    missing = sorted(page.particulars.find_missing(statement))
+    missing = page.particulars.find_missing(statement)
+    missing -= list_derived(found, missing)
     if missing:
-        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in missing)
+        reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in sorted(missing))
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
     nearness = found.signs["coverage"] + found.signs["context"]
     if not found.is_cross_language and nearness < _MIN_NEARNESS:
@@ -119,7 +125,11 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     found = Comparison(statement, page)
     compare_words(found)
     compare_amounts(found)
-    compare_citations(found)
+    compare_owners(found)
+    compare_places(found)
+    compare_periods(found)
+    compare_bounds(found)
+    compare_references(found)
     compare_actors(found)
     return found
 
@@ -145,11 +155,11 @@ _STRONG_AXES = (
     ),
 )
 _PLAIN_SIGNS = (
-    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere", "figure apart"),
-    *("figure bound", "figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
+    *("negation added", "negation lost", "figure swapped", "figure other", "figure elsewhere"),
+    *("figure bound left", "figure bound new", "figure direction", "date rival", "date swapped"),
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
-    *("attribution left", "citation other", "slot foreign", "slot novel", "slot variant", "moved"),
+    *("attribution left", "slot foreign", "slot novel", "slot variant", "moved"),
     *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
     *("issuer other", "word unknown"),
 )
@@ -157,11 +167,22 @@ _ACTOR_SIGNS = (
     *("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival"),
     *("issuer other", "word unknown", "roles turned"),
 )
+_CITATION_SIGNS = ("citation other", "article other", "citation rival", "citation unknown", "citation swapped")
+_SURE_SIGNS = {
+    **dict.fromkeys(("amount bound", "figure bound", "figure direction", "amount turned", "period apart"), 0.9),
+    **dict.fromkeys(("date event", "date bound", "citation rival", "article other", "ordinal other"), 0.9),
+    **dict.fromkeys(("label taken", "label given"), 0.3),
+    **dict.fromkeys(("date taken", "figure misplaced", "time misplaced"), 0.2),
+    "date misplaced": 0.1,
+    **dict.fromkeys(("figure rival", "figure swapped", "date rival"), 0.9),
+}
+"""Signs that hardly any true statement has, with the strength from which they count as sure."""
+
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
 def build_features(found: Comparison) -> dict[str, float]:
-    """Return what the verdict is weighed from: signs of one kind together, and some as far as the page bears the rest."""
+    """Return what the verdict is weighed from: signs of a kind together, some as far as the page bears the rest."""
     signs = found.signs
     coverage = 0.0 if found.is_cross_language else signs["coverage"]
     against = _find_strongest(signs, "against:")
@@ -174,6 +195,16 @@ def build_features(found: Comparison) -> dict[str, float]:
         features["foreign borne"] = signs["foreign"] * coverage
         features["low coverage"] = max(0.0, 0.35 - coverage)
     features |= {
+        "amount bound": max(signs["figure bound"], signs["amount bound"], signs["date bound"]),
+        "amount unbounded": max(signs["amount unbounded"], signs["date unbounded"]),
+        "amount turned": signs["amount turned"],
+        "amount given": max(signs["label given"], signs["date given"]),
+        "amount taken": max(signs["label taken"], signs["date taken"]),
+        "period apart": max(signs["period apart"], signs["figure rate"]),
+        "date event": signs["date event"],
+        "amount misplaced": max(signs["figure misplaced"], signs["date misplaced"], signs["time misplaced"]),
+        "citation": max(signs[name] for name in _CITATION_SIGNS),
+        "amount sure": float(any(signs[name] > bound for name, bound in _SURE_SIGNS.items())),
         "against": against,
         "against borne": against * coverage,
         "never": never,

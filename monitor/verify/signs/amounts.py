@@ -1,6 +1,5 @@
 """Signs in the figures, dates and periods of a statement: whose they are, and in what bounds."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -146,33 +145,3 @@ def _find_sides(segment: Segment, figure: NumericFigure) -> dict[str, str]:
         if distance is not None and distance < nearest.get(mark.axis, (1000, ""))[0]:
             nearest[mark.axis] = (distance, f"{'not ' if mark.is_negated else ''}{mark.side}")
     return {axis: side for axis, (_, side) in nearest.items()}
-
-
-_LAW_ARTICLE = re.compile(
-    r"《?([\u4e00-\u9fff]{2,20}?(?:法|条例|办法|规定|细则|规则))》?(?:（[^）]*）)?第([一二三四五六七八九十百千零\d]+)条"
-)
-_OWN_ARTICLE = re.compile(
-    r"(?:征求意见稿|草案|办法|规定|细则|条例|指南|公告|通知|文件|规则)?第([一二三四五六七八九十百千零\d]+)条"
-    r"(?:提出|规定|明确|要求|指出|,|，|的规定)"
-)
-_ARTICLE_HEAD = re.compile(r"^\s*第([一二三四五六七八九十百千零\d]+)条", re.MULTILINE)
-_MAX_LAW_TO_ARTICLE_CHARS = 60
-
-
-def compare_citations(found: Comparison) -> None:
-    """Look whether a cited article is of the law that the statement names, or is where its words stand."""
-    text = found.page.text
-    cited = list(_LAW_ARTICLE.finditer(found.statement))
-    for match in cited:
-        law, article = match[1][-3:], match[2]
-        places = [place.start() for place in re.finditer(f"第{article}条", text)]
-        if places and not any(law in text[max(place - _MAX_LAW_TO_ARTICLE_CHARS, 0) : place] for place in places):
-            found.raise_sign("citation other", 1.0, match[0])
-    own = _OWN_ARTICLE.search(found.statement)
-    heads = [(head.start(), head[1]) for head in _ARTICLE_HEAD.finditer(text)] if own and not cited else []
-    if own is not None and any(number == own[1] for _, number in heads):
-        articles = {
-            next((number for place, number in reversed(heads) if place <= unit.start + 2), "") for unit in found.units
-        }
-        if own[1] not in articles:
-            found.raise_sign("citation other", 1.0, own[0])

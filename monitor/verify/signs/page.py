@@ -14,6 +14,7 @@ from monitor.verify.citations import PassageIndex, fold_alphanumerics
 from monitor.verify.clauses import Mark, Segment, parse_segments
 from monitor.verify.names import NameIndex
 from monitor.verify.prose import is_chinese
+from monitor.verify.signs.labels import Amount, label_amounts
 from monitor.verify.statements import SourceText
 
 _UNIT_END = re.compile(r"[；;]")
@@ -41,6 +42,10 @@ class Unit:
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        return label_amounts(self.segments)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -105,6 +110,14 @@ class PageIndex:
 
     def find_unit(self, position: int) -> Unit:
         return self.units[max(bisect_right(self._starts, position) - 1, 0)]
+
+    @cached_property
+    def amounts(self) -> list[tuple["Unit", Amount]]:
+        return [(unit, amount) for unit in self.units for amount in unit.amounts]
+
+    @cached_property
+    def amounts_by_unit(self) -> list[tuple["Unit", tuple[Amount, ...]]]:
+        return [(unit, unit.amounts) for unit in self.units if unit.amounts]
 
     def list_line(self, line: int) -> list[Unit]:
         return [unit for unit in self.units if unit.line == line]
@@ -214,6 +227,10 @@ class Comparison:
     @cached_property
     def words(self) -> frozenset[str]:
         return unite(segment.words for segment in self.segments)
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        return label_amounts(self.segments)
 
     @cached_property
     def bearers(self) -> list[Bearer]:
