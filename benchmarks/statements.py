@@ -26,8 +26,9 @@ from monitor.ranking.rule import classify_item_type
 from monitor.sweep.document_kinds import classify_document
 from monitor.sweep.prompts import SummaryTask
 from monitor.verify.grounding import NumberIndex
-from monitor.verify.judge import StatementJudge, build_features, compare
+from monitor.verify.judge import StatementJudge
 from monitor.verify.second_reader import build_review_messages, review_statements
+from monitor.verify.signs.features import build_features, compare
 from monitor.verify.signs.page import PageIndex
 from monitor.verify.statements import Judgement, SourceText
 from monitor.verify.weights import WEIGHTS

@@ -327,8 +327,9 @@ def iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
 
 _PERIOD = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?=\s?年|\b)|(?P<first>\d{1,2})月?\s?[-—–~至到]\s?(?P<last>\d{1,2})月|前(?P<months>\d{1,2}|[一二三四五六七八九十]+)个月"
-    r"|(?P<month>\d{1,2})月|(?P<quarter>[一二三四1-4])季度|(?P<half>[上下])半年|前(?P<quarters>[二三])季度|(?P<name>January|February|March|April|May|June|July"
-    r"|August|September|October|November|December)\b|(?P<q>first|second|third|fourth) quarter|\bQ(?P<qn>[1-4])\b|(?P<h>first|second) half"
+    r"|(?P<month>\d{1,2})月|(?P<quarter>[一二三四1-4])季度|(?P<half>[上下])半年|前(?P<quarters>[二三])季度"
+    r"|(?P<name>January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    r"|(?P<q>first|second|third|fourth) quarter|\bQ(?P<qn>[1-4])\b|(?P<h>first|second) half"
 )
 MONTHS = {
     name: number
@@ -354,7 +355,7 @@ ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2
 
 
 def _iter_period_words(text: str) -> Iterator[str]:
-    """Yield the years, months, quarters and halves that a text names, as words: `@y2025`, `@m10`, `@m1-10`, `@q3`, `@h1`."""
+    """Yield the periods that a text names, as words: `@y2025`, `@m10`, `@m1-10`, `@q3`, `@h1`."""
     for match in _PERIOD.finditer(text):
         kind, value = match.lastgroup, match[match.lastgroup or 0]
         match kind:

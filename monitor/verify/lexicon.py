@@ -1,7 +1,7 @@
 """The words of official documents that mean the same, or the opposite, in Chinese and English.
 
-`axes.txt` has the sides of axes (`direction.up`), `opposites.txt` further pairs, `concepts.txt` words that count as one when
-texts are compared, in either language.
+`axes.txt` has the sides of axes (`direction.up`), `opposites.txt` further pairs, `concepts.txt` words that count as one
+when texts are compared, in either language.
 """
 
 import threading

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
 from monitor.verify.signs.issuer import compare_capitals, compare_issuers
-from monitor.verify.signs.page import Bearer, Comparison, Unit, is_axis_word
-from monitor.verify.signs.roles import Actor, Clause, are_same, parse_clauses
+from monitor.verify.signs.page import Bearer, Comparison, PageUnit, is_axis_word
+from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
 from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
 
 _MIN_SHARE = 0.35
@@ -125,7 +125,7 @@ def _compare_speech_of_names(found: Comparison, names: tuple[Name, ...]) -> None
             found.raise_sign("speech other", 1.0, f"{speaker} / {', '.join(speakers[:2])}")
 
 
-def _list_speakers(found: Comparison, unit: Unit) -> list[str]:
+def _list_speakers(found: Comparison, unit: PageUnit) -> list[str]:
     """Return who is named beside the verbs of saying in a unit's paragraph."""
     line = "\n".join(other.text for other in found.page.list_line(unit.line))
     speakers: list[str] = []
@@ -168,7 +168,7 @@ def _compare_agents(found: Comparison) -> None:
                     _compare_actor(found, actor, clause, aligned, theirs)
 
 
-def _align_clause(clause: Clause, others: tuple[Clause, ...]) -> Clause | None:
+def _align_clause(clause: ActorClause, others: tuple[ActorClause, ...]) -> ActorClause | None:
     """Return the clause of a unit that has the most in common with one of a statement, apart from its actors."""
     mine = _list_grams(clause)
     rated = [
@@ -178,7 +178,7 @@ def _align_clause(clause: Clause, others: tuple[Clause, ...]) -> Clause | None:
     return others[-max(rated)[1]] if rated and max(rated)[0] > 0 else None
 
 
-def _list_grams(clause: Clause) -> frozenset[str]:
+def _list_grams(clause: ActorClause) -> frozenset[str]:
     text = clause.text
     for actor in clause.actors:
         text = text.replace(actor.text, " ")
@@ -195,7 +195,9 @@ def _list_grams(clause: Clause) -> frozenset[str]:
     )
 
 
-def _compare_actor(found: Comparison, actor: Actor, clause: Clause, aligned: Clause, unit: tuple[Clause, ...]) -> None:
+def _compare_actor(
+    found: Comparison, actor: ClauseActor, clause: ActorClause, aligned: ActorClause, unit: tuple[ActorClause, ...]
+) -> None:
     """Raise a sign where an actor has another role in the unit, or where another has its role."""
     if actor.role not in ("agent", "target"):
         return
@@ -221,7 +223,7 @@ def _compare_actor(found: Comparison, actor: Actor, clause: Clause, aligned: Cla
             found.raise_sign("roles other", share, said)
 
 
-def _is_name_or_noun(found: Comparison, actor: Actor) -> bool:
+def _is_name_or_noun(found: Comparison, actor: ClauseActor) -> bool:
     """Whether a capitalised word is so in the middle of a sentence too, and not by its place only."""
     if actor.is_generic or not actor.text.isascii() or actor.text.isupper():
         return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from monitor.verify.clauses import Segment
-from monitor.verify.signs.page import Bearer, Comparison, Unit
+from monitor.verify.signs.page import Bearer, Comparison, PageUnit
 from monitor.verify.units import NumericFigure
 
 
@@ -47,7 +47,7 @@ def compare_amounts(found: Comparison) -> None:
         _compare_bounds(found, bearer)
 
 
-def _list_parts(found: Comparison) -> Iterator[tuple[Unit, Segment]]:
+def _list_parts(found: Comparison) -> Iterator[tuple[PageUnit, Segment]]:
     return ((unit, part) for unit in found.page.units for part in unit.segments if part.figures or part.dates)
 
 
@@ -69,7 +69,7 @@ def _compare_figure(found: Comparison, segment: Segment, figure: NumericFigure) 
 def _rate(
     found: Comparison,
     segment: Segment,
-    unit: Unit,
+    unit: PageUnit,
     part: Segment,
     rivalry: _Rivalry,
     *,

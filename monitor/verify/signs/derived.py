@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from monitor.verify.units import COUNT, NO_UNIT, PERCENT, POINTS, NumericFigure
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.page import Comparison
+from monitor.verify.units import COUNT, NO_UNIT, PERCENT, POINTS, NumericFigure
 
 _ABOUT = re.compile(
     r"(?:约|大约|左右|上下|将近|接近|近|\babout|\baround|\broughly|\bapproximately|\bsome|\bnearly|\balmost)\s?$",

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 from monitor.verify.gazetteer import has_chinese
-from monitor.verify.signs.page import Comparison, PageIndex, Unit
-from monitor.verify.signs.roles import Actor, are_same, parse_clauses
+from monitor.verify.signs.page import Comparison, PageIndex, PageUnit
+from monitor.verify.signs.roles import ClauseActor, are_same, parse_clauses
 
 _ISSUE = re.compile(
     r"印发|发布|公布|出台|起草|制定|颁布|批准|主办|举办|下发|查处|(?:联合|会同)[^，。]{0,30}$"
@@ -35,7 +35,7 @@ def compare_issuers(found: Comparison) -> None:
                 found.raise_sign("issuer other", 1.0, actor.text)
 
 
-def _may_issue(page: PageIndex, actor: Actor) -> bool:
+def _may_issue(page: PageIndex, actor: ClauseActor) -> bool:
     heads, issuers = _read_issuers(page)
     if any(are_same(actor.text, other) for other in issuers):
         return True
@@ -46,7 +46,7 @@ def _may_issue(page: PageIndex, actor: Actor) -> bool:
     return page.names.mentions(actor.text) is None
 
 
-def _is_signature(page: PageIndex, unit: Unit) -> bool:
+def _is_signature(page: PageIndex, unit: PageUnit) -> bool:
     """Whether a unit is the page's title or publisher, or a short line of names without a sentence."""
     is_short = len(unit.text) < _MAX_SIGNATURE_CHARS
     return unit.line < page.head_lines or is_short or (len(unit.text) < 160 and not _SENTENCE_MARK.search(unit.text))

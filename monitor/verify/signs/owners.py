@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from monitor.verify.signs.labels import Amount
-from monitor.verify.signs.page import Comparison, Unit
+from monitor.verify.signs.page import Comparison, PageUnit
 
 _INHERITED, _CONTEXT, _BESIDE = 0.5, 0.3, 0.2
 _WHOLE = 0.4
@@ -21,7 +21,7 @@ def compare_owners(found: Comparison) -> None:
     for amount in mine:
         if amount.is_reference:
             continue
-        weights = _weigh_label(found, amount)
+        weights = _rate_label(found, amount)
         total = sum(weights.values())
         own = [(unit, other) for unit, other in found.page.amounts if amount.equals(other)]
         if not own or total <= 0:
@@ -46,9 +46,9 @@ def _is_course(amount: Amount, other: Amount) -> bool:
     return amount.segment is other.segment and _COURSE.search(between) is not None
 
 
-def list_own_places(found: Comparison, amount: Amount) -> list[tuple[Unit, Amount]]:
+def list_own_places(found: Comparison, amount: Amount) -> list[tuple[PageUnit, Amount]]:
     """Return where the page has an amount in a label like the statement's: the best place and those as good."""
-    weights = _weigh_label(found, amount)
+    weights = _rate_label(found, amount)
     total = sum(weights.values()) or 1.0
     numbers = {unit.number for unit in found.units}
     rated = [
@@ -68,20 +68,20 @@ def _is_rival(amount: Amount, other: Amount, mine: Iterable[Amount]) -> bool:
     )
 
 
-def _weigh_label(found: Comparison, amount: Amount) -> dict[str, float]:
-    weights = {word: _INHERITED * found.page.weigh([word]) for word in amount.inherited}
-    return weights | {word: found.page.weigh([word]) for word in amount.label}
+def _rate_label(found: Comparison, amount: Amount) -> dict[str, float]:
+    weights = {word: _INHERITED * found.page.compute_weight([word]) for word in amount.inherited}
+    return weights | {word: found.page.compute_weight([word]) for word in amount.label}
 
 
-def _list_strengths(weights: Mapping[str, float], unit: Unit, amount: Amount) -> dict[str, float]:
+def _list_strengths(weights: Mapping[str, float], unit: PageUnit, amount: Amount) -> dict[str, float]:
     return {word: _get_strength(word, unit, amount) for word in weights}
 
 
-def _rate(weights: Mapping[str, float], unit: Unit, amount: Amount) -> float:
+def _rate(weights: Mapping[str, float], unit: PageUnit, amount: Amount) -> float:
     return sum(weight * _get_strength(word, unit, amount) for word, weight in weights.items())
 
 
-def _get_strength(word: str, unit: Unit, amount: Amount) -> float:
+def _get_strength(word: str, unit: PageUnit, amount: Amount) -> float:
     if word in amount.before or word in amount.after:
         return 1.0
     if word in amount.inherited:
@@ -104,14 +104,16 @@ def compare_places(found: Comparison) -> None:
             continue
         words = frozenset(word for word in amount.segment.words if not word.startswith(("@", "~event.")))
         whole = frozenset(word for word in found.words if not word.startswith("@")) - words
-        total = found.page.weigh(words) + _WHOLE * found.page.weigh(whole)
+        total = found.page.compute_weight(words) + _WHOLE * found.page.compute_weight(whole)
         own, rival, text = 0.0, 0.0, ""
         for unit, others in found.page.amounts_by_unit:
             is_own = any(amount.equals(other) for other in others)
             if not is_own and not any(_is_rival(amount, other, ()) for other in others):
                 continue
-            share = found.page.weigh(words & unit.words) + _WHOLE * found.page.weigh(whole & unit.words)
-            share += _CONTEXT * found.page.weigh((words | whole) & unit.context - unit.words)
+            share = found.page.compute_weight(words & unit.words) + _WHOLE * found.page.compute_weight(
+                whole & unit.words
+            )
+            share += _CONTEXT * found.page.compute_weight((words | whole) & unit.context - unit.words)
             if is_own:
                 own = max(own, share)
             elif share > rival:

@@ -25,7 +25,7 @@ _AXIS_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class PageUnit:
     """A sentence of a page, or the part of one up to a semicolon.
 
     `context` are words that it takes from around it: of the sentence before it, its sentence's beginning, and the
@@ -108,33 +108,33 @@ class PageIndex:
             place = self._folded.find(folded, place + 1)
         return False
 
-    def find_unit(self, position: int) -> Unit:
+    def find_unit(self, position: int) -> PageUnit:
         return self.units[max(bisect_right(self._starts, position) - 1, 0)]
 
     @cached_property
-    def amounts(self) -> list[tuple["Unit", Amount]]:
+    def amounts(self) -> list[tuple["PageUnit", Amount]]:
         return [(unit, amount) for unit in self.units for amount in unit.amounts]
 
     @cached_property
-    def amounts_by_unit(self) -> list[tuple["Unit", tuple[Amount, ...]]]:
+    def amounts_by_unit(self) -> list[tuple["PageUnit", tuple[Amount, ...]]]:
         return [(unit, unit.amounts) for unit in self.units if unit.amounts]
 
-    def list_line(self, line: int) -> list[Unit]:
+    def list_line(self, line: int) -> list[PageUnit]:
         return [unit for unit in self.units if unit.line == line]
 
-    def weigh(self, words: Iterable[str]) -> float:
+    def compute_weight(self, words: Iterable[str]) -> float:
         """Return the weight of words together: the rarer on the page, the heavier; a word on an axis is light."""
-        return sum(self._weights.get(word) or self._weigh_word(word) for word in words)
+        return sum(self._weights.get(word) or self._compute_word_weight(word) for word in words)
 
-    def _weigh_word(self, word: str) -> float:
+    def _compute_word_weight(self, word: str) -> float:
         weight = math.log(1 + (len(self.units) + 2) / (len(self.places.get(word, ())) + 1))
         self._weights[word] = weight * _AXIS_WEIGHT if is_axis_word(word) else weight
         return self._weights[word]
 
     def compute_share(self, words: Iterable[str], whole: Iterable[str]) -> float:
         """Return the weight of words in that of the whole, 0 where that weighs nothing."""
-        total = self.weigh(whole)
-        return self.weigh(words) / total if total else 0.0
+        total = self.compute_weight(whole)
+        return self.compute_weight(words) / total if total else 0.0
 
     def find_bearers(self, segments: Sequence[Segment]) -> list["Bearer"]:
         """Return the unit that bears each segment of a statement: by its own words, then by those of the whole."""
@@ -147,7 +147,7 @@ class PageIndex:
                 scores[place] += 0.5 * score
             for place in scores:
                 unit = self.units[place]
-                scores[place] += 0.2 * self.weigh(whole & unit.context - unit.words)
+                scores[place] += 0.2 * self.compute_weight(whole & unit.context - unit.words)
                 scores[place] += _FIGURE_BONUS * any(
                     figure.equals(other)
                     for figure in segment.figures
@@ -163,12 +163,12 @@ class PageIndex:
     def _rate_part(self, segment: Segment, part: Segment) -> float:
         figures = sum(any(figure.equals(other) for other in part.figures) for figure in segment.figures)
         dates = sum(any(other.covers(date) for other in part.dates) for date in segment.dates)
-        return self.weigh(segment.words & part.words) + 2.0 * (figures + dates)
+        return self.compute_weight(segment.words & part.words) + 2.0 * (figures + dates)
 
     def _score(self, words: frozenset[str]) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
         for word in words:
-            weight = self.weigh([word])
+            weight = self.compute_weight([word])
             for place in self.places.get(word, ()):
                 scores[place] += weight
         return scores
@@ -178,8 +178,8 @@ def is_axis_word(word: str) -> bool:
     return word.startswith("~") and "." in word
 
 
-def _read_units(text: str) -> list[Unit]:
-    units: list[Unit] = []
+def _read_units(text: str) -> list[PageUnit]:
+    units: list[PageUnit] = []
     heading = frozenset[str]()  # of the nearest short line, or of one that ends in a colon
     before = frozenset[str]()
     position = 0
@@ -187,12 +187,12 @@ def _read_units(text: str) -> list[Unit]:
         opening = frozenset[str]()
         for sentence in split_sentences(line):
             first = frozenset[str]()
-            added: list[Unit] = []
+            added: list[PageUnit] = []
             for part in filter(str.strip, _UNIT_END.split(sentence)):
                 segments = tuple(parse_segments(part, is_page=True))
                 position = max(text.find(part, position), position)
                 context = heading | before | first | opening
-                added.append(Unit(len(units) + len(added), number, position, part, segments, context))
+                added.append(PageUnit(len(units) + len(added), number, position, part, segments, context))
                 first = first | (segments[0].words if segments else first)
             units += added
             before = unite(unit.words for unit in added)
@@ -207,7 +207,7 @@ class Bearer:
     """A segment of a statement with the unit of the page that is nearest to it, and the nearest segment of that."""
 
     segment: Segment
-    unit: Unit
+    unit: PageUnit
     part: Segment
 
 
@@ -237,7 +237,7 @@ class Comparison:
         return self.page.find_bearers(self.segments)
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PageUnit]:
         """The units that bear the statement, in page order, each once."""
         return sorted(
             {bearer.unit.number: bearer.unit for bearer in self.bearers}.values(), key=lambda unit: unit.number

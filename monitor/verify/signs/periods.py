@@ -9,7 +9,7 @@ from monitor.dates.numerals import parse_numeral
 from monitor.verify.clauses import MONTHS, ORDINALS, Segment
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.owners import list_own_places
-from monitor.verify.signs.page import Comparison, Unit
+from monitor.verify.signs.page import Comparison, PageUnit
 
 _PERIOD = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?=\s?年(?!\d{1,2}月\d{1,2}日)|\b(?!年))"
@@ -32,7 +32,8 @@ _IN_DATE = re.compile(
 )
 _AMOUNT_BETWEEN = re.compile(r"\d(?:%|[万亿元家个人项吨辆倍]|\.\d| percent| per cent| million| billion)")
 _RATE = re.compile(
-    r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year|from (?:a|one) year (?:earlier|ago)"
+    r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year"
+    r"|from (?:a|one) year (?:earlier|ago)"
     r"|than (?:a|one) year (?:earlier|ago)|on the year|annual(?:ly)? (?:rate|inflation))"
     r"|(?P<month>环比|比上月|较上月|比上季|较上季|month[- ]on[- ]month|quarter[- ]on[- ]quarter"
     r"|(?:from|on|over) the (?:previous )?(?:month|quarter))",
@@ -76,7 +77,7 @@ def _compare_events(found: Comparison, amount: Amount, places: Sequence[Amount])
         found.raise_sign("date event", 1.0, f"{amount.written}: {' '.join(mine)} / {' '.join(theirs)}")
 
 
-def _compare_governing(found: Comparison, amount: Amount, places: Sequence[tuple[Unit, Amount]]) -> None:
+def _compare_governing(found: Comparison, amount: Amount, places: Sequence[tuple[PageUnit, Amount]]) -> None:
     """Compare the year and the months that an amount is of."""
     for kind in "ym":
         mine = _find_governing(found.segments, amount, kind)
@@ -160,7 +161,7 @@ def _read_period(text: str, match: re.Match[str]) -> tuple[int, int]:
     return (int(match["first"]) if kind == "last" else 1 if kind == "months" else number), number
 
 
-def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[Unit, Amount]]) -> None:
+def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[PageUnit, Amount]]) -> None:
     """Compare whether a change is over the year or over the month."""
     mine = _find_rate(found.segments, amount)
     theirs = {_find_rate(unit.segments, other) for unit, other in places}

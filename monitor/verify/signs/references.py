@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from monitor.dates.numerals import parse_numeral
 from monitor.verify.lexicon import stem
 from monitor.verify.signs.labels import read_label
-from monitor.verify.signs.page import Comparison, Unit
+from monitor.verify.signs.page import Comparison, PageUnit
 
 _LAW_ARTICLE = re.compile(
     r"《?([\u4e00-\u9fff]{2,20}?(?:法|条例|办法|规定|细则|规则|法典))》?(?:（[^）]*）)?第([一二三四五六七八九十百千零\d]+)条"
@@ -116,7 +116,7 @@ def _compare_numbered(found: Comparison, mine: _Reference, said: Iterable[_Refer
         found.raise_sign("citation swapped", gain, text)
 
 
-def _rate(found: Comparison, label: frozenset[str], unit: Unit, reference: _Reference) -> float:
+def _rate(found: Comparison, label: frozenset[str], unit: PageUnit, reference: _Reference) -> float:
     return found.page.compute_share(label & read_label(_cut_window(unit.text, reference)), label)
 
 
@@ -129,7 +129,7 @@ def _cut_window(text: str, reference: _Reference) -> str:
     return f"{before[left:]} {after[:right]}"
 
 
-def _list_content_units(found: Comparison, reference: str) -> list[Unit]:
+def _list_content_units(found: Comparison, reference: str) -> list[PageUnit]:
     """Return the units that bear the statement but for the segment that cites, if it says anything else."""
     content = [bearer.unit for bearer in found.bearers if reference not in bearer.segment.text]
     return content or found.units

@@ -99,7 +99,7 @@ _CLAUSE_END = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class ClauseActor:
     """One who acts or is acted upon: generic is a common noun."""
 
     text: str
@@ -110,13 +110,13 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class ActorClause:
     """A clause with its place in the text, and its agents: its own or, where it has none, the clause before's."""
 
     text: str
     start: int
-    actors: tuple[Actor, ...]
-    agents: tuple[Actor, ...]
+    actors: tuple[ClauseActor, ...]
+    agents: tuple[ClauseActor, ...]
 
     @property
     def end(self) -> int:
@@ -127,12 +127,12 @@ _MAX_UNIT_CHARS = 3000
 
 
 @lru_cache(maxsize=4096)
-def parse_clauses(text: str) -> tuple[Clause, ...]:
+def parse_clauses(text: str) -> tuple[ActorClause, ...]:
     """Return the clauses of a sentence; of an endless one, as of a table without line ends, those of its beginning."""
     text = text[:_MAX_UNIT_CHARS]
     chunks = sorted(_find_chunks(text))
-    clauses: list[Clause] = []
-    agents: tuple[Actor, ...] = ()
+    clauses: list[ActorClause] = []
+    agents: tuple[ClauseActor, ...] = ()
     for start, end in _iter_spans(text):
         inside = _merge_neighbours(text, [chunk for chunk in chunks if start <= chunk[0] and chunk[1] <= end])
         actors = tuple(_assign_roles(text, start, end, inside))
@@ -140,7 +140,7 @@ def parse_clauses(text: str) -> tuple[Clause, ...]:
             actors = tuple(actor if actor.role != "agent" else replace(actor, role="object") for actor in actors)
             agents = ()
         agents = tuple(actor for actor in actors if actor.role == "agent") or agents
-        clauses.append(Clause(text[start:end], start, actors, agents))
+        clauses.append(ActorClause(text[start:end], start, actors, agents))
     return tuple(clauses)
 
 
@@ -151,7 +151,7 @@ _PRONOUN = re.compile(
 )
 
 
-def _has_pronoun(text: str, start: int, actors: Sequence[Actor]) -> bool:
+def _has_pronoun(text: str, start: int, actors: Sequence[ClauseActor]) -> bool:
     """Whether a clause has a pronoun for subject, whoever that stands for."""
     agents = [actor for actor in actors if actor.role == "agent"]
     end = agents[0].start if agents else start + 12
@@ -254,16 +254,16 @@ def _drop_modifier(text: str, start: int, end: int) -> int:
     return start + len(first) + 1 if space and first.lower() in _NO_MODIFIER else start
 
 
-def _assign_roles(text: str, start: int, end: int, chunks: Sequence[tuple[int, int, bool]]) -> Iterator[Actor]:
+def _assign_roles(text: str, start: int, end: int, chunks: Sequence[tuple[int, int, bool]]) -> Iterator[ClauseActor]:
     is_chinese = has_chinese(text[start:end])
-    actors: list[Actor] = []
+    actors: list[ClauseActor] = []
     for first, last, is_generic in chunks:
         role = (
             _read_role_zh(text, start, first, last, actors)
             if is_chinese
             else _read_role_en(text, start, first, last, actors)
         )
-        actors.append(Actor(text[first:last], role, first, last, is_generic))
+        actors.append(ClauseActor(text[first:last], role, first, last, is_generic))
     marked = any(_is_marked_agent(text, start, actor, is_chinese) for actor in actors)
     for actor in actors:
         is_turned = (
@@ -272,10 +272,10 @@ def _assign_roles(text: str, start: int, end: int, chunks: Sequence[tuple[int, i
             and not _is_marked_agent(text, start, actor, is_chinese)
             and not _follows(actors, actor, text)
         )
-        yield Actor(actor.text, "object", actor.start, actor.end, actor.is_generic) if is_turned else actor
+        yield ClauseActor(actor.text, "object", actor.start, actor.end, actor.is_generic) if is_turned else actor
 
 
-def _follows(actors: Sequence[Actor], actor: Actor, text: str) -> bool:
+def _follows(actors: Sequence[ClauseActor], actor: ClauseActor, text: str) -> bool:
     """Whether an actor is joined to the one before it, as in 由A会同B."""
     place = actors.index(actor)
     return place > 0 and _is_joined(text, actors[place - 1].end, actor.start)
@@ -286,7 +286,7 @@ def _is_joined(text: str, last: int, first: int) -> bool:
     return between in ("", "and", "or", "and the", "&") or bool(_JOINING_ZH.fullmatch(between))
 
 
-def _is_marked_agent(text: str, start: int, actor: Actor, is_chinese: bool) -> bool:
+def _is_marked_agent(text: str, start: int, actor: ClauseActor, is_chinese: bool) -> bool:
     before = text[max(start, actor.start - 30) : actor.start]
     if is_chinese:
         return bool(re.search(r"(?:(?<!自)由|被|经)$", before)) and actor.role == "agent"
@@ -294,7 +294,7 @@ def _is_marked_agent(text: str, start: int, actor: Actor, is_chinese: bool) -> b
     return match is not None and match["word"].lower() == "by"
 
 
-def _read_role_zh(text: str, start: int, first: int, last: int, before: Sequence[Actor]) -> str:
+def _read_role_zh(text: str, start: int, first: int, last: int, before: Sequence[ClauseActor]) -> str:
     if before and _is_joined(text, before[-1].end, first) and before[-1].role != "whose":
         return before[-1].role
     if text.startswith("的", last):
@@ -311,7 +311,7 @@ def _read_role_zh(text: str, start: int, first: int, last: int, before: Sequence
     return "object" if has_subject or len(text[start:first].strip()) > 14 else "agent"
 
 
-def _read_role_en(text: str, start: int, first: int, last: int, before: Sequence[Actor]) -> str:
+def _read_role_en(text: str, start: int, first: int, last: int, before: Sequence[ClauseActor]) -> str:
     if text.startswith(("'s", "’s", "s' ", "s’ "), last):
         return "whose"
     match = _BEFORE_EN.search(text[max(start, first - 40) : first])

@@ -8,7 +8,7 @@ from functools import lru_cache
 from monitor.verify.clauses import parse_segments
 from monitor.verify.lexicon import stem
 from monitor.verify.names import find_names
-from monitor.verify.signs.page import Bearer, Comparison, Unit
+from monitor.verify.signs.page import Bearer, Comparison, PageUnit
 
 _CLAIM_ZH = (
     r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的"
@@ -220,7 +220,7 @@ def _compare_forecast(found: Comparison, saying: Saying) -> None:
         found.raise_sign("claim named", 1.0, saying.verb)
 
 
-def _is_named_in(found: Comparison, name: str, speaker: str, unit: Unit) -> bool:
+def _is_named_in(found: Comparison, name: str, speaker: str, unit: PageUnit) -> bool:
     """Whether the page has some form of a name among the words for a speaker."""
     first = found.page.text.find(speaker, max(unit.start - 300, 0))
     return first >= 0 and any(
@@ -228,7 +228,7 @@ def _is_named_in(found: Comparison, name: str, speaker: str, unit: Unit) -> bool
     )
 
 
-def _find_sayings_of(found: Comparison, unit: Unit) -> tuple[list[Saying], str]:
+def _find_sayings_of(found: Comparison, unit: PageUnit) -> tuple[list[Saying], str]:
     """Return the sayings with a speaker of a unit, or of those before that it goes on from, with the text up to it."""
     page = found.page
     around = ""

@@ -20,7 +20,24 @@ _COUNTED_WHEN_LEFT = {
     *("permission.allowed", "duty.may"),
 }
 _WEAK_WORDS = frozenset(
-    "各类 各地 都 一致 any each both either 要求 需 征求意见稿 意见稿 草案 would consultation 上限".split()
+    [
+        "各类",
+        "各地",
+        "都",
+        "一致",
+        "any",
+        "each",
+        "both",
+        "either",
+        "要求",
+        "需",
+        "征求意见稿",
+        "意见稿",
+        "草案",
+        "would",
+        "consultation",
+        "上限",
+    ]
 )
 """Words of an axis that a summary may add of its own accord."""
 
@@ -84,7 +101,7 @@ def _compare_runs(found: Comparison) -> None:
         for word in segment.order:
             if not is_axis_word(word) and word[0] != "@":
                 run = [] if word in around else [*run, word]
-                found.raise_sign("run bare", page.weigh(run), " ".join(run))
+                found.raise_sign("run bare", page.compute_weight(run), " ".join(run))
 
 
 _CAUSE = re.compile(
@@ -217,7 +234,7 @@ def _is_weak(mark: Mark, segment: Segment) -> bool:
 
 
 def _has_both_sides(found: Comparison, axis: str) -> bool:
-    """Return whether the statement and its bearers each have both sides of an axis, as in "exports rose, imports fell"."""
+    """Return whether statement and bearers each have both sides of an axis: "exports rose, imports fell"."""
     mine = {mark.side for segment in found.segments for mark in segment.marks if mark.axis == axis}
     theirs = {mark.side for unit in found.units for mark in unit.marks if mark.axis == axis}
     return len(mine) > 1 and len(theirs) > 1
@@ -259,7 +276,7 @@ _CONTRASTING = re.compile(r"而非|而不是|并非|,\s*not\b|\brather than\b|\b
 
 
 def _compare_negation(found: Comparison, bearer: Bearer) -> None:
-    """Look whether the word right after a negator is affirmed by the other text, in a clause that has nothing negative."""
+    """Look whether the word right after a negator is affirmed by the other text, in a clause without a negation."""
     page, segment, unit = found.page, bearer.segment, bearer.unit
     affirmed = unite(other.words - other.negated for other in found.segments)
     for word in segment.negated_heads - affirmed if not _CONTRASTING.search(segment.text) else ():
@@ -283,7 +300,7 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
 
 
 def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
-    """Look whether each text negates what the other affirms: "in office, not in private" for "in private, not in office"."""
+    """Look whether each text negates what the other affirms: "in office, not in private", and the other way round."""
     mine, heads = (unite(getattr(s, name) for s in found.segments) for name in ("negated", "negated_heads"))
     affirmed = unite(segment.words - segment.negated for segment in found.segments)
     unit = bearer.unit
