@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.scripted_model.modes import Lie, LieKind
 
-UNSEEN_BY_CODE = frozenset({LieKind.ROLES, LieKind.FIGURES, LieKind.CITATION})
-"""Lies that need more than a look at the passage: they are counted, or tested by what is cited."""
-
 
 def squeeze(text: str) -> str:
     return re.sub(r"\s+|\[\d+\]|\*\*", "", text)
