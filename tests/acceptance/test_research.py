@@ -31,7 +31,7 @@ QUESTIONS = {
     "en": "How is energy storage developing in 2026, and where is policy heading?",
 }
 MODES = [*(str(mode) for mode in ScriptedMode if mode not in LYING_MODES), "none"]
-MAX_SHOWN = {"swapping": 20, "misattributing": 3}  # roles and figures; names in scenarios, whose points no judge reads
+MAX_SHOWN = {"swapping": 4, "misattributing": 3}  # of 4 and 52; the names are in scenarios, which no judge reads
 LIARS = [str(mode) for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING]  # a research has no types
 DEGRADED = {"empty", "http_500"}
 SHORT = {"lazy", "truncated"}  # the plan is
@@ -156,15 +156,14 @@ async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_
 ) -> None:
     """What cites a wrong page is shown with one that bears it, or not.
 
-    But for one note: 「本规则由国家能源委员会负责解释，…每两年进行一次评估」 has a figure that no pattern of code reads, and
-    a second reader that lies takes it for said by the action plan.
+    But for one note and one sentence, which code leaves open (「…每两年进行一次评估」 of the rules, under the action plan)
+    and a second reader that lies approves of.
     """
     done = await research(mode)
     assert_sound(done, world, max_problems=int(mode == ScriptedMode.MISCITED))
     assert done.lies
     false = [lie for lie in done.lies if lie.kind is not LieKind.CITATION]
     standing = find_standing(false, list_shown(done))
-    print("STANDING", mode, len(standing), len(set(false)))
     assert len(standing) <= MAX_SHOWN.get(mode, 0), standing
     score, metadata = done.result["score"], done.result["report"]["metadata"]
     assert score["answered"] + len(metadata["unanswered"]) == score["planned"]
