@@ -14,7 +14,7 @@ from benchmarks.scripted_model.conversation import (
     ScriptedReply,
     ScriptedToolCall,
 )
-from benchmarks.scripted_model.lies import tell_lies
+from benchmarks.scripted_model.lies import build_false_reply
 from benchmarks.scripted_model.modes import LYING_MODES, ReplyPayload, ScriptedMode
 from benchmarks.scripted_model.research import build_research_reply, dump_json
 
@@ -40,7 +40,7 @@ def build_reply(mode: str, conversation: Conversation, number: int, *, tool: str
     `tool` is what the searches of a research choose; None leaves it to the mode.
     """
     if mode in LYING_MODES:
-        return tell_lies(mode, conversation, number, tool=tool)
+        return build_false_reply(mode, conversation, number, tool=tool)
     if conversation.task in RESEARCH_TASKS:
         text = build_research_reply(mode, conversation, number, tool=tool)
         return ReplyPayload(text, finish_reason="length" if mode == ScriptedMode.TRUNCATED else None)

@@ -80,7 +80,7 @@ _HONEST_TASKS = {PromptTask.NAVIGATE, PromptTask.RANK, PromptTask.STRUCTURE, *SE
 _PERSONNEL = "人事"
 
 
-def tell_lies(mode: str, conversation: Conversation, number: int, *, tool: str | None = None) -> ReplyPayload:
+def build_false_reply(mode: str, conversation: Conversation, number: int, *, tool: str | None = None) -> ReplyPayload:
     """The answer of a lying mode: lies where it writes, approval where it checks, and good work in all else."""
     task = conversation.task
     if task is PromptTask.VERIFY:
@@ -211,9 +211,9 @@ class _Liar:
     def _echo_requirements(self, language: str, *, is_cited: bool) -> str:
         """What the prompt asks for, and what the administrator does, as if the page said so."""
         asked = self.conversation.question
-        told = [*_WISHES.findall(asked), *_REQUIREMENT.findall(asked)[:3]]
-        told = told or [line for line in asked.splitlines() if len(line) >= _MIN_CHARS][:1]
-        lies = [Lie(LieKind.ECHO, _strip_sentence(line)) for line in told]
+        requirements = [*_WISHES.findall(asked), *_REQUIREMENT.findall(asked)[:3]]
+        requirements = requirements or [line for line in asked.splitlines() if len(line) >= _MIN_CHARS][:1]
+        lies = [Lie(LieKind.ECHO, _strip_sentence(line)) for line in requirements]
         self.lies += lies
         if is_cited:
             return "".join(append_citation(lie.text, self._numbers[0]) for lie in lies)

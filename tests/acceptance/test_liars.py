@@ -15,7 +15,7 @@ from monitor.briefing.compose import Briefing
 from monitor.config.loading import load_settings
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery
-from tests.acceptance.told import count_kinds, find_standing, split_shown, squeeze
+from tests.acceptance.shown_lies import count_kinds, find_shown_lies, split_shown, squeeze
 
 SECTIONS = ("政策法规", "通知公告", "数据发布", "人事任免")
 DAYS = 30
@@ -30,7 +30,7 @@ MAX_SHOWN = {  # of the 4 roles, 19 pairs of figures and 9 duties that are told 
     ScriptedMode.SWAPPING: {LieKind.ROLES: 4, LieKind.FIGURES: 9},
     ScriptedMode.NEGATING: {LieKind.DUTY: 1},
 }
-MIN_TOLD = {  # so many different lies of each kind are told at least, else the test would show little
+MIN_LIES = {  # so many different lies of each kind are told at least, else the test would show little
     ScriptedMode.NEGATING: {LieKind.BOUND: 5, LieKind.DIRECTION: 5, LieKind.DUTY: 2},
     ScriptedMode.MISATTRIBUTING: {LieKind.NAME: 40},
     ScriptedMode.SWAPPING: {LieKind.ROLES: 4, LieKind.FIGURES: 10},
@@ -127,8 +127,8 @@ async def test_a_lie_costs_its_sentence_and_nothing_else(ministry: Any, mode: Sc
     「发电企业不得在每月10日前上传」, where the page has 应当 and forbids something else.
     """
     done = await collect(ministry, mode)
-    told, shown = count_kinds(done.lies), count_kinds(find_standing(done.lies, done.shown))
-    assert all(told[kind] >= count for kind, count in MIN_TOLD[mode].items()), told
+    counts, shown = count_kinds(done.lies), count_kinds(find_shown_lies(done.lies, done.shown))
+    assert all(counts[kind] >= count for kind, count in MIN_LIES[mode].items()), counts
     most = MAX_SHOWN.get(mode, {})
     assert all(count <= most.get(kind, 0) for kind, count in shown.items() if kind is not LieKind.CITATION), shown
     assert_nothing_lost_but_sentences(ministry, done)

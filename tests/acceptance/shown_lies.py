@@ -17,7 +17,7 @@ def split_shown(text: str) -> list[str]:
     return [squeezed for piece in pieces if (squeezed := squeeze(piece))]
 
 
-def find_standing(lies: Iterable[Lie], shown: Sequence[str]) -> list[Lie]:
+def find_shown_lies(lies: Iterable[Lie], shown: Sequence[str]) -> list[Lie]:
     """The lies that stand in these texts, each once; a broken sentence stands only where one ends with it."""
     whole = "\n".join(squeeze(text) for text in shown)
     endings = {sentence for text in shown for sentence in split_shown(text)}
