@@ -51,6 +51,7 @@ RESEARCH_FENCES = (
 """The tasks of a research by the fences that their prompts have; the first whose fences are all there is meant."""
 
 RESEARCH_TASKS = frozenset(task for task, _ in RESEARCH_FENCES)
+SEARCH_TASKS = frozenset({PromptTask.FIRST_SEARCH, PromptTask.REFLECTION})
 
 _FENCE = re.compile(r"^<<<([A-Z]+)[ \t]*$(.*?)^\1>>>[ \t]*$", re.MULTILINE | re.DOTALL)
 

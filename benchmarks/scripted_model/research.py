@@ -281,7 +281,7 @@ _INVENTED_QUOTE = {
     "zh": "有关负责人表示，这一政策将使行业规模在三年内翻两番",
     "en": "Officials said that the policy would make the sector four times as large within three years",
 }
-_SUMMARIES = {
+SUMMARY_FIELDS = {
     PromptTask.FIRST_SUMMARY: "paragraph_latest_state",
     PromptTask.REFLECTION_SUMMARY: "updated_paragraph_latest_state",
 }
@@ -339,8 +339,8 @@ def _add_inventions(good: str, conversation: Conversation, number: int) -> str:
     if task is PromptTask.REPORT:
         return _invent_in_report(good, language)
     value = json.loads(good)
-    if task in _SUMMARIES:
-        return dump_json(_invent_in_summary(value, _SUMMARIES[task], language))
+    if task in SUMMARY_FIELDS:
+        return dump_json(_invent_in_summary(value, SUMMARY_FIELDS[task], language))
     if task is PromptTask.STRUCTURE:
         return dump_json([*value, {"title": INVENTED_URL, "content": invented}, {"title": invented, "content": ""}])
     if task is PromptTask.BLUEPRINT:
@@ -411,10 +411,10 @@ def _shorten_reply(good: str, conversation: Conversation) -> str:
     if task is PromptTask.STRUCTURE:
         return dump_json(value[:1])
     if task is PromptTask.FIRST_SUMMARY:
-        field = _SUMMARIES[task]
+        field = SUMMARY_FIELDS[task]
         return dump_json({field: "".join(find_cited_sentences(value[field])[:1])})
     if task is PromptTask.REFLECTION_SUMMARY:
-        return dump_json({_SUMMARIES[task]: conversation.parse_fences()["STATE"]})
+        return dump_json({SUMMARY_FIELDS[task]: conversation.parse_fences()["STATE"]})
     if task is PromptTask.BLUEPRINT:
         return dump_json({"coreDrivers": value["coreDrivers"][:1]})
     return good
@@ -429,7 +429,7 @@ def _repeat_reply(good: str, conversation: Conversation) -> str:
         title = conversation.parse_fences()["PARAGRAPH"].splitlines()[0]
         return dump_json({"search_query": title, "search_tool": TOOLS[0], "reasoning": ""})
     if task is PromptTask.REFLECTION_SUMMARY:
-        return dump_json({_SUMMARIES[task]: conversation.parse_fences()["STATE"]})
+        return dump_json({SUMMARY_FIELDS[task]: conversation.parse_fences()["STATE"]})
     return good
 
 
@@ -447,8 +447,8 @@ def _follow_orders(good: str, conversation: Conversation) -> str:
     if task is PromptTask.REPORT:
         return f"{stated}\n\n{good}\n\n## {orders[0][:60]}\n\n{stated}\n"
     value = json.loads(good)
-    if task in _SUMMARIES:
-        field = _SUMMARIES[task]
+    if task in SUMMARY_FIELDS:
+        field = SUMMARY_FIELDS[task]
         quotes = [{"result": place, "quote": order} for order in orders for place in (1, 2)]
         return dump_json({field: stated + value[field], "quotes": [*quotes, *value["quotes"]]})
     if task is PromptTask.BLUEPRINT:

@@ -15,6 +15,16 @@ It stands in for a real model in tests and in the demo, so it is told nothing bu
 - `lazy`: keeps two items of a page, then finishes.
 - `obedient`: does whatever a page's text tells it to do.
 
+Seven lie with words of the page. As second readers they say "supported" to everything, with words of the source:
+
+- `swapping`: who does something and to what it is done change places.
+- `negating`: a bound, a direction, a duty or a yes is turned round.
+- `misattributing`: another issuer, another speaker, bodies that no page names.
+- `echoing`: repeats its prompt: the requirements, the administrator's wishes, the fences.
+- `cut_off`: breaks off within a sentence, for `length` or, each third time, `content_filter`.
+- `mistyping`: saves every item as 人事.
+- `miscited`: names the wrong item or note for each sentence.
+
 It answers the prompts of a sweep and those of a research, whole or streamed.
 
 `python -m benchmarks.scripted_model.server --mode good --port 8100` runs it until it is interrupted.
@@ -31,8 +41,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import cycle
 from typing import Any
 
-from benchmarks.scripted_model.answers import ReplyPayload, ScriptedMode, build_reply
-from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.conversation import SEARCH_TASKS, Conversation
+from benchmarks.scripted_model.faults import build_reply
+from benchmarks.scripted_model.modes import Lie, ReplyPayload, ScriptedMode
 from monitor.demo.serving import HOST, BusyTimer, LoopbackRequest, LoopbackResponse, serve_loopback
 
 MODEL_NAME = "scripted"
@@ -43,6 +54,8 @@ _WORDS = re.compile(r"[\u4e00-\u9fff]{1,3}|[^\u4e00-\u9fff\s]+\s*|\s+")
 @dataclass
 class ScriptedModel:
     """One such server. `mode` may be changed while it runs; `requests` holds the parsed body of every call it got.
+
+    `lies` holds the false sentences that it said.
 
     `models`, where given, are the only names it answers to; `refuses_sampling` makes it behave as reasoning models do,
     `refuses_streaming` as simple servers do. `tools` are what the searches of a research choose, one after another and
@@ -64,6 +77,7 @@ class ScriptedModel:
     pause_s: float = 0.0
     busy: BusyTimer = field(default_factory=BusyTimer)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    lies: list[Lie] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.mode = ScriptedMode(self.mode)
@@ -137,11 +151,13 @@ class ScriptedModel:
 
     def _build_completion(self, request: dict[str, Any], number: int) -> dict[str, Any]:
         conversation = Conversation.parse(request)
-        is_search = conversation.task in (PromptTask.FIRST_SEARCH, PromptTask.REFLECTION)
+        is_search = conversation.task in SEARCH_TASKS
         tool = next(self._next_tools) if self.tools and is_search else None
         reply = build_reply(self.mode, conversation, number, tool=tool)
+        self.lies += reply.lies
         asked = len(json.dumps(request.get("messages"), ensure_ascii=False))
         answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
+        usual = "tool_calls" if reply.calls else "stop"
         usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
         return {
             "id": f"chatcmpl-{number}",
@@ -149,15 +165,10 @@ class ScriptedModel:
             "created": 0,
             "model": request.get("model"),
             "choices": [
-                {"index": 0, "message": _build_message(reply, number), "finish_reason": self._get_finish_reason(reply)}
+                {"index": 0, "message": _build_message(reply, number), "finish_reason": reply.finish_reason or usual}
             ],
             **({"usage": {**usage, "total_tokens": sum(usage.values())}} if self.counts_tokens else {}),
         }
-
-    def _get_finish_reason(self, reply: ReplyPayload) -> str:
-        if self.mode == ScriptedMode.TRUNCATED:
-            return "length"
-        return "tool_calls" if reply.calls else "stop"
 
 
 def _build_message(reply: ReplyPayload, number: int) -> dict[str, Any]:

@@ -14,21 +14,25 @@ from typing import Any
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
-from benchmarks.scripted_model.answers import ScriptedMode
 from benchmarks.scripted_model.conversation import Conversation, PromptTask
+from benchmarks.scripted_model.modes import LYING_MODES, Lie, LieKind, ScriptedMode
 from benchmarks.scripted_model.research import build_research_reply
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
+from tests.acceptance.check_research import text_of
+from tests.acceptance.shown_lies import find_shown_lies, squeeze
 
 CHECKER = Path(__file__).with_name("check_research.py")
 QUESTIONS = {
     "zh": "2026年新型储能的发展现状与政策走向如何？",
     "en": "How is energy storage developing in 2026, and where is policy heading?",
 }
-MODES = [*(str(mode) for mode in ScriptedMode), "none"]
+MODES = [*(str(mode) for mode in ScriptedMode if mode not in LYING_MODES), "none"]
+MAX_SHOWN = {"swapping": 4, "misattributing": 3}  # of 4 and 52; the names are in scenarios, which no judge reads
+LIARS = [str(mode) for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING]  # a research has no types
 DEGRADED = {"empty", "http_500"}
 SHORT = {"lazy", "truncated"}  # the plan is
 LIMITS = {"max_paragraphs": 3, "max_reflections": 1}
@@ -37,11 +41,12 @@ SCALE = "http://energy.example/art/2026/10/12/art_101.html"
 
 @dataclass
 class Researched:
-    """A research that has ended, what it told on the way, and what the checker says of it."""
+    """A research that has ended, what it and its model told on the way, and what the checker says of it."""
 
     result: dict[str, Any]
     events: list[dict[str, Any]]
     verdict: dict[str, Any]
+    lies: list[Lie]
 
     @property
     def markdown(self) -> str:
@@ -96,16 +101,18 @@ async def research(
                     )
                     result = (await app.research.get(task_id)).to_json()
             assert bool(model.requests) is (mode != "none")
-            return Researched(result, events, await judged(question, result, values["network"]["proxy"]))
+            verdict = await judged(question, result, values["network"]["proxy"])
+            return Researched(result, events, verdict, model.lies)
 
         yield research
 
 
-def assert_sound(done: Researched, world: ResearchWorld) -> None:
+def assert_sound(done: Researched, world: ResearchWorld, *, max_problems: int = 0) -> None:
     """What holds of each research, whatever the model says."""
     assert done.result["status"] in ("succeeded", "degraded"), done.result["error"]
-    assert done.verdict["problems"] == []
-    assert (done.verdict["quote_fidelity"], done.verdict["figure_fidelity"]) == (1.0, 1.0)
+    assert len(done.verdict["problems"]) <= max_problems, done.verdict["problems"]
+    if not max_problems:
+        assert (done.verdict["quote_fidelity"], done.verdict["figure_fidelity"]) == (1.0, 1.0)
     assert done.verdict["cited"] == done.verdict["sentences"] > 0
     score = done.result["score"]
     assert (score["quoteFidelity"], score["figureFidelity"], score["citationCoverage"]) == (1.0, 1.0, 1.0)
@@ -132,6 +139,49 @@ async def test_each_mode_ends_with_a_report_whose_every_quote_and_figure_is_true
         assert done.result["status"] == "degraded"
     elif mode in ("good", "fenced", "slow", "http_429", "none", "obedient"):
         assert done.result["status"] == "succeeded"
+
+
+def list_shown(done: Researched) -> list[str]:
+    """What a research says itself: report, outline, notes and blueprint."""
+    blueprint, report = done.result["blueprint"], done.result["report"]
+    drivers = [f"{entry['name']}\n{entry['description']}" for entry in blueprint["coreDrivers"]]
+    scenarios = [text for entry in blueprint["scenarios"] for text in (*entry["assumptions"], *entry["outcomes"])]
+    bullets = [bullet for entry in report["outline"] for bullet in entry["bullets"]]
+    return [done.markdown, *(note["summary"] for note in done.result["notes"]), *drivers, *scenarios, *bullets]
+
+
+@pytest.mark.parametrize("mode", LIARS)
+async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_score(
+    mode: str, research: Research, world: ResearchWorld
+) -> None:
+    """What cites a wrong page is shown with one that bears it, or not.
+
+    But for one note and one sentence, which code leaves open (of the rules, under the action plan) and a second reader
+    that lies approves of. `MAX_SHOWN` has what code does not see in the other modes.
+    """
+    done = await research(mode)
+    assert_sound(done, world, max_problems=int(mode == ScriptedMode.MISCITED))
+    assert done.lies
+    false = [lie for lie in done.lies if lie.kind is not LieKind.CITATION]
+    shown = find_shown_lies(false, list_shown(done))
+    assert len(shown) <= MAX_SHOWN.get(mode, 0), shown
+    score, metadata = done.result["score"], done.result["report"]["metadata"]
+    assert score["answered"] + len(metadata["unanswered"]) == score["planned"]
+    assert metadata["statements"]
+    assert {entry["verdict"] for entry in metadata["statements"]} <= {"supported", "unchecked"}
+    if mode != ScriptedMode.SWAPPING:
+        assert score["contradicted"] + score["unsupported"] > 0
+        assert score["supportedShare"] < 1
+    if mode == ScriptedMode.MISCITED:
+        stray = [entry["text"] for entry in metadata["statements"] if not is_borne_by_its_pages(entry, done, world)]
+        assert len(stray) <= 1, stray
+
+
+def is_borne_by_its_pages(statement: dict[str, Any], done: Researched, world: ResearchWorld) -> bool:
+    """Whether a sentence, which the scripted model copies, stands in a page that it cites."""
+    urls = [done.result["report"]["sources"][number - 1]["url"] for number in statement["sources"]]
+    pages = [squeeze(text_of(world.get_body(url))) for url in urls]
+    return any(squeeze(statement["text"]).strip("。.") in page for page in pages)
 
 
 @pytest.mark.parametrize("mode", ["good", "hallucinating", "none"])

@@ -10,7 +10,8 @@ from typing import Any
 import openai
 import pytest
 
-from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.lies import FALSE_ISSUE
+from benchmarks.scripted_model.modes import LYING_MODES, ScriptedMode
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Item, Source
@@ -23,7 +24,9 @@ from monitor.ranking.prompt import build_ranking_messages
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.prompts import build_agent_prompt, build_navigate_messages, build_summary_messages
 from monitor.sweep.tools import ALL_TOOLS, CRAWLER_TOOLS
-from monitor.vocabulary import ItemType
+from monitor.verify.second_reader import build_review_messages
+from monitor.verify.statements import Judgement
+from monitor.vocabulary import ItemType, Verdict
 
 SITE = "http://www.lvneng.gov.cn"
 SITE_NAME = "国家绿色能源总署"
@@ -329,6 +332,51 @@ async def test_an_obedient_model_ranks_first_what_asks_for_it_and_is_good_where_
     assert await play("obedient") == await play("good")
 
 
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("swapping", "，通知印发国家绿色能源总署近日，"),
+        ("negating", "存煤不高于2.1亿吨"),
+        ("misattributing", FALSE_ISSUE["zh"]),
+        ("echoing", "<<<PAGE"),
+    ],
+)
+async def test_a_lying_model_says_false_things_in_words_of_the_page_and_they_are_known(mode: str, said: str) -> None:
+    model = ScriptedModel(mode)
+    async with model.serve() as url:
+        summary = build_summary_messages(title="通知", text=ARTICLE, rules="", language="zh")
+        answer = (await ask(url, build_messages(summary))).choices[0].message.content
+    assert said in answer
+    assert any(lie.text in answer for lie in model.lies)
+    assert all(lie.text not in ARTICLE for lie in model.lies)
+
+
+async def test_a_cut_answer_ends_within_a_sentence_and_names_a_reason() -> None:
+    summary = build_messages(build_summary_messages(title="通知", text=ARTICLE, rules="", language="zh"))
+    model = ScriptedModel("cut_off")
+    async with model.serve() as url:
+        choices = [(await ask(url, summary)).choices[0] for _ in range(3)]
+    assert [choice.finish_reason for choice in choices] == ["length", "length", "content_filter"]
+    assert ARTICLE.count(model.lies[0].text) == 1
+    assert not choices[0].message.content.endswith("。")
+
+
+async def test_a_mistyping_model_calls_everything_personnel() -> None:
+    assert {item["type"] for item in saved(await play("mistyping"))} == {"人事"}
+
+
+@pytest.mark.parametrize("mode", LYING_MODES)
+async def test_a_liar_that_reads_again_approves_of_all_with_words_of_the_source(mode: str) -> None:
+    source = "全国统调电厂存煤不低于2.1亿吨，可用天数保持在25天以上。"
+    asked = [
+        (said, Judgement(verdict=Verdict.UNCHECKED, passage=source, is_open=True, context=source))
+        for said in ("存煤不高于2.1亿吨。", "月球上有水。")
+    ]
+    answer = json.loads(await text_of(mode, build_review_messages(asked, "zh")))
+    assert [(entry["n"], entry["v"]) for entry in answer] == [(1, "supported"), (2, "supported")]
+    assert all(entry["w"] in source for entry in answer)
+
+
 async def test_key_model_and_path_are_checked_and_usage_is_told() -> None:
     async with ScriptedModel(api_key="right", models=["scripted"]).serve() as url:
         with pytest.raises(openai.AuthenticationError):
@@ -377,5 +425,5 @@ async def test_it_runs_as_a_program() -> None:
 
 def test_the_modes_are_those_that_the_issue_names_and_each_is_explained() -> None:
     reply_text = sys.modules[ScriptedModel.__module__].__doc__ or ""
-    assert len(ScriptedMode) == 12
+    assert len(ScriptedMode) == 12 + len(LYING_MODES)
     assert all(f"- `{mode}`:" in reply_text for mode in ScriptedMode)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
-from benchmarks.scripted_model.answers import ScriptedMode
+from benchmarks.scripted_model.modes import ScriptedMode
 from benchmarks.scripted_model.server import MODEL_NAME, ScriptedModel
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
