@@ -27,6 +27,7 @@ from monitor.verify.citations import (
     append_citations,
     parse_cited_sentences,
 )
+from monitor.verify.echoes import EchoDetector
 from monitor.verify.instructions import is_prompt_injection
 from monitor.verify.judge import StatementJudge
 from monitor.verify.names import NameIndex, find_names
@@ -238,7 +239,9 @@ class _OverviewWriter:
         completion = await self.model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place=_PLACE))
         if completion.is_cut:
             return Overview(fault=Message("cause.answer_cut"))
-        drafts = _parse_drafts(completion.text, len(self.items))
+        echoes = EchoDetector([message.content for message in messages], title="", text=self._join_material())
+        said = _parse_drafts(completion.text, len(self.items))
+        drafts = [draft for draft in said if echoes.find(draft.text) is None]
         findings = await self._judge([draft for draft in drafts if not draft.is_assessment and draft.is_sentence])
         refused = [draft for draft in findings if not draft.is_kept]
         if refused and len(findings) - len(refused) < MAX_SENTENCES:
@@ -252,9 +255,15 @@ class _OverviewWriter:
         sentences = [self._build_sentence(draft) for draft in (*kept, *grounded[:MAX_ASSESSMENTS])]
         return Overview(
             sentences=sentences,
-            dropped=len(drafts) - len(sentences),
+            dropped=len(said) - len(sentences),
             counts=StatementCounts.count(draft.judgement for draft in (*kept, *refused) if draft.judgement),
         )
+
+    def _join_material(self) -> str:
+        parts = (
+            part for item in self.items for part in (_format_line(item), item.summary, self.texts.get(item.id or 0, ""))
+        )
+        return "\n".join(parts)
 
     async def _judge(self, drafts: Sequence[_Draft]) -> list[_Draft]:
         judgements = await asyncio.to_thread(

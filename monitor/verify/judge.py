@@ -85,6 +85,9 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     if missing:
         reasons = tuple(Reason(code=_classify_missing(said), args={"said": said}) for said in sorted(missing))
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=reasons, context=context)
+    if found.signs["name missing"] and not found.is_cross_language:
+        reason = Reason(code=ReasonCode.ACTOR, args={"said": found.said["name missing"]})
+        return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=(reason,), context=context)
     nearness = found.signs["coverage"] + found.signs["context"]
     if not found.is_cross_language and nearness < _MIN_NEARNESS:
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, is_open=True, context=context)
