@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
-from monitor.verify.signs.issuer import compare_capitals, compare_issuers
+from monitor.verify.signs.issuer import compare_capitals, compare_chinese_names, compare_issuers, is_signature
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit, is_axis_word
 from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
 from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
@@ -36,10 +36,12 @@ def compare_actors(found: Comparison) -> None:
     compare_speech(found)
     compare_issuers(found)
     compare_capitals(found)
+    compare_chinese_names(found)
     _compare_agents(found)
     for bearer in found.bearers:
         _compare_roles(found, bearer)
         _compare_speakers(found, bearer)
+        _compare_sides(found, bearer)
 
 
 def _compare_name(found: Comparison, name: Name) -> None:
@@ -58,7 +60,9 @@ def _compare_name(found: Comparison, name: Name) -> None:
     if units & numbers:
         return
     lines = {unit.line for unit in found.units}
-    is_in_head = any(page.units[number].line < page.head_lines for number in units)
+    is_in_head = any(
+        page.units[number].line < page.head_lines or is_signature(page, page.units[number]) for number in units
+    )
     is_near = any(page.units[number].line in lines or {number - 1, number + 1} & numbers for number in units)
     rivals = [
         other.text
@@ -87,6 +91,29 @@ def _compare_roles(found: Comparison, bearer: Bearer) -> None:
             continue
         if theirs[first] > theirs[second] and not _ENUMERATION.fullmatch(between):
             found.raise_sign("roles passive" if is_passive else "roles turned", 1.0, f"{first} / {second}")
+
+
+_SIDE_REACH = 6
+_TURN = re.compile(r"[被由向对将把给为予让令]|受到|\b(?:by|from|to|with|of|for|and|or)\b|[和与及、]")
+
+
+def _compare_sides(found: Comparison, bearer: Bearer) -> None:
+    """Look whether what stands before and after a word both have has changed sides, neither being a passive."""
+    mine, theirs = bearer.segment, bearer.part
+    if found.is_cross_language or len(mine.text) > 200 or bool(_PASSIVE.search(mine.text)) != bool(
+        _PASSIVE.search(theirs.text)
+    ):
+        return
+    places = {word: place for place, word in enumerate(theirs.order)}
+    common = [word for word in mine.order if word in places and word[0] != "@"]
+    for number, pivot in enumerate(common[1:-1], 1):
+        before = {word for word in common[:number] if places[word] > places[pivot]}
+        after = {word for word in common[number + 1 :] if places[word] < places[pivot]}
+        if before and after:
+            share = min(found.page.compute_weight(before), found.page.compute_weight(after)) / max(
+                found.page.compute_weight(mine.words), 0.1
+            )
+            found.raise_sign("sides turned", min(4 * share, 1.0), f"{before} {pivot} {after}")
 
 
 def _list_actors(text: str) -> dict[str, int]:

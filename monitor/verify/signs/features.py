@@ -57,8 +57,8 @@ _PLAIN_SIGNS = (
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "slot foreign", "slot novel", "slot variant", "moved"),
-    *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
-    *("issuer other", "word unknown"),
+    *("roles swapped", "roles other", "speech of another", "claim named"),
+    *("issuer other", "word unknown", "name unknown", "sides turned"),
 )
 _ACTOR_SIGNS = (
     *("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival"),

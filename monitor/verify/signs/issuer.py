@@ -3,9 +3,11 @@
 import re
 from functools import lru_cache
 
+from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import has_chinese
 from monitor.verify.signs.page import Comparison, PageIndex, PageUnit
 from monitor.verify.signs.roles import ClauseActor, are_same, parse_clauses
+from monitor.verify.traditional import simplify
 
 _ISSUE = re.compile(
     r"印发|发布|公布|出台|起草|制定|颁布|批准|主办|举办|下发|查处|(?:联合|会同)[^，。]{0,30}$"
@@ -41,12 +43,12 @@ def _may_issue(page: PageIndex, actor: ClauseActor) -> bool:
         return True
     if actor.text in heads or any(actor.text in line for line in heads.splitlines()):
         return True
-    if any(_is_signature(page, page.find_unit(place)) for place in page.names.find(actor.text)):
+    if any(is_signature(page, page.find_unit(place)) for place in page.names.find(actor.text)):
         return True
     return page.names.mentions(actor.text) is None
 
 
-def _is_signature(page: PageIndex, unit: PageUnit) -> bool:
+def is_signature(page: PageIndex, unit: PageUnit) -> bool:
     """Whether a unit is the page's title or publisher, or a short line of names without a sentence."""
     is_short = len(unit.text) < _MAX_SIGNATURE_CHARS
     return unit.line < page.head_lines or is_short or (len(unit.text) < 160 and not _SENTENCE_MARK.search(unit.text))
@@ -57,8 +59,8 @@ def _read_issuers(page: PageIndex) -> tuple[str, frozenset[str]]:
     """Return the head and signature lines of a page, and the actors of its clauses of issuing."""
     heads, issuers = [], set()
     for unit in page.units:
-        if _is_signature(page, unit):
-            heads.append(unit.text)
+        if is_signature(page, unit):
+            heads.append(simplify(unit.text))
             issuers |= {
                 actor.text for clause in parse_clauses(unit.text) for actor in clause.actors if not actor.is_generic
             }
@@ -90,3 +92,30 @@ def _has_word(lowered: str, word: str) -> bool:
         part[0] for part in re.findall(r"[a-z]+", lowered) if part not in ("the", "of", "and", "for", "on", "in")
     ]
     return word.isupper() and word.lower() in "".join(letters)
+
+
+_PERSON_ZH = re.compile(
+    rf"(?:(?<![\u4e00-\u9fff])|(?<=[由经据对向被与员长记授师任席理]))({SURNAME}[\u4e00-\u9fff]{{1,2}})"
+    r"(?=被|表示|认为|说|指出|称|强调|透露|任|担任|出任|兼任|出席|主持|陪同|要求|等|在|于|和|与|、|就|把|将|作|、)"
+)
+_BODY_ZH = re.compile(
+    r"([\u4e00-\u9fff]{2})(?:医院|大学|学院|公司|集团|股份|银行|证券|科技|药业|制药|金服|硅业|能源|汽车|电力|电气|便利商店)"
+)
+
+
+def compare_chinese_names(found: Comparison) -> None:
+    """Look for a person or a company of a Chinese statement of whose name a Chinese page lacks every two characters."""
+    if found.is_cross_language or not found.page.is_chinese:
+        return
+    text = _simplify_page(found.page)
+    for pattern in (_PERSON_ZH, _BODY_ZH):
+        for match in pattern.finditer(simplify(found.statement)):
+            name = match[1]
+            pairs = [name[place : place + 2] for place in range(len(name) - 1)]
+            if not any(pair in text for pair in pairs):
+                found.raise_sign("name unknown", 1.0, name)
+
+
+@lru_cache(maxsize=64)
+def _simplify_page(page: PageIndex) -> str:
+    return simplify(page.text)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from monitor.verify.gazetteer import fold_characters, get_known_names, has_chinese
 from monitor.verify.lexicon import stem
 from monitor.verify.names import NameKind, find_names
+from monitor.verify.traditional import simplify
 
 _ROLE_ZH = (
     r"主管部门|监管部门|监管机构|有关部门|相关部门|部门|派出机构|合作机构|市场机构|机构|机关|电网企业|企业|公司|银行|平台|监护人|提供者"
@@ -129,7 +130,7 @@ _MAX_UNIT_CHARS = 3000
 @lru_cache(maxsize=4096)
 def parse_clauses(text: str) -> tuple[ActorClause, ...]:
     """Return the clauses of a sentence; of an endless one, as of a table without line ends, those of its beginning."""
-    text = text[:_MAX_UNIT_CHARS]
+    text = simplify(text[:_MAX_UNIT_CHARS])
     chunks = sorted(_find_chunks(text))
     clauses: list[ActorClause] = []
     agents: tuple[ClauseActor, ...] = ()

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from monitor.verify.clauses import parse_segments
+from monitor.verify.figures import fold_width
 from monitor.verify.lexicon import stem
 from monitor.verify.names import find_names
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit
+from monitor.verify.traditional import simplify
 
 _CLAIM_ZH = (
     r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的"
@@ -16,9 +18,9 @@ _CLAIM_ZH = (
 )
 _SAY_ZH = (
     rf"{_CLAIM_ZH}|表示|指出|介绍|强调|透露|回应|坦言|提到|回忆|解释|告诉|号召|引用|写道|写到|感叹|点评|直批|(?<![名简人号总统职])称(?!为|号|职|重|量|赞)"
-    rf"|(?<![据来般])说(?!明|法|服)"
+    rf"|(?<![据来般么以])说(?!明|法|服)"
 )
-_RULE_ZH = r"认定|(?<![初终步的])裁定|判定|承认|(?<!的)承诺|证实|宣布|(?<![的罚理出])决定(?!书|的)"
+_RULE_ZH = r"认定|(?<![初终步的])裁定|判定|承认|(?<!的)承诺|证实|宣布|(?<![的罚理出央策])决定(?!书|的)"
 _CLAIM_EN = (
     r"argue[sd]?|contend(?:s|ed)|claim(?:s|ed)|alleges?|suggest(?:s|ed)|estimate[sd]?|expect(?:s|ed)"
     r"|believe[sd]?|predict(?:s|ed)?"
@@ -28,7 +30,7 @@ _CLAIM_EN = (
 _SAY_EN = (
     rf"{_CLAIM_EN}|said|says|say|told|tells|add(?:s|ed)|noted|notes|stated|explained|stress(?:es|ed)|remark(?:s"
     rf"|ed)|wrote|writes|responded|replied|called|calls"
-    r"|described|quoted|asked|announced|emphasi[sz]ed|report(?:s|ed)|compare[sd]|cited|cites|pointed out|put it"
+    r"|described|quoted|asked|announced|emphasi[sz]ed|report(?:s|ed)(?=\s(?:that|on)\b|[,.])|compare[sd]|cited|cites|pointed out|put it"
 )
 _RULE_EN = r"found|ruled|concluded|admitted|acknowledged|confirmed|promised|pledged|determined|decided"
 _SPEECH = re.compile(rf"{_SAY_ZH}|{_RULE_ZH}|\b(?:{_SAY_EN}|{_RULE_EN})\b", re.IGNORECASE)
@@ -39,8 +41,8 @@ _ACCORDING = re.compile(
 _SELF = re.compile(r"^(?:但|同时|并且)?(?:我|本[局会部委院行报])|\b(?:we|i|our|my)\b", re.IGNORECASE)
 _NO_SPEAKER_ZH = re.compile(r"[可应须]|需要|不服|上述|下简称|^由|^经|的$")
 _PRONOUN = re.compile(
-    r"^(?:但|同时|并且)?(?:[他她它]|报道|该|其|对此|双方|记者|文章)"
-    r"|\b(?:he|she|they|it|who|which)\b|^(?:the|this|that) [a-z]+$",
+    r"^(?:但|同时|并且)?(?:[他她它]|报道|该(?![\u4e00-\u9fff]{6})|其|对此|双方|记者|文章)"
+    r"|\b(?:he|she|they|it|who|which)\b|^(?:the|this|that) (?-i:[a-z])[a-z]+$",
     re.IGNORECASE,
 )
 _ADVERBS_ZH = re.compile(
@@ -86,7 +88,7 @@ class Saying:
 
 @lru_cache(maxsize=4096)
 def find_sayings(text: str) -> tuple[Saying, ...]:
-    return tuple(_iter_sayings(text[:_MAX_UNIT_CHARS]))
+    return tuple(_iter_sayings(simplify(text[:_MAX_UNIT_CHARS])))
 
 
 def _iter_sayings(text: str) -> Iterator[Saying]:
@@ -186,8 +188,7 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
     sayings, around = _find_sayings_of(found, unit)
     if not sayings:
         return None
-    first = unit.text.find(bearer.part.text)
-    end = first + len(bearer.part.text) if first >= 0 else len(unit.text)
+    end = _find_end(unit.text, bearer.part.text)
     governing = [saying for saying in sayings if saying.place < end][-1:] if not around else []
     for saying in governing or sayings:
         if mine & _list_tokens(saying.speaker) or _is_named_in(found, own.speaker, saying.speaker, unit):
@@ -197,13 +198,21 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
         return ""
     if any(saying.is_self for saying in sayings):
         last = found.page.units[min(found.page.head_lines + 1, len(found.page.units) - 1)]
-        return "" if mine & _list_tokens(found.page.text[: last.end]) else "we"
+        return "" if 2 * len(mine & _list_tokens(found.page.text[: last.end])) >= len(mine) else "we"
     said = [_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own]
     if any(_list_tokens(saying.speaker) & tokens for saying in sayings for tokens in said):
         return ""
     if not governing and any(mine & _list_tokens(saying.speaker) for saying in sayings):
         return ""
     return (governing or sayings)[-1].speaker
+
+
+@lru_cache(maxsize=4096)
+def _find_end(text: str, part: str) -> int:
+    """Return where a folded part of a text ends in it."""
+    part = part.strip(" ,、;:。.")
+    first = fold_width(simplify(text)).find(part)
+    return first + len(part) if first >= 0 else len(text)
 
 
 _FORECAST = re.compile(r"预计|预期|预测|有望|估计|expect|forecast|predict|estimat|project", re.IGNORECASE)
