@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from monitor.verify.names import Name, find_names
-from monitor.verify.signs.issuer import compare_capitals, compare_chinese_names, compare_issuers, is_signature
+from monitor.verify.signs.issuer import compare_capitals, compare_chinese_names, compare_issuers
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit, is_axis_word
 from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
 from monitor.verify.signs.speech import compare_speech, find_sayings, states_a_claim
@@ -60,9 +60,7 @@ def _compare_name(found: Comparison, name: Name) -> None:
     if units & numbers:
         return
     lines = {unit.line for unit in found.units}
-    is_in_head = any(
-        page.units[number].line < page.head_lines or is_signature(page, page.units[number]) for number in units
-    )
+    is_in_head = any(page.units[number].line < page.head_lines for number in units)
     is_near = any(page.units[number].line in lines or {number - 1, number + 1} & numbers for number in units)
     rivals = [
         other.text
@@ -93,14 +91,14 @@ def _compare_roles(found: Comparison, bearer: Bearer) -> None:
             found.raise_sign("roles passive" if is_passive else "roles turned", 1.0, f"{first} / {second}")
 
 
-_SIDE_REACH = 6
-_TURN = re.compile(r"[被由向对将把给为予让令]|受到|\b(?:by|from|to|with|of|for|and|or)\b|[和与及、]")
+_MIN_TURNED = 0.45
+_RELATIVE = re.compile(r"\b(?:that|whom|which|according)\b|将?由[^，]{0,20}[改变转]")
 
 
 def _compare_sides(found: Comparison, bearer: Bearer) -> None:
     """Look whether what stands before and after a word both have has changed sides, neither being a passive."""
     mine, theirs = bearer.segment, bearer.part
-    if found.is_cross_language or len(mine.text) > 200 or bool(_PASSIVE.search(mine.text)) != bool(
+    if found.is_cross_language or len(mine.text) > 200 or _RELATIVE.search(mine.text) or bool(_PASSIVE.search(mine.text)) != bool(
         _PASSIVE.search(theirs.text)
     ):
         return
@@ -113,7 +111,8 @@ def _compare_sides(found: Comparison, bearer: Bearer) -> None:
             share = min(found.page.compute_weight(before), found.page.compute_weight(after)) / max(
                 found.page.compute_weight(mine.words), 0.1
             )
-            found.raise_sign("sides turned", min(4 * share, 1.0), f"{before} {pivot} {after}")
+            if 4 * share >= _MIN_TURNED:
+                found.raise_sign("sides turned", min(4 * share, 1.0), f"{' '.join(before)} / {' '.join(after)}")
 
 
 def _list_actors(text: str) -> dict[str, int]:

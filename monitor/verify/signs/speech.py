@@ -39,7 +39,9 @@ _ACCORDING = re.compile(
     r"据([^，。；]{2,20}?)(?:称|介绍|透露|报道|表示|分析|统计|调研|说)|\baccording to ([^,.;]{3,80})", re.IGNORECASE
 )
 _SELF = re.compile(r"^(?:但|同时|并且)?(?:我|本[局会部委院行报])|\b(?:we|i|our|my)\b", re.IGNORECASE)
-_NO_SPEAKER_ZH = re.compile(r"[可应须]|需要|不服|上述|下简称|^由|^经|的$")
+_NO_SPEAKER = re.compile(
+    r"[可应须]|需要|不服|上述|下简称|^由|^经|的$|\b(?:was|were|is|are|be|been|being)$|\b(?:what|than)\b", re.IGNORECASE
+)
 _PRONOUN = re.compile(
     r"^(?:但|同时|并且)?(?:[他她它]|报道|该(?![\u4e00-\u9fff]{6})|其|对此|双方|记者|文章)"
     r"|\b(?:he|she|they|it|who|which)\b|^(?:the|this|that) (?-i:[a-z])[a-z]+$",
@@ -101,7 +103,7 @@ def _iter_sayings(text: str) -> Iterator[Saying]:
             speaker = _read_speaker_en(lead, match[0], text[end : end + _MAX_SUBJECT_CHARS])
         else:
             speaker = _read_speaker_zh(lead)
-        if _NO_SPEAKER_ZH.search(speaker):
+        if _NO_SPEAKER.search(speaker):
             continue
         yield Saying(start, end, speaker, match[0], bool(_CLAIM.fullmatch(match[0])))
     for match in _ACCORDING.finditer(text):
@@ -190,6 +192,8 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
         return None
     end = _find_end(unit.text, bearer.part.text)
     governing = [saying for saying in sayings if saying.place < end][-1:] if not around else []
+    if any(not saying.verb and mine & _list_tokens(saying.speaker) for saying in sayings):
+        return ""
     for saying in governing or sayings:
         if mine & _list_tokens(saying.speaker) or _is_named_in(found, own.speaker, saying.speaker, unit):
             _compare_forecast(found, saying)
@@ -198,7 +202,8 @@ def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str |
         return ""
     if any(saying.is_self for saying in sayings):
         last = found.page.units[min(found.page.head_lines + 1, len(found.page.units) - 1)]
-        return "" if 2 * len(mine & _list_tokens(found.page.text[: last.end])) >= len(mine) else "we"
+        is_own = 2 * len(mine & _list_tokens(found.page.text[: last.end])) >= len(mine)
+        return "" if is_own or _is_named_before(found, own.speaker, last.end) else "we"
     said = [_list_tokens(other.speaker) for other in find_sayings(found.statement) if other != own]
     if any(_list_tokens(saying.speaker) & tokens for saying in sayings for tokens in said):
         return ""
@@ -237,9 +242,22 @@ def _is_named_in(found: Comparison, name: str, speaker: str, unit: PageUnit) -> 
     )
 
 
+def _is_named_before(found: Comparison, name: str, end: int) -> bool:
+    return any(place < end for other in find_names(name) for place in found.page.names.find(other))
+
+
 def _find_sayings_of(found: Comparison, unit: PageUnit) -> tuple[list[Saying], str]:
     """Return the sayings with a speaker of a unit, or of those before that it goes on from, with the text up to it."""
     page = found.page
+    if _OPENED.fullmatch(unit.text.strip()) and unit.number + 1 < len(page.units):
+        following = page.units[unit.number + 1].text
+        named = [
+            saying
+            for saying in find_sayings(following)
+            if _list_tokens(saying.speaker) and not saying.is_pronoun
+        ]
+        if named and _CLOSED.match(following):
+            return named, following
     around = ""
     for number in range(unit.number, max(unit.number - 4, -1), -1):
         other = page.units[number]
@@ -255,6 +273,8 @@ def _find_sayings_of(found: Comparison, unit: PageUnit) -> tuple[list[Saying], s
     return [], ""
 
 
+_OPENED = re.compile(r"[“\"][^“”\"]*")
+_CLOSED = re.compile(r"[^“\"”]*[\"”]")
 _SPEECH_GOES_ON = re.compile(r"[“\"「他她]|(?:He|She|They)\b")
 
 
