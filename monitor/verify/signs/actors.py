@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from monitor.verify.names import Name, find_names
+from monitor.verify.names import Name, NameKind, find_names
 from monitor.verify.signs.issuer import compare_capitals, compare_chinese_names, compare_issuers
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit, is_axis_word
 from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
@@ -157,7 +157,8 @@ def _list_speakers(found: Comparison, unit: PageUnit) -> list[str]:
     speakers: list[str] = []
     for verb in _SAY.finditer(line):
         start, end = (60, verb.end() + 60) if verb[0].isascii() else (40, verb.start())
-        speakers += [name.text for name in find_names(line[max(verb.start() - start, 0) : end])]
+        names = find_names(line[max(verb.start() - start, 0) : end])
+        speakers += [name.text for name in names if name.kind in (NameKind.PERSON, NameKind.ORGANISATION)]
     return speakers
 
 
@@ -172,7 +173,7 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
         if word.startswith("~report.")
     ]
     if own is None:
-        if any(order[place] == "~report.think" for place, order in theirs) and not states_a_claim(found.statement):
+        if _is_claim_near(bearer) and not states_a_claim(found.statement):
             found.raise_sign("attribution left", page.compute_share(segment.words & unit.words, segment.words))
         return
     speaker = {word for word in segment.order[:own] if not is_axis_word(word)}
@@ -181,6 +182,19 @@ def _compare_speakers(found: Comparison, bearer: Bearer) -> None:
         share = page.compute_share(speaker & (unit.words | unit.context), speaker)
         known = page.compute_share([word for word in speaker if page.places.get(word)], speaker)
         found.raise_sign("speaker other", (1 - share) * (0.3 + known), " ".join(sorted(others)))
+
+
+_MAX_TAIL_WORDS = 5
+
+
+def _is_claim_near(bearer: Bearer) -> bool:
+    """Whether somebody thinks or alleges it: in the bearing part or before it, or in a short tail, as in ", he argued"."""
+    is_behind = False
+    for piece in bearer.unit.segments:
+        if "~report.think" in piece.order and (not is_behind or len(piece.order) < _MAX_TAIL_WORDS):
+            return True
+        is_behind = is_behind or piece is bearer.part
+    return False
 
 
 def _compare_agents(found: Comparison) -> None:

@@ -94,7 +94,7 @@ def _has_word(lowered: str, word: str) -> bool:
     return word.isupper() and word.lower() in "".join(letters)
 
 
-_NO_NAME_CHARS = "不须由在及为与和等其该了的月年日出将被动称说者章报省各某以部类司行从到并可应得是有无"
+_NO_NAME_CHARS = "不须由在及为与和等其该了的月年日出将被动称说者章报省各某以部类司行从到并可应得是有无份"
 _PERSON_ZH = re.compile(
     rf"(?:(?<![\u4e00-\u9fff])|(?<=[由经据对向被与员长记授师席理]))((?!文章|通报){SURNAME}[^\W\x00-\x7f{_NO_NAME_CHARS}]{{1,2}})"
     r"(?=被|表示|认为|说|指出|称|强调|透露|担任|出任|兼任|出席|主持|陪同|要求|和|与|、|作)"
