@@ -6,7 +6,7 @@ from functools import lru_cache
 from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import has_chinese
 from monitor.verify.signs.page import Comparison, PageIndex, PageUnit
-from monitor.verify.signs.roles import ClauseActor, are_same, parse_clauses
+from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
 from monitor.verify.traditional import simplify
 
 _ISSUE = re.compile(
@@ -32,9 +32,42 @@ def compare_issuers(found: Comparison) -> None:
     for clause in parse_clauses(found.statement):
         if not _ISSUE.search(clause.text):
             continue
+        _compare_joint(found, clause)
         for actor in clause.actors:
             if actor.role in ("agent", "with") and not actor.is_generic and not _may_issue(found.page, actor):
                 found.raise_sign("issuer other", 1.0, actor.text)
+
+
+_JOINTLY = re.compile(r"联合|会同|共同|\bjointly\b")
+_ISSUE_VERB = re.compile(r"印发|发布|公布|出台|起草|制定|颁布|查处|\b(?:issued|published|prepared|adopted|drafted)\b")
+
+
+def _compare_joint(found: Comparison, clause: ActorClause) -> None:
+    """Look whether two who issue together do so on the page: in one clause of issuing, or both in its head or foot."""
+    partners = [actor for actor in clause.actors if actor.role in ("agent", "with") and not actor.is_generic]
+    if len(partners) < 2 or not (_JOINTLY.search(clause.text) and _ISSUE_VERB.search(clause.text)):
+        return
+    heads, _ = _read_issuers(found.page)
+    for other in _read_issue_clauses(found.page):
+        names = [actor.text for actor in (*other.actors, *other.agents)]
+        if all(any(are_same(partner.text, name) for name in names) for partner in partners):
+            return
+    for partner in partners:
+        places = found.page.names.find(partner.text)
+        is_signed = partner.text in heads or any(is_signature(found.page, found.page.find_unit(at)) for at in places)
+        if not is_signed and found.page.names.mentions(partner.text) is not None:
+            found.raise_sign("issuer other", 1.0, partner.text)
+
+
+@lru_cache(maxsize=64)
+def _read_issue_clauses(page: PageIndex) -> tuple[ActorClause, ...]:
+    return tuple(
+        clause
+        for unit in page.units
+        if _ISSUE_VERB.search(unit.text)
+        for clause in parse_clauses(unit.text)
+        if _ISSUE_VERB.search(clause.text)
+    )
 
 
 def _may_issue(page: PageIndex, actor: ClauseActor) -> bool:

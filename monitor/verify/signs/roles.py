@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import fold_characters, get_known_names, has_chinese
 from monitor.verify.lexicon import stem
 from monitor.verify.names import NameKind, find_names
@@ -27,8 +28,8 @@ _MODIFIER_START_ZH = re.compile(
     r"|近日|日前|今[年天日]|[年月日]"
 )
 _PERSON_ZH = re.compile(
-    r"[\u4e00-\u9fff]某[\u4e00-\u9fff]?(?=[^\u4e00-\u9fff]|[\u4e00-\u9fff])"
-    r"|(?<=[员任长记授师任席裁理])[\u4e00-\u9fff]{2,3}(?=表示|认为|说|指出|介绍|称|强调|透露|主持|出席|[，、]|陪同)"
+    rf"(?:(?<![\u4e00-\u9fff])|(?<=[由经据对向被与员长记授师任席理]))({SURNAME}[\u4e00-\u9fff]{{1,2}})"
+    r"(?:研究员|教授|院士|先生|女士|主任|秘书长|同志)"
 )
 _LOCAL_BODY_ZH = re.compile(
     r"(?<![\u4e00-\u9fff])?[省市县区州](?:级)?[\u4e00-\u9fff]{1,6}?(?:局|委|厅|院|办)(?![部面限势托员])"
@@ -194,6 +195,11 @@ def _find_chunks(text: str) -> list[tuple[int, int, bool]]:
         for name in find_names(text)
         if (not any(start <= name.start < end for start, end in titles) and name.kind is not NameKind.PRODUCT)
         or not has_chinese(text)
+    ]
+    taken += [
+        (*match.span(), False)
+        for match in _PERSON_ZH.finditer(text)
+        if not any(span[0] < match.end() and match.start() < span[1] for span in taken)
     ]
     if not has_chinese(text):
         taken += _find_capitalised(text, taken)

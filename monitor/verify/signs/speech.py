@@ -8,12 +8,12 @@ from functools import lru_cache
 from monitor.verify.clauses import parse_segments
 from monitor.verify.figures import fold_width
 from monitor.verify.lexicon import stem
-from monitor.verify.names import find_names
+from monitor.verify.names import NameKind, find_names
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit
 from monitor.verify.traditional import simplify
 
 _CLAIM_ZH = (
-    r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|估计|提出(?!的"
+    r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|爆料|指责|估计|提出(?!的"
     r"|了?[一二三四五六七八九十\d]|书面|异议|申[请辩]|复[议核]|不信任)|呼吁|抱怨|坚称|分析"
 )
 _SAY_ZH = (
@@ -32,7 +32,7 @@ _SAY_EN = (
     rf"|ed)|wrote|writes|responded|replied|called|calls"
     r"|described|quoted|asked|announced|emphasi[sz]ed|report(?:s|ed)(?=\s(?:that|on)\b|[,.])|compare[sd]|cited|cites|pointed out|put it"
 )
-_RULE_EN = r"found|ruled|concluded|admitted|acknowledged|confirmed|promised|pledged|determined|decided"
+_RULE_EN = r"found|ruled|established|concluded|admitted|acknowledged|confirmed|promised|pledged|determined|decided"
 _SPEECH = re.compile(rf"{_SAY_ZH}|{_RULE_ZH}|\b(?:{_SAY_EN}|{_RULE_EN})\b", re.IGNORECASE)
 _CLAIM = re.compile(rf"{_CLAIM_ZH}|\b(?:{_CLAIM_EN})\b", re.IGNORECASE)
 _ACCORDING = re.compile(
@@ -136,6 +136,7 @@ def _read_speaker_en(lead: str, verb: str, following: str) -> str:
     is_after_speech = not before.strip(" ,") or before.rstrip().endswith(",")
     if is_after_speech and _INVERTED.fullmatch(verb) and re.match(r"\s+(?:[A-Z]|the\s|an?\s)", following):
         return re.split(r"[.;!?:]\s|[\n“”\"]", following)[0].strip()
+    before = re.sub(r",\s(?:who|which|whose)\s[^,]{1,60}", "", before)
     before = re.sub(r",?\s(?:which|who)\s*(?:\w+ly\s|has\s|have\s|had\s)?$", "", before)
     return re.split(r"\b(?:that|after|before|while|because|when|but|if|although|though|whether|since)\b", before)[
         -1
@@ -160,6 +161,18 @@ def _list_tokens(speaker: str) -> frozenset[str]:
     return frozenset(latin | {run[place : place + 2] for run in runs for place in range(len(run) - 1)})
 
 
+@lru_cache(maxsize=4096)
+def _list_own_tokens(speaker: str) -> frozenset[str]:
+    """Return the tokens of a speaker without those of a country or city in its name, which other speakers share."""
+    tokens = _list_tokens(speaker)
+    places = [name.text for name in find_names(speaker) if name.kind is NameKind.PLACE]
+    return tokens - frozenset[str]().union(*map(_list_tokens, places)) or tokens
+
+
+_JUDGING_BODY = re.compile(r"(?:the |an? )?(?:court|jury|tribunal|judge|regulator|authority|commission|board)", re.IGNORECASE)
+_FINDING = re.compile(_RULE_EN)
+
+
 def compare_speech(found: Comparison) -> None:
     """Look whether the one whom the statement lets speak is the one who says it on the page."""
     own = next((saying for saying in find_sayings(found.statement) if _list_tokens(saying.speaker)), None)
@@ -167,7 +180,8 @@ def compare_speech(found: Comparison) -> None:
         if not _HEDGE.search(found.statement):
             _compare_claims(found)
         return
-    if found.is_cross_language or own.is_pronoun or own.is_self:
+    is_finding = bool(_FINDING.fullmatch(own.verb) and _JUDGING_BODY.fullmatch(own.speaker))
+    if found.is_cross_language or (own.is_pronoun and not is_finding) or own.is_self:
         return
     content = found.statement[own.end :].strip(" ,，：:")
     content = content if len(content) > 6 else found.statement[: own.place]
@@ -175,6 +189,8 @@ def compare_speech(found: Comparison) -> None:
     for bearer in found.page.find_bearers(parse_segments(content, is_page=False))[:3]:
         share = found.page.compute_share(bearer.segment.words & bearer.unit.words, bearer.segment.words)
         other = _find_other_speaker(found, own, bearer) if share > 0.4 else None
+        if other and is_finding and not any(saying.is_claim for saying in find_sayings(bearer.unit.text)):
+            return
         if other == "":
             return
         if other is not None:
@@ -186,7 +202,7 @@ def compare_speech(found: Comparison) -> None:
 
 def _find_other_speaker(found: Comparison, own: Saying, bearer: Bearer) -> str | None:
     """Return who speaks in a unit instead of the statement's speaker: "" if he does, None if nobody is named."""
-    unit, mine = bearer.unit, _list_tokens(own.speaker)
+    unit, mine = bearer.unit, _list_own_tokens(own.speaker)
     sayings, around = _find_sayings_of(found, unit)
     if not sayings:
         return None
@@ -238,7 +254,10 @@ def _is_named_in(found: Comparison, name: str, speaker: str, unit: PageUnit) -> 
     """Whether the page has some form of a name among the words for a speaker."""
     first = found.page.text.find(speaker, max(unit.start - 300, 0))
     return first >= 0 and any(
-        first <= place < first + len(speaker) for other in find_names(name) for place in found.page.names.find(other)
+        first <= place < first + len(speaker)
+        for other in find_names(name)
+        if other.kind is not NameKind.PLACE or other.text == name
+        for place in found.page.names.find(other)
     )
 
 
