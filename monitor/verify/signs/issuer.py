@@ -47,16 +47,21 @@ def _compare_joint(found: Comparison, clause: ActorClause) -> None:
     partners = [actor for actor in clause.actors if actor.role in ("agent", "with") and not actor.is_generic]
     if len(partners) < 2 or not (_JOINTLY.search(clause.text) and _ISSUE_VERB.search(clause.text)):
         return
-    heads, _ = _read_issuers(found.page)
     for other in _read_issue_clauses(found.page):
         names = [actor.text for actor in (*other.actors, *other.agents)]
         if all(any(are_same(partner.text, name) for name in names) for partner in partners):
             return
     for partner in partners:
         places = found.page.names.find(partner.text)
-        is_signed = partner.text in heads or any(is_signature(found.page, found.page.find_unit(at)) for at in places)
+        is_signed = any(_is_signed(found.page, found.page.find_unit(at)) for at in places)
         if not is_signed and found.page.names.mentions(partner.text) is not None:
             found.raise_sign("issuer other", 1.0, partner.text)
+
+
+def _is_signed(page: PageIndex, unit: PageUnit) -> bool:
+    if unit.line < page.head_lines:
+        return True
+    return is_signature(page, unit) and not _SENTENCE_MARK.search(unit.text) and unit.text.strip()[-1:] not in ":："
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +81,7 @@ def _may_issue(page: PageIndex, actor: ClauseActor) -> bool:
         return True
     if actor.text in heads or any(actor.text in line for line in heads.splitlines()):
         return True
-    if any(is_signature(page, page.find_unit(place)) for place in page.names.find(actor.text)):
+    if any(_is_signed(page, page.find_unit(place)) for place in page.names.find(actor.text)):
         return True
     return page.names.mentions(actor.text) is None
 

@@ -157,6 +157,8 @@ def _has_pronoun(text: str, start: int, actors: Sequence[ClauseActor]) -> bool:
     """Whether a clause has a pronoun for subject, whoever that stands for."""
     agents = [actor for actor in actors if actor.role == "agent"]
     end = agents[0].start if agents else start + 12
+    if agents and text.endswith("由", start, end):
+        return False
     return bool(_PRONOUN.search(text, start, end))
 
 
@@ -171,7 +173,9 @@ def _merge_neighbours(text: str, chunks: Sequence[tuple[int, int, bool]]) -> lis
     return merged
 
 
-_BESIDE = re.compile(r"\s?|(?:['’]s)?\s(?:[a-z]+\s){0,1}|\s(?:of|on|for)\s(?:the\s)?")
+_BESIDE = re.compile(
+    r"[\u4e00-\u9fff]{0,14}(?:主任|主席|会长|书记|[局部厅司院校行市省县区事]长|总裁|经理|发言人|负责人|委员)|\s?|(?:['’]s)?\s(?:[a-z]+\s){0,1}|\s(?:of|on|for)\s(?:the\s)?"
+)
 
 
 def _iter_spans(text: str) -> Iterator[tuple[int, int]]:

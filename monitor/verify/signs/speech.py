@@ -116,7 +116,10 @@ def _is_quoted(text: str, place: int) -> bool:
     if not marks:
         return False
     last = marks[-1]
-    return text[last] in "“「" or (text[last] == '"' and (last == 0 or text[last - 1] in " (:：，,"))
+    if text[last] != '"':
+        return text[last] in "“「"
+    is_closing = last > 0 and text[last - 1] in ",.?!" and text[last + 1 : last + 2] == " "
+    return not is_closing and (last == 0 or text[last - 1] in " (:：，,")
 
 
 _QUOTE_MARK = re.compile(r"[“”\"「」]")
