@@ -15,6 +15,7 @@ _ISSUE = re.compile(
     r"|jointly)\b",
     re.IGNORECASE,
 )
+_WORK_TITLE = re.compile(r"《[^》]{0,80}》")
 _MAX_SIGNATURE_CHARS = 40
 _SENTENCE_MARK = re.compile(r"[。，；：]|[.,;:]\s|\.$")
 _CAPITALISED = re.compile(r"(?<=[a-z,;’')\"“”] )[\"“(]?([A-Z][A-Za-z]*[A-Za-z])\b")
@@ -30,7 +31,7 @@ def compare_issuers(found: Comparison) -> None:
     if found.is_cross_language:
         return
     for clause in parse_clauses(found.statement):
-        if not _ISSUE.search(clause.text):
+        if not _ISSUE.search(_WORK_TITLE.sub("", clause.text)):
             continue
         _compare_joint(found, clause)
         for actor in clause.actors:
@@ -61,7 +62,7 @@ def _compare_joint(found: Comparison, clause: ActorClause) -> None:
 def _is_signed(page: PageIndex, unit: PageUnit) -> bool:
     if unit.line < page.head_lines:
         return True
-    return is_signature(page, unit) and not _SENTENCE_MARK.search(unit.text) and unit.text.strip()[-1:] not in ":："
+    return _is_short_line(page, unit) and not _SENTENCE_MARK.search(unit.text) and unit.text.strip()[-1:] not in ":："
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +87,7 @@ def _may_issue(page: PageIndex, actor: ClauseActor) -> bool:
     return page.names.mentions(actor.text) is None
 
 
-def is_signature(page: PageIndex, unit: PageUnit) -> bool:
+def _is_short_line(page: PageIndex, unit: PageUnit) -> bool:
     """Whether a unit is the page's title or publisher, or a short line of names without a sentence."""
     is_short = len(unit.text) < _MAX_SIGNATURE_CHARS
     return unit.line < page.head_lines or is_short or (len(unit.text) < 160 and not _SENTENCE_MARK.search(unit.text))
@@ -97,7 +98,7 @@ def _read_issuers(page: PageIndex) -> tuple[str, frozenset[str]]:
     """Return the head and signature lines of a page, and the actors of its clauses of issuing."""
     heads, issuers = [], set()
     for unit in page.units:
-        if is_signature(page, unit):
+        if _is_signed(page, unit):
             heads.append(simplify(unit.text))
             issuers |= {
                 actor.text for clause in parse_clauses(unit.text) for actor in clause.actors if not actor.is_generic

@@ -30,7 +30,8 @@ _CLAIM_EN = (
 _SAY_EN = (
     rf"{_CLAIM_EN}|said|says|say|told|tells|add(?:s|ed)|noted|notes|stated|explained|stress(?:es|ed)|remark(?:s"
     rf"|ed)|wrote|writes|responded|replied|called|calls"
-    r"|described|quoted|asked|announced|emphasi[sz]ed|report(?:s|ed)(?=\s(?:that|on)\b|[,.])|compare[sd]|cited|cites|pointed out|put it"
+    r"|described|quoted|asked|announced|emphasi[sz]ed"
+    r"|report(?:s|ed)(?=\s(?:that|on)\b|[,.])|compare[sd]|cited|cites|pointed out|put it"
 )
 _RULE_EN = r"found|ruled|established|concluded|admitted|acknowledged|confirmed|promised|pledged|determined|decided"
 _SPEECH = re.compile(rf"{_SAY_ZH}|{_RULE_ZH}|\b(?:{_SAY_EN}|{_RULE_EN})\b", re.IGNORECASE)
@@ -172,7 +173,9 @@ def _list_own_tokens(speaker: str) -> frozenset[str]:
     return tokens - frozenset[str]().union(*map(_list_tokens, places)) or tokens
 
 
-_JUDGING_BODY = re.compile(r"(?:the |an? )?(?:court|jury|tribunal|judge|regulator|authority|commission|board)", re.IGNORECASE)
+_JUDGING_BODY = re.compile(
+    r"(?:the |an? )?(?:court|jury|tribunal|judge|regulator|authority|commission|board)", re.IGNORECASE
+)
 _FINDING = re.compile(_RULE_EN)
 
 
@@ -273,11 +276,7 @@ def _find_sayings_of(found: Comparison, unit: PageUnit) -> tuple[list[Saying], s
     page = found.page
     if _OPENED.fullmatch(unit.text.strip()) and unit.number + 1 < len(page.units):
         following = page.units[unit.number + 1].text
-        named = [
-            saying
-            for saying in find_sayings(following)
-            if _list_tokens(saying.speaker) and not saying.is_pronoun
-        ]
+        named = [saying for saying in find_sayings(following) if _list_tokens(saying.speaker) and not saying.is_pronoun]
         if named and _CLOSED.match(following):
             return named, following
     around = ""
