@@ -1,6 +1,8 @@
 """Signs in who a statement speaks of: names that the page lacks or has elsewhere, roles turned, other speakers."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 from monitor.verify.names import Name, NameKind, find_names
@@ -118,7 +120,8 @@ def _compare_sides(found: Comparison, bearer: Bearer) -> None:
                 found.raise_sign("sides turned", min(4 * share, 1.0), f"{' '.join(before)} / {' '.join(after)}")
 
 
-def _list_actors(text: str) -> dict[str, int]:
+@lru_cache(maxsize=4096)
+def _list_actors(text: str) -> Mapping[str, int]:
     """Return the actors of a text in order, each with its first place; of a Latin name the last word."""
     text = text[:_MAX_UNIT_CHARS]
     names = find_names(text)
@@ -221,6 +224,7 @@ def _align_clause(clause: ActorClause, others: tuple[ActorClause, ...]) -> Actor
     return others[-max(rated)[1]] if rated and max(rated)[0] > 0 else None
 
 
+@lru_cache(maxsize=4096)
 def _list_grams(clause: ActorClause) -> frozenset[str]:
     text = clause.text
     for actor in clause.actors:

@@ -116,7 +116,7 @@ def compare_capitals(found: Comparison) -> None:
     """Look for capitalised words of an English statement that an English page lacks, as an unknown company's."""
     if found.is_cross_language or has_chinese(found.statement):
         return
-    lowered = found.page.text.lower()
+    lowered = _lower_page(found.page)
     for match in _CAPITALISED.finditer(found.statement):
         word = match[1]
         if len(word) >= _MIN_WORD_CHARS and word not in _MONTHS and not _has_word(lowered, word):
@@ -156,6 +156,11 @@ def compare_chinese_names(found: Comparison) -> None:
             pairs = [name[place : place + 2] for place in range(len(name) - 1)]
             if not any(pair in text for pair in pairs):
                 found.raise_sign("name unknown", 1.0, name)
+
+
+@lru_cache(maxsize=64)
+def _lower_page(page: PageIndex) -> str:
+    return page.text.lower()
 
 
 @lru_cache(maxsize=64)
