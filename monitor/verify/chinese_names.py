@@ -83,11 +83,11 @@ _SURNAMES = (
     "岳帅"
 )
 _DOUBLE_SURNAMES = "欧阳|司马|上官|诸葛|司徒|夏侯|皇甫|尉迟|公孙|慕容|令狐|端木|东方|独孤|南宫"
-_SURNAME = rf"(?:{_DOUBLE_SURNAMES}|[{_SURNAMES}])"
+SURNAME = rf"(?:{_DOUBLE_SURNAMES}|[{_SURNAMES}])"
 _PERSON_END = rf"(?={_SPEECH}|的.{{0,14}}职务|[，。；、：（）(),;\s]|$|[和与及]|等|就|在|向|被|兼|主持)"
-_NAME_AFTER_TITLE = re.compile(rf"(?:{_TITLES})({_SURNAME}{_HAN}{{1,2}}?){_PERSON_END}")
+_NAME_AFTER_TITLE = re.compile(rf"(?:{_TITLES})({SURNAME}{_HAN}{{1,2}}?){_PERSON_END}")
 _NAME_BEFORE_SPEECH = re.compile(
-    rf"(?:(?<=[，。；、：（(“\s])|^)({_SURNAME}{_HAN}{{1,2}}?)(?=同志|先生|女士|表示|指出|强调|介绍说|认为|透露|坦言|当选|担任|出任|"
+    rf"(?:(?<=[，。；、：（(“\s])|^)({SURNAME}{_HAN}{{1,2}}?)(?=同志|先生|女士|表示|指出|强调|介绍说|认为|透露|坦言|当选|担任|出任|"
     rf"被任命|任{_HAN}{{2,12}}[长任记席事])"
 )
 _TRANSLITERATION = (

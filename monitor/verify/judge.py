@@ -25,14 +25,16 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(
-        ("roles turned", "roles passive", "roles swapped", "roles target", "against:side", "moved"),
+        ("roles turned", "roles passive", "roles swapped", "sides turned", "against:side", "moved"),
         ReasonCode.SUBJECT_OBJECT,
     ),
     **dict.fromkeys(
         ("speech other", "speech of another", "claim named", "speaker other", "attribution left"),
         ReasonCode.ATTRIBUTION,
     ),
-    **dict.fromkeys(("name missing", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR),
+    **dict.fromkeys(
+        ("name missing", "name unknown", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR
+    ),
     **dict.fromkeys(("name head rival", "subject foreign", "roles other", "word unknown"), ReasonCode.ACTOR),
     "citation other": ReasonCode.CITATION,
     "hedge left": ReasonCode.MODALITY,

@@ -57,13 +57,14 @@ _PLAIN_SIGNS = (
     *("date other", "date apart", "period other", "name missing", "name apart", "name apart rival", "name near"),
     *("name near rival", "name head rival", "roles turned", "roles passive", "speech other", "speaker other"),
     *("attribution left", "slot foreign", "slot novel", "slot variant", "moved"),
-    *("roles swapped", "roles target", "roles other", "speech of another", "claim named"),
-    *("issuer other", "word unknown"),
+    *("roles swapped", "roles other", "speech of another", "claim named"),
+    *("issuer other", "word unknown", "name unknown", "sides turned"),
 )
 _ACTOR_SIGNS = (
     *("roles swapped", "roles other", "speech of another", "speech other", "name missing", "name apart rival"),
-    *("issuer other", "word unknown", "roles turned"),
+    *("issuer other", "word unknown", "roles turned", "name unknown", "sides turned"),
 )
+_SURE_ACTOR_SIGNS = ("speech of another", "issuer other", "word unknown", "name unknown", "name missing", "roles other")
 _CITATION_SIGNS = ("citation other", "article other", "citation rival", "citation unknown", "citation swapped")
 _SURE_SIGNS = {
     **dict.fromkeys(("amount bound", "figure bound", "figure direction", "amount turned", "period apart"), 0.9),
@@ -155,6 +156,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         "subject foreign borne": coverage * signs["subject foreign"],
         "moved borne": signs["moved"] * (coverage > 0.8),
         "actor": max(signs[name] for name in _ACTOR_SIGNS),
+        "actor sure": float(any(signs[name] > 0.95 for name in _SURE_ACTOR_SIGNS)),
         "cross": float(found.is_cross_language),
         "bearers": float(len(found.units) - 1),
     }

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import fold_characters, get_known_names, has_chinese
 from monitor.verify.lexicon import stem
 from monitor.verify.names import NameKind, find_names
+from monitor.verify.traditional import simplify
 
 _ROLE_ZH = (
     r"主管部门|监管部门|监管机构|有关部门|相关部门|部门|派出机构|合作机构|市场机构|机构|机关|电网企业|企业|公司|银行|平台|监护人|提供者"
@@ -26,8 +28,8 @@ _MODIFIER_START_ZH = re.compile(
     r"|近日|日前|今[年天日]|[年月日]"
 )
 _PERSON_ZH = re.compile(
-    r"[\u4e00-\u9fff]某[\u4e00-\u9fff]?(?=[^\u4e00-\u9fff]|[\u4e00-\u9fff])"
-    r"|(?<=[员任长记授师任席裁理])[\u4e00-\u9fff]{2,3}(?=表示|认为|说|指出|介绍|称|强调|透露|主持|出席|[，、]|陪同)"
+    rf"(?:(?<![\u4e00-\u9fff])|(?<=[由经据对向被与员长记授师任席理]))({SURNAME}[\u4e00-\u9fff]{{1,2}})"
+    r"(?:研究员|教授|院士|先生|女士|主任|秘书长|同志)"
 )
 _LOCAL_BODY_ZH = re.compile(
     r"(?<![\u4e00-\u9fff])?[省市县区州](?:级)?[\u4e00-\u9fff]{1,6}?(?:局|委|厅|院|办)(?![部面限势托员])"
@@ -129,7 +131,7 @@ _MAX_UNIT_CHARS = 3000
 @lru_cache(maxsize=4096)
 def parse_clauses(text: str) -> tuple[ActorClause, ...]:
     """Return the clauses of a sentence; of an endless one, as of a table without line ends, those of its beginning."""
-    text = text[:_MAX_UNIT_CHARS]
+    text = simplify(text[:_MAX_UNIT_CHARS])
     chunks = sorted(_find_chunks(text))
     clauses: list[ActorClause] = []
     agents: tuple[ClauseActor, ...] = ()
@@ -155,6 +157,8 @@ def _has_pronoun(text: str, start: int, actors: Sequence[ClauseActor]) -> bool:
     """Whether a clause has a pronoun for subject, whoever that stands for."""
     agents = [actor for actor in actors if actor.role == "agent"]
     end = agents[0].start if agents else start + 12
+    if agents and text.endswith("由", start, end):
+        return False
     return bool(_PRONOUN.search(text, start, end))
 
 
@@ -169,7 +173,9 @@ def _merge_neighbours(text: str, chunks: Sequence[tuple[int, int, bool]]) -> lis
     return merged
 
 
-_BESIDE = re.compile(r"\s?|(?:['’]s)?\s(?:[a-z]+\s){0,1}|\s(?:of|on|for)\s(?:the\s)?")
+_BESIDE = re.compile(
+    r"[\u4e00-\u9fff]{0,14}(?:主任|主席|会长|书记|[局部厅司院校行市省县区事]长|总裁|经理|发言人|负责人|委员)|\s?|(?:['’]s)?\s(?:[a-z]+\s){0,1}|\s(?:of|on|for)\s(?:the\s)?"
+)
 
 
 def _iter_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -193,6 +199,11 @@ def _find_chunks(text: str) -> list[tuple[int, int, bool]]:
         for name in find_names(text)
         if (not any(start <= name.start < end for start, end in titles) and name.kind is not NameKind.PRODUCT)
         or not has_chinese(text)
+    ]
+    taken += [
+        (*match.span(), False)
+        for match in _PERSON_ZH.finditer(text)
+        if not any(span[0] < match.end() and match.start() < span[1] for span in taken)
     ]
     if not has_chinese(text):
         taken += _find_capitalised(text, taken)
