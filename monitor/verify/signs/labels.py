@@ -119,13 +119,13 @@ def _find_spans(segment: Segment) -> Iterator[_Span]:
     text = segment.text
     reached: dict[str, int] = {}
     dates = {date.written for date in segment.dates}
-    by_written: dict[str, list[NumericFigure]] = {}
+    by_written: dict[str, dict[object, NumericFigure]] = {}
     for figure in segment.figures:
         if figure.written and figure.written not in dates:
-            by_written.setdefault(figure.written, []).append(figure)
+            by_written.setdefault(figure.written, {})[figure.readings] = figure
     written: list[tuple[str, tuple[NumericFigure, ...], WrittenDate | None]] = [
         *((date.written, (), date) for date in segment.dates),
-        *((words, tuple(figures), None) for words, figures in by_written.items()),
+        *((words, tuple(figures.values()), None) for words, figures in by_written.items()),
     ]
     for words, figures, date in written:
         start = text.find(words, reached.get(words, 0))
