@@ -23,7 +23,7 @@ def compare_owners(found: Comparison) -> None:
             continue
         weights = _rate_label(found, amount)
         total = sum(weights.values())
-        own = [(unit, other) for unit, other in found.page.amounts if amount.equals(other)]
+        own = found.page.list_equal_amounts(amount)
         if not own or total <= 0:
             continue
         best = _list_strengths(weights, *max(own, key=lambda entry: _rate(weights, *entry)))
@@ -53,8 +53,7 @@ def list_own_places(found: Comparison, amount: Amount) -> list[tuple[PageUnit, A
     numbers = {unit.number for unit in found.units}
     rated = [
         (_rate(weights, unit, other) / total + 0.3 * (unit.number in numbers), unit, other)
-        for unit, other in found.page.amounts
-        if amount.equals(other)
+        for unit, other in found.page.list_equal_amounts(amount)
     ]
     highest = max((rate for rate, _, _ in rated), default=0.0)
     return [(unit, other) for rate, unit, other in rated if rate >= highest - _MARGIN]

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 
@@ -114,6 +115,23 @@ class PageIndex:
     @cached_property
     def amounts(self) -> list[tuple["PageUnit", Amount]]:
         return [(unit, amount) for unit in self.units for amount in unit.amounts]
+
+    @cached_property
+    def _amounts_by_value(self) -> dict[Fraction | None, list[int]]:
+        places: dict[Fraction | None, list[int]] = defaultdict(list)
+        for place, (_, amount) in enumerate(self.amounts):
+            values = {value for figure in amount.figures for value, _ in figure.readings}
+            for value in values if amount.date is None else (None,):
+                places[value].append(place)
+        return places
+
+    def list_equal_amounts(self, amount: Amount) -> list[tuple["PageUnit", Amount]]:
+        """Return where the page has an amount, in page order; dates stand under no value."""
+        values = {value for figure in amount.figures for value, _ in figure.readings}
+        by_value = self._amounts_by_value
+        places = {place for value in (values if amount.date is None else (None,)) for place in by_value.get(value, ())}
+        entries = (self.amounts[place] for place in sorted(places))
+        return [(unit, other) for unit, other in entries if amount.equals(other)]
 
     @cached_property
     def amounts_by_unit(self) -> list[tuple["PageUnit", tuple[Amount, ...]]]:

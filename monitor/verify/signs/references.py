@@ -82,7 +82,7 @@ def _list_ordinals(text: str) -> dict[str, set[str]]:
             noun, number = stem(match["what"].lower()), match["en"].lower()
         else:
             noun, number = match["code"], match["digit"]
-        ordinals.setdefault(noun, set()).add(number)
+        ordinals.setdefault(noun if noun.isalnum() else "", set()).add(number)
     return ordinals
 
 
