@@ -6,7 +6,7 @@ from typing import Protocol
 
 from monitor.verify.clauses import Segment
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit
-from monitor.verify.units import NumericFigure
+from monitor.verify.units import YEAR, NumericFigure
 
 
 class _Amount(Protocol):
@@ -113,6 +113,8 @@ def _compare_bounds(found: Comparison, bearer: Bearer) -> None:
     """Compare the bounds and directions that stand right beside equal figures."""
     segment = bearer.segment
     for figure in segment.figures:
+        if any(kind == YEAR for _, kind in figure.readings):
+            continue
         theirs = [
             _find_sides(piece, other)
             for unit, piece in _list_parts(found)

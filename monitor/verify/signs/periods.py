@@ -10,6 +10,7 @@ from monitor.verify.clauses import MONTHS, ORDINALS, Segment
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.owners import list_own_places
 from monitor.verify.signs.page import Comparison, PageUnit
+from monitor.verify.units import POINTS
 
 _PERIOD = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?=\s?年(?!\d{1,2}月\d{1,2}日)|\b(?!年))"
@@ -31,6 +32,7 @@ _IN_DATE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},)? $"
 )
 _AMOUNT_BETWEEN = re.compile(r"\d(?:%|[万亿元家个人项吨辆倍]|\.\d| percent| per cent| million| billion)")
+_TODAY = re.compile(r"今[日天]|即日|之日起|\btoday\b|\bimmediate", re.IGNORECASE)
 _RATE = re.compile(
     r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year"
     r"|from (?:a|one) year (?:earlier|ago)"
@@ -63,16 +65,21 @@ def compare_periods(found: Comparison) -> None:
         if not places:
             continue
         if amount.date is not None:
-            _compare_events(found, amount, [other for _, other in places])
+            _compare_events(found, amount, places)
         else:
             _compare_governing(found, amount, places)
             _compare_rates(found, amount, places)
 
 
-def _compare_events(found: Comparison, amount: Amount, places: Sequence[Amount]) -> None:
-    """Compare what happens on a date: it is published, in force, adopted, or the last day for comments."""
+def _compare_events(found: Comparison, amount: Amount, places: Sequence[tuple[PageUnit, Amount]]) -> None:
+    """Compare what happens on a date: it is published, in force, adopted, or the last day for comments.
+
+    Of the day of publication a page says "today", so that all that it says may happen then.
+    """
+    if all(unit.line < found.page.head_lines for unit, _ in places) and _TODAY.search(found.page.text):
+        return
     mine = {word for word in amount.label if word.startswith("~event.")}
-    theirs = {word for other in places for word in other.label if word.startswith("~event.")}
+    theirs = {word for _, other in places for word in other.label if word.startswith("~event.")}
     if mine and theirs and not mine & theirs:
         found.raise_sign("date event", 1.0, f"{amount.written}: {' '.join(mine)} / {' '.join(theirs)}")
 
@@ -111,7 +118,7 @@ def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> _
     text = amount.segment.text
     own = [mention for mention in _list_mentions(text) if mention.kind == kind]
     for mention in own:
-        if mention.start >= amount.end and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start]):
+        if mention.start >= amount.end and not mention.is_compared and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start]):
             return replace(mention, is_near=True)
     before = [mention for mention in own if mention.start < amount.start and not mention.is_compared]
     if before and not _AMOUNT_BETWEEN.search(text[before[-1].end : amount.start]):
@@ -162,7 +169,9 @@ def _read_period(text: str, match: re.Match[str]) -> tuple[int, int]:
 
 
 def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[PageUnit, Amount]]) -> None:
-    """Compare whether a change is over the year or over the month."""
+    """Compare whether a change is over the year or over the month; points may be those of a change of the change."""
+    if any(kind == POINTS for figure in amount.figures for _, kind in figure.readings):
+        return
     mine = _find_rate(found.segments, amount)
     theirs = {_find_rate(unit.segments, other) for unit, other in places}
     if mine and theirs and None not in theirs and mine not in theirs:
