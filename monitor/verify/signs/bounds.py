@@ -22,7 +22,8 @@ _BEFORE = re.compile(
     + r"))"
 )
 _BEFORE_EN = re.compile(
-    r"\b(?:(?P<max>up to(?: and including)?|^and including|at most|(?:no|not) (?:more|greater|higher|longer|later|larger) than"
+    r"\b(?:(?P<max>up to(?: and including)?|^and including|at most"
+    r"|(?:no|not) (?:more|greater|higher|longer|later|larger) than"
     r"|(?:not|never) (?:to )?exceed(?:ing|s)?|may not exceed|(?<!no )(?<!not )(?:less|fewer|lower|shorter|earlier) than"
     r"|under|below|(?:a )?maximum(?: of)?|capped at|within|nearly|almost|just short of|by|until|before)"
     r"|(?P<min>at least|(?:no|not) (?:less|fewer|lower|shorter|earlier|smaller) than"

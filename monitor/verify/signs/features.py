@@ -73,7 +73,7 @@ _SURE_SIGNS = {
     **dict.fromkeys(("label taken", "label given"), 0.3),
     **dict.fromkeys(("date taken", "figure misplaced", "time misplaced"), 0.2),
     "date misplaced": 0.1,
-    "frame": 0.4,
+    "frame": 0.5,
     **dict.fromkeys(("figure rival", "figure swapped", "date rival"), 0.9),
 }
 """Signs that hardly any true statement has, with the strength from which they count as sure."""

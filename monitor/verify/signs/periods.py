@@ -44,7 +44,7 @@ _RATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class Mention:
     """A period that a segment names: `kind` is `y` for a year, `m` for the months that it has from first to last."""
 
     kind: str
@@ -90,58 +90,62 @@ def _compare_governing(found: Comparison, amount: Amount, places: Sequence[tuple
         mine = _find_governing(found.segments, amount, kind)
         theirs = [_find_governing(unit.segments, other, kind) for unit, other in places]
         known = [mention for mention in theirs if mention is not None]
-        if mine is None or len(known) < len(theirs) or any(_may_be_same(mine, mention) for mention in known):
+        if mine is None or len(known) < len(theirs) or any(may_be_same(mine, mention) for mention in known):
             continue
         is_near = mine.is_near and all(mention.is_near for mention in known)
         is_elsewhere = any(
-            _may_be_same(mine, mention)
+            may_be_same(mine, mention)
             for unit, _ in places
             for segment in unit.segments
-            for mention in _list_mentions(segment.text)
+            for mention in list_mentions(segment.text)
         )
         if is_near or not is_elsewhere:
             found.raise_sign("period apart", 1.0, f"{amount.written}: {mine} / {known[0]}")
 
 
-def _may_be_same(mine: _Mention, other: _Mention) -> bool:
+def may_be_same(mine: Mention, other: Mention) -> bool:
     return mine.kind == other.kind and (
         (mine.first, mine.last) == (other.first, other.last)
         or ((mine.is_end or other.is_end) and mine.last == other.last)
     )
 
 
-def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> _Mention | None:
+def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> Mention | None:
     """Return the period of an amount: right after it, or the nearest before it that is not of another amount.
 
     A period that the amount is only compared with is not its own.
     """
     text = amount.segment.text
-    own = [mention for mention in _list_mentions(text) if mention.kind == kind]
+    own = [mention for mention in list_mentions(text) if mention.kind == kind]
     for mention in own:
-        if mention.start >= amount.end and not mention.is_compared and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start]):
+        if (
+            mention.start >= amount.end
+            and not mention.is_compared
+            and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start])
+        ):
             return replace(mention, is_near=True)
     before = [mention for mention in own if mention.start < amount.start and not mention.is_compared]
     if before and not _AMOUNT_BETWEEN.search(text[before[-1].end : amount.start]):
         return replace(before[-1], is_near=True)
     for segment in reversed(segments[max(amount.place - _MAX_BACK, 0) : amount.place]):
-        mentions = [mention for mention in _list_mentions(segment.text) if mention.kind == kind]
+        mentions = [mention for mention in list_mentions(segment.text) if mention.kind == kind]
         if mentions and not mentions[-1].is_compared:
             return mentions[-1]
     return None
 
 
 @lru_cache(maxsize=4096)
-def _list_mentions(text: str) -> tuple[_Mention, ...]:
+def list_mentions(text: str) -> tuple[Mention, ...]:
     return tuple(_iter_mentions(text))
 
 
-def _iter_mentions(text: str) -> Iterator[_Mention]:
+def _iter_mentions(text: str) -> Iterator[Mention]:
     for match in _PERIOD.finditer(text):
         before = text[max(match.start() - _REACH, 0) : match.start()]
         if _IN_DATE.search(before):
             continue
         first, last = _read_period(text, match)
-        yield _Mention(
+        yield Mention(
             "y" if match["year"] else "m",
             first,
             last,
