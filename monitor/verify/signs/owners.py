@@ -60,11 +60,13 @@ def list_own_places(found: Comparison, amount: Amount) -> list[tuple[PageUnit, A
 
 
 def _is_rival(amount: Amount, other: Amount, mine: Iterable[Amount]) -> bool:
-    if amount.equals(other) or other.is_time != amount.is_time or other.is_reference or amount.is_near(other):
+    if other.is_time != amount.is_time or other.is_reference:
         return False
-    return amount.is_comparable_to(other) or (
+    if not amount.is_comparable_to(other) and not (
         amount.is_bare and other.is_bare and any(third.equals(other) for third in mine)
-    )
+    ):
+        return False
+    return not amount.equals(other) and not amount.is_near(other)
 
 
 def _rate_label(found: Comparison, amount: Amount) -> dict[str, float]:
