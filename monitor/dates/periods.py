@@ -169,6 +169,9 @@ def _by_calendar(text: str, found: Sequence[WrittenPeriod]) -> Iterator[Calendar
             yield CalendarPeriod(start, end, text[period.start : period.end], (period.start, period.end))
 
 
+_SIGNS = frozenset(sign for form in PERIOD_FORMS for sign in form.signs)
+
+
 class PeriodScan:
     """The periods of a text with folded digits, apart from years in digits.
 
@@ -188,8 +191,9 @@ class PeriodScan:
     def _find_periods(self) -> list[WrittenPeriod]:
         spans = SpanSet(len(self._text))
         found: list[WrittenPeriod] = []
-        for form in PERIOD_FORMS:
-            if not any(sign in self._text for sign in form.signs):
+        present = {sign for sign in _SIGNS if sign in self._text}
+        for form in PERIOD_FORMS if present else ():
+            if present.isdisjoint(form.signs):
                 continue
             for match in form.pattern.finditer(self._text):
                 period = _read(form, match, self._years) if spans.is_free(*match.span()) else None

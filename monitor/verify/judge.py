@@ -22,7 +22,9 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
     **dict.fromkeys(("against:quantity", "never:quantity", "never all"), ReasonCode.QUANTIFIER),
     **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
-    **dict.fromkeys(("figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(
+        ("frame", "figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE
+    ),
     **dict.fromkeys(("against:trade", "against:place", "against:time", "slot foreign"), ReasonCode.WHOSE_FIGURE),
     **dict.fromkeys(
         ("roles turned", "roles passive", "roles swapped", "sides turned", "against:side", "moved"),

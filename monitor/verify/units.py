@@ -111,7 +111,9 @@ def are_compatible(claimed: str, found: str) -> bool:
     They are of one kind, or one is bare: `5` in a table may be the summary's `5 provinces`. `5` and `5%` never support
     each other.
     """
-    return claimed == found or (NO_UNIT in (claimed, found) and not {claimed, found} & _NEVER_BARE)
+    if claimed == found:
+        return True
+    return NO_UNIT in (claimed, found) and claimed not in _NEVER_BARE and found not in _NEVER_BARE
 
 
 Side = Literal["over", "under", "about"]
@@ -134,14 +136,16 @@ class NumericFigure:
 
     def equals(self, other: "NumericFigure") -> bool:
         """Whether some readings of both have one value and compatible units."""
-        return any(
-            value == theirs and are_compatible(kind, their_kind)
-            for value, kind in self.readings
-            for theirs, their_kind in other.readings
-        )
+        for value, kind in self.readings:
+            for theirs, their_kind in other.readings:
+                if are_compatible(kind, their_kind) and value == theirs:
+                    return True
+        return False
 
     def is_comparable_to(self, other: "NumericFigure") -> bool:
         """Whether some readings of both have one unit."""
-        return any(
-            kind == their_kind and kind != NO_UNIT for _, kind in self.readings for _, their_kind in other.readings
-        )
+        for _, kind in self.readings:
+            for _, their_kind in other.readings:
+                if kind == their_kind and kind != NO_UNIT:
+                    return True
+        return False

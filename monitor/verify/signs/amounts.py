@@ -1,12 +1,12 @@
 """Signs in the figures, dates and periods of a statement: whose they are, and in what bounds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from monitor.verify.clauses import Segment
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit
-from monitor.verify.units import NumericFigure
+from monitor.verify.units import YEAR, NumericFigure
 
 
 class _Amount(Protocol):
@@ -32,7 +32,9 @@ def compare_amounts(found: Comparison) -> None:
         for date in segment.dates:
             others = [other for piece in found.segments for other in piece.dates if other is not date]
             rivalry = _Rivalry()
-            for unit, part in _list_parts(found):
+            for unit, part in found.page.parts_with_amounts:
+                if not part.dates:
+                    continue
                 is_here = any(other.covers(date) for other in part.dates)
                 for other in part.dates:
                     is_said = any(other.covers(third) for third in others)
@@ -47,22 +49,20 @@ def compare_amounts(found: Comparison) -> None:
         _compare_bounds(found, bearer)
 
 
-def _list_parts(found: Comparison) -> Iterator[tuple[PageUnit, Segment]]:
-    return ((unit, part) for unit in found.page.units for part in unit.segments if part.figures or part.dates)
-
-
 def _compare_figure(found: Comparison, segment: Segment, figure: NumericFigure) -> None:
     said = {value for piece in found.segments for other in piece.figures for value, _ in other.readings}
     rivalry = _Rivalry()
-    for unit, part in _list_parts(found):
-        is_here = any(figure.equals(other) for other in part.figures)
+    equal = found.page.list_equal_figures(figure)
+    places, own = {id(part) for _, part, _ in equal}, {id(other) for _, _, other in equal}
+    for unit, part in found.page.parts_with_amounts:
+        is_here = id(part) in places
         for other in part.figures:
-            is_own, is_said = figure.equals(other), any(value in said for value, _ in other.readings)
+            is_own, is_said = id(other) in own, any(value in said for value, _ in other.readings)
             if is_own or is_said or figure.is_comparable_to(other):
                 _rate(found, segment, unit, part, rivalry, is_own=is_own, is_said=is_said, is_here=is_here)
     borne = [other for unit in found.units for part in unit.segments for other in part.figures]
+    is_borne = any(id(other) in own for other in borne)
     rivals = [other.written for other in borne if figure.is_comparable_to(other)]
-    is_borne = any(figure.equals(other) for other in borne)
     _raise_signs(found, "figure", figure.written, rivalry, rivals=rivals, is_borne=is_borne)
 
 
@@ -113,12 +113,12 @@ def _compare_bounds(found: Comparison, bearer: Bearer) -> None:
     """Compare the bounds and directions that stand right beside equal figures."""
     segment = bearer.segment
     for figure in segment.figures:
+        if any(kind == YEAR for _, kind in figure.readings):
+            continue
         theirs = [
             _find_sides(piece, other)
-            for unit, piece in _list_parts(found)
-            for other in piece.figures
-            if figure.equals(other)
-            and (unit is bearer.unit or found.page.compute_share(segment.words & piece.words, segment.words) >= 0.4)
+            for unit, piece, other in found.page.list_equal_figures(figure)
+            if (unit is bearer.unit or found.page.compute_share(segment.words & piece.words, segment.words) >= 0.4)
         ]
         if not theirs:
             continue

@@ -22,7 +22,8 @@ _BEFORE = re.compile(
     + r"))"
 )
 _BEFORE_EN = re.compile(
-    r"\b(?:(?P<max>up to(?: and including)?|at most|(?:no|not) (?:more|greater|higher|longer|later|larger) than"
+    r"\b(?:(?P<max>up to(?: and including)?|^and including|at most"
+    r"|(?:no|not) (?:more|greater|higher|longer|later|larger) than"
     r"|(?:not|never) (?:to )?exceed(?:ing|s)?|may not exceed|(?<!no )(?<!not )(?:less|fewer|lower|shorter|earlier) than"
     r"|under|below|(?:a )?maximum(?: of)?|capped at|within|nearly|almost|just short of|by|until|before)"
     r"|(?P<min>at least|(?:no|not) (?:less|fewer|lower|shorter|earlier|smaller) than"
@@ -62,6 +63,8 @@ def compare_bounds(found: Comparison) -> None:
 
 def _compare_bound(found: Comparison, amount: Amount, places: Iterable[Amount]) -> None:
     mine, theirs = find_bound(amount), {find_bound(other) for other in places}
+    if amount.date and any("~event.deadline" in other.label for other in places):
+        theirs.add("max")
     kind = "date" if amount.date else "amount"
     if mine and mine not in theirs:
         is_elsewhere = any(amount.equals(other) and find_bound(other) == mine for _, other in found.page.amounts)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from monitor.verify.signs.actors import compare_actors
 from monitor.verify.signs.amounts import compare_amounts
 from monitor.verify.signs.bounds import compare_bounds
+from monitor.verify.signs.frames import compare_frames
 from monitor.verify.signs.owners import compare_owners, compare_places
 from monitor.verify.signs.page import Comparison, PageIndex
 from monitor.verify.signs.periods import compare_periods
@@ -35,6 +36,7 @@ def compare(statement: str, page: PageIndex) -> Comparison:
     compare_amounts(found)
     compare_owners(found)
     compare_places(found)
+    compare_frames(found)
     compare_periods(found)
     compare_bounds(found)
     compare_references(found)
@@ -72,6 +74,7 @@ _SURE_SIGNS = {
     **dict.fromkeys(("label taken", "label given"), 0.3),
     **dict.fromkeys(("date taken", "figure misplaced", "time misplaced"), 0.2),
     "date misplaced": 0.1,
+    "frame": 0.5,
     **dict.fromkeys(("figure rival", "figure swapped", "date rival"), 0.9),
 }
 """Signs that hardly any true statement has, with the strength from which they count as sure."""
@@ -179,6 +182,7 @@ def _build_amount_features(found: Comparison) -> dict[str, float]:
         "amount bound": max(signs["figure bound"], signs["amount bound"], signs["date bound"]),
         "amount unbounded": max(signs["amount unbounded"], signs["date unbounded"]),
         "amount turned": signs["amount turned"],
+        "amount framed": signs["frame"],
         "amount given": max(signs["label given"], signs["date given"]),
         "amount taken": max(signs["label taken"], signs["date taken"]),
         "period apart": max(signs["period apart"], signs["figure rate"]),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from monitor.dates import WrittenDate
 from monitor.verify.clauses import Segment, iter_words, tokenise
@@ -38,20 +39,20 @@ class Amount:
     inherited: frozenset[str] = frozenset()
     place: int = field(default=0)
 
-    @property
+    @cached_property
     def label(self) -> frozenset[str]:
         return self.before | self.after
 
-    @property
+    @cached_property
     def is_bare(self) -> bool:
         return any(kind == NO_UNIT for figure in self.figures for _, kind in figure.readings)
 
-    @property
+    @cached_property
     def is_time(self) -> bool:
         """Whether it is a year, a month or a quarter: of such the words around it say little."""
         return self.date is None and _TIME.search(self.written) is not None
 
-    @property
+    @cached_property
     def is_reference(self) -> bool:
         """Whether it is the number of an article, a document or a term of office."""
         return self.date is None and _REFERENCE.search(self.written) is not None
@@ -95,7 +96,7 @@ def label_amounts(segments: Sequence[Segment]) -> tuple[Amount, ...]:
                 before = amounts[-1].before
             written = segment.text[start:end]
             amounts.append(Amount(written, start, end, segment, figures, date, before, after, inherited, place))
-        labels.append(read_label(segment.text))
+        labels.append(frozenset(word for word in segment.words if word[0] != "@") | _list_codes(segment.text))
     return tuple(amounts)
 
 
@@ -110,8 +111,11 @@ def _list_spans(segment: Segment) -> list[_Span]:
 
 def read_label(text: str) -> frozenset[str]:
     """Return the words of a label: as a segment has them, with codes such as M2 and T-4, without periods."""
-    words = frozenset(iter_words(list(tokenise(text))))
-    return words | {f"#{code[0].lower()}" for code in _CODE.finditer(text)}
+    return frozenset(iter_words(list(tokenise(text)))) | _list_codes(text)
+
+
+def _list_codes(text: str) -> set[str]:
+    return {f"#{code[0].lower()}" for code in _CODE.finditer(text)}
 
 
 def _find_spans(segment: Segment) -> Iterator[_Span]:
@@ -119,13 +123,13 @@ def _find_spans(segment: Segment) -> Iterator[_Span]:
     text = segment.text
     reached: dict[str, int] = {}
     dates = {date.written for date in segment.dates}
-    by_written: dict[str, list[NumericFigure]] = {}
+    by_written: dict[str, dict[object, NumericFigure]] = {}
     for figure in segment.figures:
         if figure.written and figure.written not in dates:
-            by_written.setdefault(figure.written, []).append(figure)
+            by_written.setdefault(figure.written, {})[figure.readings] = figure
     written: list[tuple[str, tuple[NumericFigure, ...], WrittenDate | None]] = [
         *((date.written, (), date) for date in segment.dates),
-        *((words, tuple(figures), None) for words, figures in by_written.items()),
+        *((words, tuple(figures.values()), None) for words, figures in by_written.items()),
     ]
     for words, figures, date in written:
         start = text.find(words, reached.get(words, 0))

@@ -23,7 +23,7 @@ def compare_owners(found: Comparison) -> None:
             continue
         weights = _rate_label(found, amount)
         total = sum(weights.values())
-        own = [(unit, other) for unit, other in found.page.amounts if amount.equals(other)]
+        own = found.page.list_equal_amounts(amount)
         if not own or total <= 0:
             continue
         best = _list_strengths(weights, *max(own, key=lambda entry: _rate(weights, *entry)))
@@ -53,19 +53,20 @@ def list_own_places(found: Comparison, amount: Amount) -> list[tuple[PageUnit, A
     numbers = {unit.number for unit in found.units}
     rated = [
         (_rate(weights, unit, other) / total + 0.3 * (unit.number in numbers), unit, other)
-        for unit, other in found.page.amounts
-        if amount.equals(other)
+        for unit, other in found.page.list_equal_amounts(amount)
     ]
     highest = max((rate for rate, _, _ in rated), default=0.0)
     return [(unit, other) for rate, unit, other in rated if rate >= highest - _MARGIN]
 
 
 def _is_rival(amount: Amount, other: Amount, mine: Iterable[Amount]) -> bool:
-    if amount.equals(other) or other.is_time != amount.is_time or other.is_reference or amount.is_near(other):
+    if other.is_time != amount.is_time or other.is_reference:
         return False
-    return amount.is_comparable_to(other) or (
+    if not amount.is_comparable_to(other) and not (
         amount.is_bare and other.is_bare and any(third.equals(other) for third in mine)
-    )
+    ):
+        return False
+    return not amount.equals(other) and not amount.is_near(other)
 
 
 def _rate_label(found: Comparison, amount: Amount) -> dict[str, float]:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 
@@ -16,6 +17,7 @@ from monitor.verify.names import NameIndex
 from monitor.verify.prose import is_chinese
 from monitor.verify.signs.labels import Amount, label_amounts
 from monitor.verify.statements import SourceText
+from monitor.verify.units import NumericFigure
 
 _UNIT_END = re.compile(r"[；;]")
 _LEAD_IN = re.compile(r"[:：]\s*$")
@@ -116,6 +118,42 @@ class PageIndex:
         return [(unit, amount) for unit in self.units for amount in unit.amounts]
 
     @cached_property
+    def _amounts_by_value(self) -> dict[Fraction | None, list[int]]:
+        places: dict[Fraction | None, list[int]] = defaultdict(list)
+        for place, (_, amount) in enumerate(self.amounts):
+            values = {value for figure in amount.figures for value, _ in figure.readings}
+            for value in values if amount.date is None else (None,):
+                places[value].append(place)
+        return places
+
+    def list_equal_amounts(self, amount: Amount) -> list[tuple["PageUnit", Amount]]:
+        """Return where the page has an amount, in page order; dates stand under no value."""
+        values = {value for figure in amount.figures for value, _ in figure.readings}
+        by_value = self._amounts_by_value
+        places = {place for value in (values if amount.date is None else (None,)) for place in by_value.get(value, ())}
+        entries = (self.amounts[place] for place in sorted(places))
+        return [(unit, other) for unit, other in entries if amount.equals(other)]
+
+    @cached_property
+    def parts_with_amounts(self) -> list[tuple["PageUnit", Segment]]:
+        return [(unit, part) for unit in self.units for part in unit.segments if part.figures or part.dates]
+
+    @cached_property
+    def _figures_by_value(self) -> dict[Fraction, list[tuple["PageUnit", Segment, NumericFigure]]]:
+        places: dict[Fraction, list[tuple[PageUnit, Segment, NumericFigure]]] = defaultdict(list)
+        for unit, part in self.parts_with_amounts:
+            for figure in part.figures:
+                for value in dict.fromkeys(value for value, _ in figure.readings):
+                    places[value].append((unit, part, figure))
+        return places
+
+    def list_equal_figures(self, figure: NumericFigure) -> list[tuple["PageUnit", Segment, NumericFigure]]:
+        """Return where the page has a figure in any of its readings; a place may come twice."""
+        values = dict.fromkeys(value for value, _ in figure.readings)
+        entries = (entry for value in values for entry in self._figures_by_value.get(value, ()))
+        return [entry for entry in entries if figure.equals(entry[2])]
+
+    @cached_property
     def amounts_by_unit(self) -> list[tuple["PageUnit", tuple[Amount, ...]]]:
         return [(unit, unit.amounts) for unit in self.units if unit.amounts]
 
@@ -124,7 +162,10 @@ class PageIndex:
 
     def compute_weight(self, words: Iterable[str]) -> float:
         """Return the weight of words together: the rarer on the page, the heavier; a word on an axis is light."""
-        return sum(self._weights.get(word) or self._compute_word_weight(word) for word in words)
+        weights, total = self._weights, 0.0
+        for word in words:
+            total += weights.get(word) or self._compute_word_weight(word)
+        return total
 
     def _compute_word_weight(self, word: str) -> float:
         weight = math.log(1 + (len(self.units) + 2) / (len(self.places.get(word, ())) + 1))
@@ -145,15 +186,12 @@ class PageIndex:
             scores = self._score(segment.words)
             for place, score in by_whole.items():
                 scores[place] += 0.5 * score
+            equal = (other for figure in segment.figures for other in self.list_equal_figures(figure))
+            with_figures = {unit.number for unit, _, _ in equal}
             for place in scores:
                 unit = self.units[place]
                 scores[place] += 0.2 * self.compute_weight(whole & unit.context - unit.words)
-                scores[place] += _FIGURE_BONUS * any(
-                    figure.equals(other)
-                    for figure in segment.figures
-                    for part in unit.segments
-                    for other in part.figures
-                )
+                scores[place] += _FIGURE_BONUS * (place in with_figures)
             if scores:
                 unit = self.units[max(scores, key=lambda number: (scores[number], -number))]
                 part = max(unit.segments, key=lambda part: self._rate_part(segment, part))

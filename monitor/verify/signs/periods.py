@@ -10,6 +10,7 @@ from monitor.verify.clauses import MONTHS, ORDINALS, Segment
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.owners import list_own_places
 from monitor.verify.signs.page import Comparison, PageUnit
+from monitor.verify.units import POINTS
 
 _PERIOD = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?=\s?年(?!\d{1,2}月\d{1,2}日)|\b(?!年))"
@@ -31,6 +32,7 @@ _IN_DATE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},)? $"
 )
 _AMOUNT_BETWEEN = re.compile(r"\d(?:%|[万亿元家个人项吨辆倍]|\.\d| percent| per cent| million| billion)")
+_TODAY = re.compile(r"今[日天]|即日|之日起|\btoday\b|\bimmediate", re.IGNORECASE)
 _RATE = re.compile(
     r"(?P<year>同比|比上年(?!末)|较上年(?!末)|比去年|较去年|year[- ]on[- ]year|over[- ]the[- ]year"
     r"|from (?:a|one) year (?:earlier|ago)"
@@ -42,7 +44,7 @@ _RATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class Mention:
     """A period that a segment names: `kind` is `y` for a year, `m` for the months that it has from first to last."""
 
     kind: str
@@ -63,16 +65,21 @@ def compare_periods(found: Comparison) -> None:
         if not places:
             continue
         if amount.date is not None:
-            _compare_events(found, amount, [other for _, other in places])
+            _compare_events(found, amount, places)
         else:
             _compare_governing(found, amount, places)
             _compare_rates(found, amount, places)
 
 
-def _compare_events(found: Comparison, amount: Amount, places: Sequence[Amount]) -> None:
-    """Compare what happens on a date: it is published, in force, adopted, or the last day for comments."""
+def _compare_events(found: Comparison, amount: Amount, places: Sequence[tuple[PageUnit, Amount]]) -> None:
+    """Compare what happens on a date: it is published, in force, adopted, or the last day for comments.
+
+    Of the day of publication a page says "today", so that all that it says may happen then.
+    """
+    if all(unit.line < found.page.head_lines for unit, _ in places) and _TODAY.search(found.page.text):
+        return
     mine = {word for word in amount.label if word.startswith("~event.")}
-    theirs = {word for other in places for word in other.label if word.startswith("~event.")}
+    theirs = {word for _, other in places for word in other.label if word.startswith("~event.")}
     if mine and theirs and not mine & theirs:
         found.raise_sign("date event", 1.0, f"{amount.written}: {' '.join(mine)} / {' '.join(theirs)}")
 
@@ -83,58 +90,62 @@ def _compare_governing(found: Comparison, amount: Amount, places: Sequence[tuple
         mine = _find_governing(found.segments, amount, kind)
         theirs = [_find_governing(unit.segments, other, kind) for unit, other in places]
         known = [mention for mention in theirs if mention is not None]
-        if mine is None or len(known) < len(theirs) or any(_may_be_same(mine, mention) for mention in known):
+        if mine is None or len(known) < len(theirs) or any(may_be_same(mine, mention) for mention in known):
             continue
         is_near = mine.is_near and all(mention.is_near for mention in known)
         is_elsewhere = any(
-            _may_be_same(mine, mention)
+            may_be_same(mine, mention)
             for unit, _ in places
             for segment in unit.segments
-            for mention in _list_mentions(segment.text)
+            for mention in list_mentions(segment.text)
         )
         if is_near or not is_elsewhere:
             found.raise_sign("period apart", 1.0, f"{amount.written}: {mine} / {known[0]}")
 
 
-def _may_be_same(mine: _Mention, other: _Mention) -> bool:
+def may_be_same(mine: Mention, other: Mention) -> bool:
     return mine.kind == other.kind and (
         (mine.first, mine.last) == (other.first, other.last)
         or ((mine.is_end or other.is_end) and mine.last == other.last)
     )
 
 
-def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> _Mention | None:
+def _find_governing(segments: Sequence[Segment], amount: Amount, kind: str) -> Mention | None:
     """Return the period of an amount: right after it, or the nearest before it that is not of another amount.
 
     A period that the amount is only compared with is not its own.
     """
     text = amount.segment.text
-    own = [mention for mention in _list_mentions(text) if mention.kind == kind]
+    own = [mention for mention in list_mentions(text) if mention.kind == kind]
     for mention in own:
-        if mention.start >= amount.end and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start]):
+        if (
+            mention.start >= amount.end
+            and not mention.is_compared
+            and _RIGHT_AFTER.fullmatch(text[amount.end : mention.start])
+        ):
             return replace(mention, is_near=True)
     before = [mention for mention in own if mention.start < amount.start and not mention.is_compared]
     if before and not _AMOUNT_BETWEEN.search(text[before[-1].end : amount.start]):
         return replace(before[-1], is_near=True)
     for segment in reversed(segments[max(amount.place - _MAX_BACK, 0) : amount.place]):
-        mentions = [mention for mention in _list_mentions(segment.text) if mention.kind == kind]
+        mentions = [mention for mention in list_mentions(segment.text) if mention.kind == kind]
         if mentions and not mentions[-1].is_compared:
             return mentions[-1]
     return None
 
 
 @lru_cache(maxsize=4096)
-def _list_mentions(text: str) -> tuple[_Mention, ...]:
+def list_mentions(text: str) -> tuple[Mention, ...]:
     return tuple(_iter_mentions(text))
 
 
-def _iter_mentions(text: str) -> Iterator[_Mention]:
+def _iter_mentions(text: str) -> Iterator[Mention]:
     for match in _PERIOD.finditer(text):
         before = text[max(match.start() - _REACH, 0) : match.start()]
         if _IN_DATE.search(before):
             continue
         first, last = _read_period(text, match)
-        yield _Mention(
+        yield Mention(
             "y" if match["year"] else "m",
             first,
             last,
@@ -162,7 +173,9 @@ def _read_period(text: str, match: re.Match[str]) -> tuple[int, int]:
 
 
 def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[PageUnit, Amount]]) -> None:
-    """Compare whether a change is over the year or over the month."""
+    """Compare whether a change is over the year or over the month; points may be those of a change of the change."""
+    if any(kind == POINTS for figure in amount.figures for _, kind in figure.readings):
+        return
     mine = _find_rate(found.segments, amount)
     theirs = {_find_rate(unit.segments, other) for unit, other in places}
     if mine and theirs and None not in theirs and mine not in theirs:

@@ -82,7 +82,7 @@ def _list_ordinals(text: str) -> dict[str, set[str]]:
             noun, number = stem(match["what"].lower()), match["en"].lower()
         else:
             noun, number = match["code"], match["digit"]
-        ordinals.setdefault(noun, set()).add(number)
+        ordinals.setdefault(noun if noun.isalnum() else "", set()).add(number)
     return ordinals
 
 
@@ -107,13 +107,27 @@ def _compare_numbered(found: Comparison, mine: _Reference, said: Iterable[_Refer
     rivals = [(unit, other) for unit, other in theirs if not any(other.value == third.value for third in said)]
     own = [(unit, other) for unit, other in theirs if other.value == mine.value]
     text = f"{found.statement[mine.start : mine.end]} / {', '.join(other.value for _, other in rivals[:2])}"
-    if not own and rivals:
+    if not own and rivals and not _has_amounts_beside(found, mine):
         found.raise_sign("citation rival", 1.0, text)
     if own and len({other.value for _, other in theirs}) > 1:
         label = read_label(_cut_window(found.statement, mine))
         others = [entry for entry in theirs if entry[1].value != mine.value]
         gain = max(_rate(found, label, *entry) for entry in others) - max(_rate(found, label, *entry) for entry in own)
         found.raise_sign("citation swapped", gain, text)
+
+
+def _has_amounts_beside(found: Comparison, cited: _Reference) -> bool:
+    """Whether all amounts of a statement, of which it has some, are in one line of the page with what it cites."""
+    amounts = [amount for amount in found.amounts if not amount.is_reference]
+    lines = {
+        unit.line
+        for unit in found.page.units
+        if any((other.kind, other.value) == (cited.kind, cited.value) for other in _iter_references(unit.text))
+    }
+    beside = [[other for unit in found.page.list_line(line) for other in unit.amounts] for line in lines]
+    return bool(amounts) and any(
+        all(any(amount.equals(other) for other in others) for amount in amounts) for others in beside
+    )
 
 
 def _rate(found: Comparison, label: frozenset[str], unit: PageUnit, reference: _Reference) -> float:
@@ -167,5 +181,6 @@ def _compare_articles(found: Comparison) -> None:
         articles = {
             next((number for place, number in reversed(heads) if place <= unit.start + 2), "") for unit in units
         }
-        if own[1] not in articles:
+        references = list(_iter_references(own[0]))
+        if own[1] not in articles and not any(_has_amounts_beside(found, cited) for cited in references):
             found.raise_sign("article other", 1.0, own[0])
