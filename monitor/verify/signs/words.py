@@ -114,7 +114,7 @@ _CAUSE = re.compile(
     re.IGNORECASE,
 )
 _FORECAST = re.compile(
-    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expected to|forecast|predict\w*|set to|likely to|is bound to)\b",
+    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expect\w*|forecast|predict\w*|set to|likely to|is bound to)\b",
     re.IGNORECASE,
 )
 
@@ -137,9 +137,10 @@ def _compare_causes(found: Comparison) -> None:
 
 
 _HEDGE = re.compile(
-    r"可能|或将|或许|有望|预计|拟(?!议)|据称|涉嫌|疑似|大?约有?(?=[\d一二三四五六七八九十])|近(?=\d)|几乎|基本上?|原则上|力争|争取|目标"
+    r"可能|或将|或许|有望|预计|拟(?!议)|据称|涉嫌|疑似|大?约有?(?=[\d一二三四五六七八九十])|近(?=\d)|几乎|基本上?|原则上|力争|争取|目标|尚未|是否|有待|呼吁|希望|考虑|计划|打算|设想|建议|申请|如果|一旦"
     r"|\b(?:may|might|could|likely|unlikely|possib\w+|potential\w*|(?:about|approximately|nearly|almost|virtually|around)(?=\s[$£€\d])|virtually|almost"
-    r"|alleged\w*|reportedly|expect\w*|seek\w*|aims?|plans?|intends?|hopes?|considering|proposed?)\b",
+    r"|alleged\w*|reportedly|expect\w*|seek\w*|aims?|plans?|intends?|hopes?|considering|proposed?"
+    r"|whether|unless|yet to|not yet|debat\w+|could|goal of|wants? to|calls? for|called for|urg(?:ed?|es|ing))\b",
     re.IGNORECASE,
 )
 
@@ -164,7 +165,9 @@ def _compare_only(found: Comparison) -> None:
 
 _REPLACING = re.compile(r"代替|取代|替代|\b(?:replac|supersed|extend)(?:es|ed|s|e)?\b", re.IGNORECASE)
 _REPLACED = re.compile(r"被|\b(?:was|were|is|are|been|be)\b|\bby\b", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}")
+_IDENTIFIER = re.compile(
+    r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}|(?:[A-Z][a-z]+ ){1,6}[A-Z][a-z]+|(?<=《)[^》]{2,60}", re.ASCII
+)
 
 
 def _compare_replacements(found: Comparison) -> None:
@@ -257,8 +260,7 @@ def is_same_side(mark: Mark, other: Mark) -> bool:
 
 def _compute_nearness(page: PageIndex, mark: Mark, other: Mark) -> float:
     """Return the share of the words near a mark that are near the other too."""
-    plain = {word for word in mark.near if not is_axis_word(word)}
-    return page.compute_share(plain & other.near, plain)
+    return page.compute_share(mark.plain & other.near, mark.plain)
 
 
 _NEGATIVE_AXES = {"permission", "answer", "founding", "validity", "burden", "truth"}
@@ -387,7 +389,7 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
             if len(flanks) == 2:
                 found.raise_sign("slot taken", share, f"{joined} / {other}")
         if kind == "replace" and len(there) <= len(said) + 4:
-            is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
+            is_elsewhere = len(joined) > 1 and joined.lower() in found.page.lowered
             state = "foreign" if is_elsewhere else "variant" if _is_variant(joined, other) else "novel"
             strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
             found.raise_sign(f"slot {state}", strength, f"{joined} / {other}")
@@ -419,13 +421,15 @@ def _compare_sequence(found: Comparison, bearer: Bearer) -> None:
 
 def _find_longest_rise(places: Sequence[int]) -> set[int]:
     """Return the indexes of a longest rising subsequence."""
-    chains: list[list[int]] = []
+    lengths: list[int] = []
+    previous: list[int] = []
     for number, place in enumerate(places):
-        before = [chain for chain in chains if places[chain[-1]] < place]
-        chains.append([*max(before, key=_count), number] if before else [number])
-    longest: list[int] = max(chains, key=_count, default=[])
-    return set(longest)
-
-
-def _count(chain: list[int]) -> int:
-    return len(chain)
+        best = max((i for i in range(number) if places[i] < place), key=lengths.__getitem__, default=-1)
+        lengths.append(lengths[best] + 1 if best >= 0 else 1)
+        previous.append(best)
+    longest: set[int] = set()
+    last = max(range(len(places)), key=lengths.__getitem__, default=-1)
+    while last >= 0:
+        longest.add(last)
+        last = previous[last]
+    return longest
