@@ -124,7 +124,7 @@ _STOP_WORDS = frozenset(
     )
 )
 _NEGATORS_ZH = re.compile(
-    r"(?:并?不(?!得(?!不)|断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
+    r"(?:并?不(?!得(?!不)|断|服|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
 )
 _NEGATOR_STARTS = frozenset("并不未尚没无非勿难从均绝")
 _NEGATORS_EN = frozenset(
@@ -156,6 +156,7 @@ _NO_LONGER = re.compile(r"no longer\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
 _NEGATION_REACH_ZH, _NEGATION_REACH_EN = 8, 5
 _HEAD_REACH = 3
+_NEGATION_ENDS = frozenset("的”’）)–—、")
 NEGATION_KEY = "¬"
 
 
@@ -403,7 +404,9 @@ def _iter_negated_words(tokens: Sequence[_Token], *, is_head: bool = False) -> I
     for place, token in enumerate(tokens):
         if token.is_negator:
             reach = _HEAD_REACH if is_head else _NEGATION_REACH_ZH if token.is_chinese else _NEGATION_REACH_EN
-            yield from iter_words(tokens[place + 1 : place + 1 + reach])
+            after = tokens[place + 1 : place + 1 + reach]
+            end = next((number for number, other in enumerate(after) if other.text in _NEGATION_ENDS), len(after))
+            yield from iter_words(after[:end])
 
 
 def _iter_marks(tokens: Sequence[_Token]) -> Iterator[Mark]:

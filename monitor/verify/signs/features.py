@@ -77,7 +77,8 @@ _SURE_SIGNS = {
 
 _SURE_WORDS = {
     **dict.fromkeys(("against:bound", "against:duty", "against:stage", "against:permission", "against:founding"), 0.6),
-    **dict.fromkeys(("negation lost", "negation added"), 0.6),
+    **dict.fromkeys(("negation lost", "negation added", "denial new"), 0.6),
+    "denial left": 0.4,
     **dict.fromkeys(("against:validity", "against:quantity", "against:finality", "slot marked"), 0.5),
     **dict.fromkeys(("against:direction", "against:contrast"), 0.8),
     **dict.fromkeys(("against:truth", "against:rate", "against:extreme", "against:length", "against:office"), 0.3),
@@ -123,6 +124,8 @@ def build_features(found: Comparison) -> dict[str, float]:
         "slot marked": signs["slot marked"],
         "word sure": float(any(signs[name] >= bound for name, bound in _SURE_WORDS.items())),
         "left forbidden": signs["left:permission.forbidden"],
+        "denial left": signs["denial left"],
+        "denial new": signs["denial new"],
         "never strong": coverage * max(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER),
         "new strong": coverage * max(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW),
         "replacement turned": signs["replacement turned"],

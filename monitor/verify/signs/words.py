@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from monitor.verify.clauses import Mark, Segment
+from monitor.verify.clauses import NEGATION_KEY, Mark, Segment
 from monitor.verify.lexicon import stem
 from monitor.verify.signs.page import Bearer, Comparison, PageIndex, is_axis_word, unite
 
@@ -60,6 +60,7 @@ def compare_words(found: Comparison) -> None:
     _compare_only(found)
     _compare_replacements(found)
     _compare_hedges(found)
+    _compare_denials(found)
     for bearer in found.bearers:
         _compare_marks(found, bearer)
         _compare_negation(found, bearer)
@@ -299,6 +300,29 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
         share = page.compute_share(wide, segment.words)
         if share > _MIN_WIDE_SHARE:
             found.raise_sign("negation lost", share, " ".join(sorted(wide)))
+
+
+def _compare_denials(found: Comparison) -> None:
+    """Look whether one text denies something and the other, which is as near as can be, denies nothing at all."""
+    page, units = found.page, found.page.units
+    is_negative = any(_has_denial(segment) or _is_negative(segment) for segment in found.segments)
+    for bearer in found.bearers:
+        segment, part, unit = bearer.segment, bearer.part, bearer.unit
+        if not is_negative and _has_denial(part):
+            share = page.compute_share(segment.words & part.words, segment.words)
+            found.raise_sign("denial left", share, part.text)
+        if _has_denial(segment):
+            around = units[max(unit.number - 1, 0) : unit.number + 2]
+            if not any(_is_negative(piece) for other in around for piece in other.segments):
+                share = page.compute_share(segment.words & unit.words, segment.words)
+                found.raise_sign("denial new", share, segment.text)
+
+
+_DENIED_SIDES = {("permission", "forbidden"), ("answer", "no"), ("truth", "not")}
+
+
+def _has_denial(segment: Segment) -> bool:
+    return NEGATION_KEY in segment.keys or any((mark.axis, mark.side) in _DENIED_SIDES for mark in segment.marks)
 
 
 def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
