@@ -221,7 +221,7 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
                     strength, 0.2 + 0.6 * page.compute_share(segment.words & bearer.unit.words, segment.words)
                 )
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
-                strength *= 0.5
+                strength *= 0.0 if _TURNING.search(f"{mark.word}{bearer.unit.text}") else 0.35
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
         elif not around and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_NEW and not _is_weak(mark, segment):
             is_on_page = mark.side in page.sides.get(mark.axis, ())
@@ -231,6 +231,10 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     for mark in part.marks:
         if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+_TURNING = re.compile(r"[升降涨跌增减]转[升降涨跌增减]|转为|转而")
+"""A turn names both sides of a direction."""
 
 
 def _is_weak(mark: Mark, segment: Segment) -> bool:
@@ -288,7 +292,7 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
             share = max(page.compute_share(segment.words & part.words, segment.words) for part in clauses)
             is_clean = not any(map(_is_negative, unit.segments))
             found.raise_sign("negation added", share + 0.3 * is_clean, word)
-    if _is_negative(segment):
+    if _is_negative(segment) or _CONTRASTING.search(found.statement):
         _compare_negated_sides(found, bearer)
         return
     for part in unit.segments:
@@ -308,7 +312,7 @@ def _compare_denials(found: Comparison) -> None:
     is_negative = any(_has_denial(segment) or _is_negative(segment) for segment in found.segments)
     for bearer in found.bearers:
         segment, part, unit = bearer.segment, bearer.part, bearer.unit
-        if not is_negative and _has_denial(part):
+        if not is_negative and _has_denial(part) and not _QUOTED_DENIAL.search(part.text):
             share = page.compute_share(segment.words & part.words, segment.words)
             found.raise_sign("denial left", share, part.text)
         if _has_denial(segment):
@@ -318,6 +322,7 @@ def _compare_denials(found: Comparison) -> None:
                 found.raise_sign("denial new", share, segment.text)
 
 
+_QUOTED_DENIAL = re.compile(r"[“《][^”》]{0,40}[不未没无非]")
 _DENIED_SIDES = {("permission", "forbidden"), ("answer", "no"), ("truth", "not")}
 
 
