@@ -123,7 +123,6 @@ def build_features(found: Comparison) -> dict[str, float]:
         "hedge left": signs["hedge left"],
         "slot marked": signs["slot marked"],
         "word sure": float(any(signs[name] >= bound for name, bound in _SURE_WORDS.items())),
-        "left forbidden": signs["left:permission.forbidden"],
         "denial left": signs["denial left"],
         "denial new": signs["denial new"],
         "never strong": coverage * max(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER),
@@ -151,6 +150,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         for name, value in signs.items()
         if name.startswith((*CONTRADICTING, "left", "name", "slot")) and not name.endswith((" apart", " rival"))
     )
+    features["any sure"] = max(features["word sure"], features["amount sure"])
     features["clean"] = float(is_clean)
     return features
 
