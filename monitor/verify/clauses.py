@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from monitor.dates import DateOrder, WrittenDate
 from monitor.verify.figures import fold_width, parse_figures
@@ -123,8 +124,9 @@ _STOP_WORDS = frozenset(
     )
 )
 _NEGATORS_ZH = re.compile(
-    r"(?:并?不(?!得(?!不)|断|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
+    r"(?:并?不(?!得(?!不)|断|服|仅|同|少|过|久|妨|管|论|良|动产|足|锈|得不|止|但|确定|一|利|等)|未(?!来|必)|尚未|没有?(?!收)|无(?!论|线|人机|锡|偿|形|疑|障碍)|非(?!常|洲|银|遗)|勿|并非|难以|从未|均未|绝不)"
 )
+_NEGATOR_STARTS = frozenset("并不未尚没无非勿难从均绝")
 _NEGATORS_EN = frozenset(
     (
         "not",
@@ -154,18 +156,28 @@ _NO_LONGER = re.compile(r"no longer\b", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fff]|\d[\d.,]*|\S")
 _NEGATION_REACH_ZH, _NEGATION_REACH_EN = 8, 5
 _HEAD_REACH = 3
+_NEGATION_ENDS = frozenset("的”’）)–—、")
 NEGATION_KEY = "¬"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Mark:
-    """A word on one side of an axis; `near` are the words just after and before it in its segment."""
+    """A word on one side of an axis; `around` are the tokens just before and after it in its segment."""
 
     axis: str
     side: str
     word: str
     is_negated: bool
-    near: frozenset[str]
+    around: tuple["_Token", ...]
+
+    @cached_property
+    def near(self) -> frozenset[str]:
+        return frozenset(iter_words(self.around))
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """The words near it that are on no axis."""
+        return frozenset(word for word in self.near if not (word.startswith("~") and "." in word))
 
 
 @dataclass(frozen=True)
@@ -240,22 +252,22 @@ def tokenise(text: str) -> Iterator[_Token]:
     lexicon = load_lexicon()
     matches = list(_WORD.finditer(text))
     index = 0
-    while index < len(matches):
+    count = len(matches)
+    while index < count:
         match = matches[index]
         piece = match[0]
         if "\u4e00" <= piece <= "\u9fff":
-            word, concepts = next(
-                (entry for entry in lexicon.chinese.get(piece, ()) if text.startswith(entry[0], match.start())),
-                (piece, ()),
-            )
-            negator = _NEGATORS_ZH.match(text, match.start()) if len(word) == 1 and not concepts else None
+            word, concepts = _match_chinese(text, match.start(), lexicon.chinese.get(piece, ()))
+            is_free = piece in _NEGATOR_STARTS and len(word) == 1 and not concepts
+            negator = _NEGATORS_ZH.match(text, match.start()) if is_free else None
             if negator:
                 yield _Token(negator[0], match.start(), is_negator=True, is_chinese=True)
                 word = negator[0]
             else:
                 yield _Token(word, match.start(), concepts, is_chinese=True)
             end = match.start() + len(word)
-            while index < len(matches) and matches[index].start() < end:
+            index += 1
+            while index < count and matches[index].start() < end:
                 index += 1
             continue
         lowered = piece.lower().replace("’", "'")
@@ -280,6 +292,16 @@ def tokenise(text: str) -> Iterator[_Token]:
         else:
             yield _Token(piece, match.start())
         index += 1
+
+
+def _match_chinese(
+    text: str, start: int, entries: Sequence[tuple[str, tuple[Concept, ...]]]
+) -> tuple[str, tuple[Concept, ...]]:
+    """Return the longest word of the lexicon at a position of a text, or its one character."""
+    for entry in entries:
+        if text.startswith(entry[0], start):
+            return entry
+    return text[start], ()
 
 
 def _match_phrase(
@@ -382,7 +404,9 @@ def _iter_negated_words(tokens: Sequence[_Token], *, is_head: bool = False) -> I
     for place, token in enumerate(tokens):
         if token.is_negator:
             reach = _HEAD_REACH if is_head else _NEGATION_REACH_ZH if token.is_chinese else _NEGATION_REACH_EN
-            yield from iter_words(tokens[place + 1 : place + 1 + reach])
+            after = tokens[place + 1 : place + 1 + reach]
+            end = next((number for number, other in enumerate(after) if other.text in _NEGATION_ENDS), len(after))
+            yield from iter_words(after[:end])
 
 
 def _iter_marks(tokens: Sequence[_Token]) -> Iterator[Mark]:
@@ -391,5 +415,5 @@ def _iter_marks(tokens: Sequence[_Token]) -> Iterator[Mark]:
             if concept.axis:
                 before = tokens[max(place - (3 if token.is_chinese else 4), 0) : place]
                 is_negated = any(other.is_negator for other in before)
-                near = frozenset(iter_words([*tokens[max(place - 8, 0) : place], *tokens[place + 1 : place + 9]]))
-                yield Mark(concept.axis, concept.side, token.text, is_negated, near)
+                around = (*tokens[max(place - 8, 0) : place], *tokens[place + 1 : place + 9])
+                yield Mark(concept.axis, concept.side, token.text, is_negated, around)

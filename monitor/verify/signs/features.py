@@ -105,6 +105,21 @@ _CERTAIN_SIGNS = {
 }
 """Signs that settle a refusal: no second reader is asked whether it was right."""
 
+_SURE_WORDS = {
+    **dict.fromkeys(("against:bound", "against:duty", "against:stage", "against:permission", "against:founding"), 0.6),
+    **dict.fromkeys(("negation lost", "negation added", "denial new"), 0.6),
+    "denial left": 0.4,
+    **dict.fromkeys(("against:validity", "against:quantity", "against:finality", "slot marked"), 0.5),
+    **dict.fromkeys(("against:direction", "against:contrast"), 0.8),
+    **dict.fromkeys(("against:truth", "against:rate", "against:extreme", "against:length", "against:office"), 0.3),
+    **dict.fromkeys(("never:founding.end", "never:founding.keep", "never:validity.void", "never:answer.no"), 1.0),
+    **dict.fromkeys(("never:direction.up", "never:direction.down", "never:permission.forbidden"), 1.0),
+    **dict.fromkeys(("never:bound.max", "never:only.only", "never:stage.done", "new:direction.up"), 1.0),
+    **dict.fromkeys(("never:quantity.all", "new:quantity.all", "new:stage.done"), 1.0),
+    **dict.fromkeys(("only new", "cause new", "replacement turned"), 1.0),
+}
+"""Signs in the words that hardly any true statement has, with the strength from which they count as sure."""
+
 _WORD_SIGNS = ("coverage", "context", "foreign", "novel")
 
 
@@ -142,6 +157,9 @@ def build_features(found: Comparison) -> dict[str, float]:
         "forecast new": signs["forecast new"],
         "hedge left": signs["hedge left"],
         "slot marked": signs["slot marked"],
+        "word sure": float(any(signs[name] >= bound for name, bound in _SURE_WORDS.items())),
+        "denial left": signs["denial left"],
+        "denial new": signs["denial new"],
         "never strong": coverage * max(signs[f"never:{name}"] for name in _STRONG_WHEN_NEVER),
         "new strong": coverage * max(signs[f"new:{name}"] for name in _STRONG_WHEN_NEW),
         "replacement turned": signs["replacement turned"],
@@ -172,6 +190,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         for name, value in signs.items()
         if name.startswith((*CONTRADICTING, "left", "name", "slot")) and not name.endswith((" apart", " rival"))
     )
+    features["any sure"] = max(features["word sure"], features["amount sure"])
     features["clean"] = float(is_clean)
     return features
 

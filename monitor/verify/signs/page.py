@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -74,6 +74,19 @@ def unite(sets: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*sets)
 
 
+class _Weights(dict[str, float]):
+    """The weights of words on a page, each computed when it is first asked for."""
+
+    def __init__(self, places: Mapping[str, Sequence[int]], count: int) -> None:
+        self._places = places
+        self._count = count
+
+    def __missing__(self, word: str) -> float:
+        weight = math.log(1 + (self._count + 2) / (len(self._places.get(word, ())) + 1))
+        self[word] = weight * _AXIS_WEIGHT if is_axis_word(word) else weight
+        return self[word]
+
+
 class PageIndex:
     """A page, read once for all statements about it; title, publisher and date of its record are its first lines."""
 
@@ -95,7 +108,7 @@ class PageIndex:
             for mark in unit.marks:
                 self.sides[mark.axis].add(mark.side)
         self._starts = [unit.start for unit in self.units]
-        self._weights: dict[str, float] = {}
+        self._weights = _Weights(self.places, len(self.units))
         pieces = [fold_alphanumerics(unit.text) for unit in self.units]
         self._folded = "".join(pieces)
         self._borders = {0, *accumulate(map(len, pieces))}
@@ -112,6 +125,10 @@ class PageIndex:
 
     def find_unit(self, position: int) -> PageUnit:
         return self.units[max(bisect_right(self._starts, position) - 1, 0)]
+
+    @cached_property
+    def lowered(self) -> str:
+        return self.text.lower()
 
     @cached_property
     def amounts(self) -> list[tuple["PageUnit", Amount]]:
@@ -162,15 +179,7 @@ class PageIndex:
 
     def compute_weight(self, words: Iterable[str]) -> float:
         """Return the weight of words together: the rarer on the page, the heavier; a word on an axis is light."""
-        weights, total = self._weights, 0.0
-        for word in words:
-            total += weights.get(word) or self._compute_word_weight(word)
-        return total
-
-    def _compute_word_weight(self, word: str) -> float:
-        weight = math.log(1 + (len(self.units) + 2) / (len(self.places.get(word, ())) + 1))
-        self._weights[word] = weight * _AXIS_WEIGHT if is_axis_word(word) else weight
-        return self._weights[word]
+        return sum(map(self._weights.__getitem__, words))
 
     def compute_share(self, words: Iterable[str], whole: Iterable[str]) -> float:
         """Return the weight of words in that of the whole, 0 where that weighs nothing."""
@@ -181,22 +190,26 @@ class PageIndex:
         """Return the unit that bears each segment of a statement: by its own words, then by those of the whole."""
         whole = unite(segment.words for segment in segments)
         by_whole = self._score(whole)
+        by_context = {
+            place: 0.2 * self.compute_weight(whole & self.units[place].context - self.units[place].words)
+            for place in by_whole
+        }
         bearers = []
         for segment in segments:
             scores = self._score(segment.words)
             for place, score in by_whole.items():
-                scores[place] += 0.5 * score
-            equal = (other for figure in segment.figures for other in self.list_equal_figures(figure))
-            with_figures = {unit.number for unit, _, _ in equal}
-            for place in scores:
-                unit = self.units[place]
-                scores[place] += 0.2 * self.compute_weight(whole & unit.context - unit.words)
-                scores[place] += _FIGURE_BONUS * (place in with_figures)
+                scores[place] += 0.5 * score + by_context[place]
+            for place in self._find_figures(segment) & scores.keys():
+                scores[place] += _FIGURE_BONUS
             if scores:
                 unit = self.units[max(scores, key=lambda number: (scores[number], -number))]
                 part = max(unit.segments, key=lambda part: self._rate_part(segment, part))
                 bearers.append(Bearer(segment, unit, part))
         return bearers
+
+    def _find_figures(self, segment: Segment) -> set[int]:
+        """Return the numbers of the units that have a figure of a segment."""
+        return {unit.number for figure in segment.figures for unit, _, _ in self.list_equal_figures(figure)}
 
     def _rate_part(self, segment: Segment, part: Segment) -> float:
         figures = sum(any(figure.equals(other) for other in part.figures) for figure in segment.figures)
@@ -206,7 +219,7 @@ class PageIndex:
     def _score(self, words: frozenset[str]) -> dict[int, float]:
         scores: dict[int, float] = defaultdict(float)
         for word in words:
-            weight = self.compute_weight([word])
+            weight = self._weights[word]
             for place in self.places.get(word, ()):
                 scores[place] += weight
         return scores

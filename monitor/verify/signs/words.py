@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from monitor.verify.clauses import Mark, Segment
+from monitor.verify.clauses import NEGATION_KEY, Mark, Segment
 from monitor.verify.lexicon import stem
 from monitor.verify.signs.page import Bearer, Comparison, PageIndex, is_axis_word, unite
 
@@ -60,6 +60,7 @@ def compare_words(found: Comparison) -> None:
     _compare_only(found)
     _compare_replacements(found)
     _compare_hedges(found)
+    _compare_denials(found)
     for bearer in found.bearers:
         _compare_marks(found, bearer)
         _compare_negation(found, bearer)
@@ -114,7 +115,7 @@ _CAUSE = re.compile(
     re.IGNORECASE,
 )
 _FORECAST = re.compile(
-    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expected to|forecast|predict\w*|set to|likely to|is bound to)\b",
+    r"预计|预期|有望|势必|必将|料将|可望|\b(?:expect\w*|forecast|predict\w*|set to|likely to|is bound to)\b",
     re.IGNORECASE,
 )
 
@@ -137,9 +138,10 @@ def _compare_causes(found: Comparison) -> None:
 
 
 _HEDGE = re.compile(
-    r"可能|或将|或许|有望|预计|拟(?!议)|据称|涉嫌|疑似|大?约有?(?=[\d一二三四五六七八九十])|近(?=\d)|几乎|基本上?|原则上|力争|争取|目标"
+    r"可能|或将|或许|有望|预计|拟(?!议)|据称|涉嫌|疑似|大?约有?(?=[\d一二三四五六七八九十])|近(?=\d)|几乎|基本上?|原则上|力争|争取|目标|尚未|是否|有待|呼吁|希望|考虑|计划|打算|设想|建议|申请|如果|一旦"
     r"|\b(?:may|might|could|likely|unlikely|possib\w+|potential\w*|(?:about|approximately|nearly|almost|virtually|around)(?=\s[$£€\d])|virtually|almost"
-    r"|alleged\w*|reportedly|expect\w*|seek\w*|aims?|plans?|intends?|hopes?|considering|proposed?)\b",
+    r"|alleged\w*|reportedly|expect\w*|seek\w*|aims?|plans?|intends?|hopes?|considering|proposed?"
+    r"|whether|unless|yet to|not yet|debat\w+|could|goal of|wants? to|calls? for|called for|urg(?:ed?|es|ing))\b",
     re.IGNORECASE,
 )
 
@@ -164,7 +166,9 @@ def _compare_only(found: Comparison) -> None:
 
 _REPLACING = re.compile(r"代替|取代|替代|\b(?:replac|supersed|extend)(?:es|ed|s|e)?\b", re.IGNORECASE)
 _REPLACED = re.compile(r"被|\b(?:was|were|is|are|been|be)\b|\bby\b", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}")
+_IDENTIFIER = re.compile(
+    r"[A-Z0-9][A-Za-z0-9]*[—:–/-]?\d[\w—:–-]*|[A-Z]{2,}|(?:[A-Z][a-z]+ ){1,6}[A-Z][a-z]+|(?<=《)[^》]{2,60}", re.ASCII
+)
 
 
 def _compare_replacements(found: Comparison) -> None:
@@ -217,7 +221,7 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
                     strength, 0.2 + 0.6 * page.compute_share(segment.words & bearer.unit.words, segment.words)
                 )
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
-                strength *= 0.5
+                strength *= 0.0 if _TURNING.search(f"{mark.word}{bearer.unit.text}") else 0.35
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
         elif not around and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_NEW and not _is_weak(mark, segment):
             is_on_page = mark.side in page.sides.get(mark.axis, ())
@@ -227,6 +231,10 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
     for mark in part.marks:
         if mark.axis not in axes and share > 0.3 and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_LEFT:
             found.raise_sign(f"left:{mark.axis}.{mark.side}", share, mark.word)
+
+
+_TURNING = re.compile(r"[升降涨跌增减]转[升降涨跌增减]|转为|转而")
+"""A turn names both sides of a direction."""
 
 
 def _is_weak(mark: Mark, segment: Segment) -> bool:
@@ -257,8 +265,7 @@ def is_same_side(mark: Mark, other: Mark) -> bool:
 
 def _compute_nearness(page: PageIndex, mark: Mark, other: Mark) -> float:
     """Return the share of the words near a mark that are near the other too."""
-    plain = {word for word in mark.near if not is_axis_word(word)}
-    return page.compute_share(plain & other.near, plain)
+    return page.compute_share(mark.plain & other.near, mark.plain)
 
 
 _NEGATIVE_AXES = {"permission", "answer", "founding", "validity", "burden", "truth"}
@@ -285,7 +292,7 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
             share = max(page.compute_share(segment.words & part.words, segment.words) for part in clauses)
             is_clean = not any(map(_is_negative, unit.segments))
             found.raise_sign("negation added", share + 0.3 * is_clean, word)
-    if _is_negative(segment):
+    if _is_negative(segment) or _CONTRASTING.search(found.statement):
         _compare_negated_sides(found, bearer)
         return
     for part in unit.segments:
@@ -297,6 +304,30 @@ def _compare_negation(found: Comparison, bearer: Bearer) -> None:
         share = page.compute_share(wide, segment.words)
         if share > _MIN_WIDE_SHARE:
             found.raise_sign("negation lost", share, " ".join(sorted(wide)))
+
+
+def _compare_denials(found: Comparison) -> None:
+    """Look whether one text denies something and the other, which is as near as can be, denies nothing at all."""
+    page, units = found.page, found.page.units
+    is_negative = any(_has_denial(segment) or _is_negative(segment) for segment in found.segments)
+    for bearer in found.bearers:
+        segment, part, unit = bearer.segment, bearer.part, bearer.unit
+        if not is_negative and _has_denial(part) and not _QUOTED_DENIAL.search(part.text):
+            share = page.compute_share(segment.words & part.words, segment.words)
+            found.raise_sign("denial left", share, part.text)
+        if _has_denial(segment):
+            around = units[max(unit.number - 1, 0) : unit.number + 2]
+            if not any(_is_negative(piece) for other in around for piece in other.segments):
+                share = page.compute_share(segment.words & unit.words, segment.words)
+                found.raise_sign("denial new", share, segment.text)
+
+
+_QUOTED_DENIAL = re.compile(r"[“《][^”》]{0,40}[不未没无非]")
+_DENIED_SIDES = {("permission", "forbidden"), ("answer", "no"), ("truth", "not")}
+
+
+def _has_denial(segment: Segment) -> bool:
+    return NEGATION_KEY in segment.keys or any((mark.axis, mark.side) in _DENIED_SIDES for mark in segment.marks)
 
 
 def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
@@ -387,7 +418,7 @@ def _compare_slots(found: Comparison, bearer: Bearer) -> None:
             if len(flanks) == 2:
                 found.raise_sign("slot taken", share, f"{joined} / {other}")
         if kind == "replace" and len(there) <= len(said) + 4:
-            is_elsewhere = len(joined) > 1 and joined.lower() in found.page.text.lower()
+            is_elsewhere = len(joined) > 1 and joined.lower() in found.page.lowered
             state = "foreign" if is_elsewhere else "variant" if _is_variant(joined, other) else "novel"
             strength = 0.3 + min(flank, 10) / 10 if len(joined) > 1 else 0.2
             found.raise_sign(f"slot {state}", strength, f"{joined} / {other}")
@@ -419,13 +450,15 @@ def _compare_sequence(found: Comparison, bearer: Bearer) -> None:
 
 def _find_longest_rise(places: Sequence[int]) -> set[int]:
     """Return the indexes of a longest rising subsequence."""
-    chains: list[list[int]] = []
+    lengths: list[int] = []
+    previous: list[int] = []
     for number, place in enumerate(places):
-        before = [chain for chain in chains if places[chain[-1]] < place]
-        chains.append([*max(before, key=_count), number] if before else [number])
-    longest: list[int] = max(chains, key=_count, default=[])
-    return set(longest)
-
-
-def _count(chain: list[int]) -> int:
-    return len(chain)
+        best = max((i for i in range(number) if places[i] < place), key=lengths.__getitem__, default=-1)
+        lengths.append(lengths[best] + 1 if best >= 0 else 1)
+        previous.append(best)
+    longest: set[int] = set()
+    last = max(range(len(places)), key=lengths.__getitem__, default=-1)
+    while last >= 0:
+        longest.add(last)
+        last = previous[last]
+    return longest
