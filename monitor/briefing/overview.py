@@ -309,9 +309,8 @@ class _OverviewWriter:
             if not all(base.text for base in bases):
                 continue
             judgement = StatementJudge(bases).judge(draft.text)
-            refuses = judgement.verdict is Verdict.CONTRADICTED or _FACTS & {
-                reason.code for reason in judgement.reasons
-            }
+            is_contrary = judgement.verdict is Verdict.CONTRADICTED and not judgement.is_open
+            refuses = is_contrary or _FACTS & {reason.code for reason in judgement.reasons}
             if not refuses and not _brings_fact(draft.text, bases):
                 grounded.append(draft)
         return grounded

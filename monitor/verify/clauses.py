@@ -17,6 +17,7 @@ _SEGMENT_END = re.compile(
 _STOP_CHARS = frozenset(
     "的了和与及在对为以等将该其并或之于而是由从至到个把被让使向给又还也就这那我你他她它们着过吗呢啊各本"
 )
+_NUMERALS = frozenset("〇零一二三四五六七八九十百千万亿点分之")
 _STOP_WORDS = frozenset(
     map(
         stem,
@@ -336,7 +337,7 @@ def iter_words(tokens: Iterable[_Token]) -> Iterator[str]:
             if char in _STOP_CHARS:
                 last = ""
                 continue
-            if last:
+            if last and not (last in _NUMERALS and char in _NUMERALS):
                 yield last + char
             last = char
         else:

@@ -1,7 +1,7 @@
 """Signs in the bounds of amounts, and in from what to what they go."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from monitor.verify.signs.labels import Amount
 from monitor.verify.signs.owners import list_own_places
@@ -61,15 +61,26 @@ def compare_bounds(found: Comparison) -> None:
             _compare_course(found, amount, places)
 
 
-def _compare_bound(found: Comparison, amount: Amount, places: Iterable[Amount]) -> None:
+def _compare_bound(found: Comparison, amount: Amount, places: Sequence[Amount]) -> None:
     mine, theirs = find_bound(amount), {find_bound(other) for other in places}
     if amount.date and any("~event.deadline" in other.label for other in places):
         theirs.add("max")
     kind = "date" if amount.date else "amount"
+    if mine and None in theirs and (found.is_cross_language or any(map(_is_in_range, places))):
+        return
     if mine and mine not in theirs:
         is_elsewhere = any(amount.equals(other) and find_bound(other) == mine for _, other in found.page.amounts)
         strength = 0.6 if is_elsewhere else 1.0
         found.raise_sign(f"{kind} {'unbounded' if None in theirs else 'bound'}", strength, amount.written)
+
+
+_RANGE_MARK = re.compile(r"\d\s*(?:[-–—~～至到]|to\b|and\b)\s*[$€£¥]?\d")
+
+
+def _is_in_range(amount: Amount) -> bool:
+    """Whether an amount is an end of a range, 0.3至0.5元: so it is a bound without a word for it."""
+    text = amount.segment.text
+    return _RANGE_MARK.search(text[max(amount.start - 12, 0) : amount.end + 12]) is not None
 
 
 def find_bound(amount: Amount) -> str | None:

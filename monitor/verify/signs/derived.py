@@ -38,6 +38,8 @@ def list_derived(found: Comparison, missing: Iterable[str]) -> set[str]:
 
 
 def _is_derived(amount: Amount, figures: Iterable[NumericFigure], counts: set[int]) -> bool:
+    if any(figure.is_negative for figure in amount.figures):
+        return False
     readings = [reading for figure in amount.figures for reading in figure.readings]
     given = {reading for figure in figures for reading in figure.readings}
     for value, kind in readings:

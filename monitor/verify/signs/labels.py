@@ -17,6 +17,13 @@ _REFERENCE = re.compile(r"(?:[条款章节号届]|第[\d一二三四五六七八
 _CODE = re.compile(r"(?<![A-Za-z\d])(?:[A-Za-z]{1,6}[-‑]?\d{1,5}[A-Za-z]?|[A-Z])(?![A-Za-z\d])")
 
 
+_RATE_UNIT = re.compile(
+    r"每(?:千瓦时?|[年月日周天人户吨亩台辆次套克斤升米股]|公斤|平方米|立方米)"
+    r"|\bper (?:year|month|day|person|unit|tonne)\b"
+)
+"""What an amount is for each of: part of its unit, and so of no label."""
+
+
 _Span = tuple[int, int, tuple[NumericFigure, ...], WrittenDate | None]
 _MAX_INHERITED = 8
 
@@ -111,7 +118,7 @@ def _list_spans(segment: Segment) -> list[_Span]:
 
 def read_label(text: str) -> frozenset[str]:
     """Return the words of a label: as a segment has them, with codes such as M2 and T-4, without periods."""
-    return frozenset(iter_words(list(tokenise(text)))) | _list_codes(text)
+    return frozenset(iter_words(list(tokenise(_RATE_UNIT.sub(" ", text))))) | _list_codes(text)
 
 
 def _list_codes(text: str) -> set[str]:

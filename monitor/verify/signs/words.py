@@ -223,7 +223,9 @@ def _compare_marks(found: Comparison, bearer: Bearer) -> None:
             if mark.axis == "direction" and _has_both_sides(found, mark.axis):
                 strength *= 0.0 if _TURNING.search(f"{mark.word}{bearer.unit.text}") else 0.35
             found.raise_sign(f"against:{mark.axis}", strength, f"{mark.word} / {word}")
-        elif not around and f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_NEW and not _is_weak(mark, segment):
+        elif around or found.is_cross_language or _is_weak(mark, segment):
+            continue
+        elif f"{mark.axis}.{mark.side}" in _COUNTED_WHEN_NEW:
             is_on_page = mark.side in page.sides.get(mark.axis, ())
             found.raise_sign(f"{'new' if is_on_page else 'never'}:{mark.axis}.{mark.side}", 1.0, mark.word)
     share = page.compute_share(part.words & segment.words, part.words)
@@ -342,8 +344,15 @@ def _compare_negated_sides(found: Comparison, bearer: Bearer) -> None:
         found.raise_sign("negation lost", 0.3 + share, f"{' '.join(sorted(turned))} / {' '.join(sorted(back))}")
 
 
+_BOUND_WORDS = re.compile(
+    r"不[得应能]?(?:低于|少于|小于|短于|早于|高于|多于|大于|长于|晚于|超过|超出)"
+    r"|\b(?:no|not) (?:less|fewer|more|greater|higher|lower|longer|later|earlier) than|\bnot (?:to )?exceed(?:ing)?",
+    re.IGNORECASE,
+)
+
+
 def _is_negative(segment: Segment) -> bool:
-    return bool(_NEGATIVE_TEXT.search(segment.text)) or any(
+    return bool(_NEGATIVE_TEXT.search(_BOUND_WORDS.sub("", segment.text))) or any(
         mark.is_negated or (mark.axis in _NEGATIVE_AXES and mark.side in _NEGATIVE_SIDES) for mark in segment.marks
     )
 

@@ -33,7 +33,7 @@ JUDGE = SentenceJudge(
         ("行业协会认为商业模式仍在探索之中。", (1, 2), (), "unsupported"),
         ("到2026年，全球储能规模增至412 GW。", (4,), (4,), ""),
         ("To the agency, storage stood at 413 GW.", (4,), (), "figures"),
-        ("增45%。", (1,), (), "uncited"),
+        ("增45%。", (1,), (), "unsupported"),
     ],
     ids=[
         "each bears it",
