@@ -181,6 +181,14 @@ def build_features(found: Comparison) -> dict[str, float]:
         "cross": float(found.is_cross_language),
         "bearers": float(len(found.units) - 1),
     }
+    features |= _build_summing_features(found, coverage)
+    return features
+
+
+def _build_summing_features(found: Comparison, coverage: float) -> dict[str, float]:
+    """Return whether some sign decides where the page bears the rest, and whether nothing at all speaks against it."""
+    signs = found.signs
+    features: dict[str, float] = {}
     if coverage >= 0.7 and signs["novel"] <= 0.3:
         count = sum(signs[name] >= strength for name, strength in _DECISIVE_SIGNS.items())
         features["decisive"] = min(count, 3) / 3
