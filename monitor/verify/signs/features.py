@@ -182,6 +182,7 @@ def build_features(found: Comparison) -> dict[str, float]:
         "bearers": float(len(found.units) - 1),
     }
     features |= _build_summing_features(found, coverage)
+    features["any sure"] = max(features["word sure"], features["amount sure"])
     return features
 
 
@@ -198,7 +199,6 @@ def _build_summing_features(found: Comparison, coverage: float) -> dict[str, flo
         for name, value in signs.items()
         if name.startswith((*CONTRADICTING, "left", "name", "slot")) and not name.endswith((" apart", " rival"))
     )
-    features["any sure"] = max(features["word sure"], features["amount sure"])
     features["clean"] = float(is_clean)
     return features
 
