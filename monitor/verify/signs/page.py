@@ -179,7 +179,8 @@ class PageIndex:
 
     def compute_weight(self, words: Iterable[str]) -> float:
         """Return the weight of words together: the rarer on the page, the heavier; a word on an axis is light."""
-        return sum(map(self._weights.__getitem__, words))
+        # Exact, so that the order of a set decides no tie.
+        return math.fsum(map(self._weights.__getitem__, words))
 
     def compute_share(self, words: Iterable[str], whole: Iterable[str]) -> float:
         """Return the weight of words in that of the whole, 0 where that weighs nothing."""
@@ -202,7 +203,7 @@ class PageIndex:
             for place in self._find_figures(segment) & scores.keys():
                 scores[place] += _FIGURE_BONUS
             if scores:
-                unit = self.units[max(scores, key=lambda number: (scores[number], -number))]
+                unit = self.units[max(scores, key=lambda number: (round(scores[number], 9), -number))]
                 part = max(unit.segments, key=lambda part: self._rate_part(segment, part))
                 bearers.append(Bearer(segment, unit, part))
         return bearers
