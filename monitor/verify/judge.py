@@ -103,7 +103,7 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
         verdict = Verdict.SUPPORTED if is_sure else Verdict.UNCHECKED
         return Judgement(verdict=verdict, passage=passage, is_open=not is_sure, context=context)
     reasons = _list_reasons(found)
-    is_against = any(name.startswith(CONTRADICTING) for name in _rank_signs(found)[:1])
+    is_against = any(name.startswith(CONTRADICTING) for name in _rank_signs(found))
     verdict = Verdict.CONTRADICTED if is_against and reasons else Verdict.UNSUPPORTED
     is_open = doubt < SURE_FROM and not is_certain(found)
     return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=is_open, context=context)
