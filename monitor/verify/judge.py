@@ -49,6 +49,11 @@ _REASON_BY_SIGN = {
 _MIN_NEARNESS = 0.15
 """A sentence of whose words the page has less around what is nearest to it is about something else."""
 
+_OWN_WORDS = 0.9
+_TURNING_SIGNS = (
+    *("negation added", "negation lost", "roles swapped", "amount bound", "amount turned", "period apart"),
+    *("figure swapped", "against:bound", "against:direction", "against:duty", "against:permission"),
+)
 MAX_PASSAGE_UNITS = 3
 _MAX_CONTEXT_CHARS = 400
 _MAX_REASONS = 3
@@ -98,7 +103,7 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
     features = build_features(found)
     score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
     doubt = 1 / (1 + math.exp(-score))
-    if doubt < REFUSED_FROM:
+    if doubt < REFUSED_FROM and not _is_turned(found):
         is_sure = doubt <= SURE_UP_TO
         verdict = Verdict.SUPPORTED if is_sure else Verdict.UNCHECKED
         return Judgement(verdict=verdict, passage=passage, is_open=not is_sure, context=context)
@@ -135,6 +140,12 @@ def _classify_missing(said: str) -> ReasonCode:
     if any(char in said for char in "年月日") and any(char.isdigit() for char in said):
         return ReasonCode.DATE
     return ReasonCode.NUMBER if any(char.isdigit() for char in said) else ReasonCode.QUOTE
+
+
+def _is_turned(found: Comparison) -> bool:
+    """Whether a statement is the page's own words, turned round."""
+    is_own = found.signs["coverage"] >= _OWN_WORDS and found.signs["novel"] <= 1 - _OWN_WORDS
+    return is_own and not found.is_cross_language and any(found.signs[name] >= 0.8 for name in _TURNING_SIGNS)
 
 
 def _choose_passage(found: Comparison) -> str:

@@ -120,4 +120,4 @@ def test_a_passage_is_one_piece_of_the_page_and_a_judgement_without_pages_is_uns
 def test_the_best_of_several_pages_decides() -> None:
     both = StatementJudge([NOTICE, RELEASE])
     assert both.judge("The FCA fined Alpha Bank £4.2 million.").verdict.is_kept
-    assert both.judge("国家发展改革委将完善容量电价机制。").verdict is Verdict.SUPPORTED
+    assert both.judge("国家发展改革委将完善容量电价机制。").verdict.is_kept
