@@ -6,13 +6,14 @@ Code judges first. What it leaves open is put to the second reader where a model
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Self
 
 from monitor.extract.sentences import WEB_ADDRESS
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.research.dependencies import ResearchDependencies
+from monitor.research.prompts import RESEARCH_PROMPTS
 from monitor.research.quotes import MIN_WORD_OVERLAP, is_supported_by_quotes
 from monitor.research.shapes import JudgedStatement, ResearchNote, StatementReason, list_quotes
 from monitor.verify.citations import (
@@ -22,12 +23,13 @@ from monitor.verify.citations import (
     CitedSentence,
     find_missing_particulars,
 )
+from monitor.verify.echoes import EchoDetector
 from monitor.verify.instructions import is_prompt_injection, list_safe_lines
 from monitor.verify.judge import StatementJudge
 from monitor.verify.names import NameIndex, find_names
 from monitor.verify.prose import compute_overlap, extract_words, is_chinese
 from monitor.verify.second_reader import review_statements
-from monitor.verify.statements import Judgement, SourceText, StatementCounts
+from monitor.verify.statements import Judgement, Reason, SourceText, StatementCounts
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
 
 _LINK = re.compile(r"\]\s?\(")
@@ -129,7 +131,13 @@ class CitedJudgement:
 
 
 def judge_citations(text: str, sources: Mapping[int, SourceText]) -> CitedJudgement:
-    """Judge a statement by the sources that it cites, at least one: by each alone, else by all together."""
+    """Judge a statement by the sources that it cites, at least one: by each alone, else by all together.
+
+    One that repeats the wording of a prompt says nothing of any page.
+    """
+    if echoed := _get_echo_detector().find(text):
+        echo = Reason(code=ReasonCode.ECHO, args={"said": echoed})
+        return CitedJudgement(Judgement(verdict=Verdict.UNSUPPORTED, reasons=(echo,)), tuple(sources))
     alone = {number: get_statement_judge((source,)).judge(text) for number, source in sources.items()}
     bearing = [number for number, judgement in alone.items() if judgement.verdict is Verdict.SUPPORTED]
     if bearing:
@@ -144,6 +152,11 @@ def judge_citations(text: str, sources: Mapping[int, SourceText]) -> CitedJudgem
     possible = [number for number, judgement in alone.items() if judgement.verdict.is_kept or judgement.is_open]
     judgement = _refuse_unrelated(text, min([*against, whole], key=_rank), sources.values())
     return CitedJudgement(judgement, tuple(possible or sources))
+
+
+@cache
+def _get_echo_detector() -> EchoDetector:
+    return EchoDetector([prompt.text for prompt in RESEARCH_PROMPTS], title="", text="")
 
 
 def _judge_together(text: str, sources: Iterable[SourceText]) -> Judgement:

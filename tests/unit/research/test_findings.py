@@ -157,7 +157,7 @@ def test_quotes_are_cut_from_the_page_and_bear_all_that_their_note_says() -> Non
 
 
 def test_of_a_sentence_from_two_pages_each_note_says_only_what_its_own_page_bears() -> None:
-    joint = "2025年装机同比增长84.5%，带动直接投资约2500亿元[1][2]。"
+    joint = "2025年装机同比增长84.5%，到2027年带动直接投资约2500亿元[1][2]。"
     entries = [entry(1, PLAN), entry(2, "2025年装机同比增长84.5%。")]
     found = build_notes([paragraph(joint, entries=entries)])
     assert len(found.notes) == 2
