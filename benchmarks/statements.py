@@ -1,7 +1,7 @@
 """How well statements are judged: `fixtures/statements` by code, with a second reader, and how fast.
 
 `open-*` are the documents that the judge's weights are fitted to, `held-*` those that nothing was tuned on. Documents
-named `everyday` and `real` have sentences as a summary writes them; the others were written to be hard.
+named `everyday`, `fresh` and `real` have sentences as a summary writes them; the others were written to be hard.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class LabelledDocument(BaseModel):
 
     @property
     def group(self) -> str:
-        return "everyday" if re.search("everyday|real", self.name) else "hard"
+        return "everyday" if re.search("everyday|fresh|real", self.name) else "hard"
 
     @property
     def source(self) -> SourceText:
