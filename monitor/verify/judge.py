@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from monitor.verify.signs.derived import list_derived
@@ -49,6 +50,9 @@ _REASON_BY_SIGN = {
 _MIN_NEARNESS = 0.15
 """A sentence of whose words the page has less around what is nearest to it is about something else."""
 
+MAX_PAGE_CHARS = 80_000
+"""What is read of a page: a summary is written from its first thousands of characters."""
+
 _OWN_WORDS = 0.9
 _TURNING_SIGNS = (
     *("negation added", "negation lost", "roles swapped", "amount bound", "amount turned", "period apart"),
@@ -80,7 +84,7 @@ _PREFERENCE = (Verdict.SUPPORTED, Verdict.UNCHECKED, Verdict.CONTRADICTED, Verdi
 
 @lru_cache(maxsize=64)
 def _read_page(source: SourceText) -> PageIndex:
-    return PageIndex(source)
+    return PageIndex(replace(source, text=source.text[:MAX_PAGE_CHARS]))
 
 
 def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
