@@ -21,7 +21,7 @@ _REASON_BY_SIGN = {
     **dict.fromkeys(("against:duty", "against:will", "never:duty"), ReasonCode.MODALITY),
     **dict.fromkeys(("against:stage", "against:finality", "never:stage", "never:finality"), ReasonCode.STAGE),
     **dict.fromkeys(("against:validity", "never:validity"), ReasonCode.VALIDITY),
-    **dict.fromkeys(("against:quantity", "never:quantity", "never all"), ReasonCode.QUANTIFIER),
+    **dict.fromkeys(("against:quantity", "never:quantity"), ReasonCode.QUANTIFIER),
     **dict.fromkeys(("against:rate", "period other", "date other", "date rival", "date swapped"), ReasonCode.PERIOD),
     **dict.fromkeys(
         ("frame", "figure rival", "figure swapped", "figure other", "figure elsewhere"), ReasonCode.WHOSE_FIGURE
@@ -39,7 +39,15 @@ _REASON_BY_SIGN = {
         ("name missing", "name unknown", "name apart", "name apart rival", "name near rival"), ReasonCode.ACTOR
     ),
     **dict.fromkeys(("name head rival", "subject foreign", "roles other", "word unknown"), ReasonCode.ACTOR),
-    "citation other": ReasonCode.CITATION,
+    **dict.fromkeys(
+        ("citation other", "citation rival", "citation unknown", "citation swapped", "article other"),
+        ReasonCode.CITATION,
+    ),
+    **dict.fromkeys(("amount bound", "amount unbounded", "date bound", "figure bound"), ReasonCode.BOUND),
+    **dict.fromkeys(("period apart", "figure rate", "date event", "date taken", "date misplaced"), ReasonCode.PERIOD),
+    **dict.fromkeys(("label taken", "label given", "figure misplaced", "ordinal other"), ReasonCode.WHOSE_FIGURE),
+    **dict.fromkeys(("denial left", "denial new"), ReasonCode.POLARITY),
+    "amount turned": ReasonCode.DIRECTION,
     "hedge left": ReasonCode.MODALITY,
     "only new": ReasonCode.QUANTIFIER,
     "replacement turned": ReasonCode.VALIDITY,
@@ -112,7 +120,10 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
         verdict = Verdict.SUPPORTED if is_sure else Verdict.UNCHECKED
         return Judgement(verdict=verdict, passage=passage, is_open=not is_sure, context=context)
     reasons = _list_reasons(found)
-    is_against = any(name.startswith(CONTRADICTING) for name in _rank_signs(found))
+    is_against = any(
+        name.startswith((*CONTRADICTING, "amount", "label", "article", "denial", "sides"))
+        for name in _rank_signs(found)
+    )
     verdict = Verdict.CONTRADICTED if is_against and reasons else Verdict.UNSUPPORTED
     is_open = doubt < SURE_FROM and not is_certain(found)
     return Judgement(verdict=verdict, passage=passage, reasons=reasons, is_open=is_open, context=context)
