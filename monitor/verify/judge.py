@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from monitor.verify.signs.derived import list_derived
@@ -59,7 +58,7 @@ _MIN_NEARNESS = 0.15
 """A sentence of whose words the page has less around what is nearest to it is about something else."""
 
 MAX_PAGE_CHARS = 80_000
-"""What is read of a page: a summary is written from its first thousands of characters."""
+"""How far the sentences of a page are read; its figures, dates and names are known to its end."""
 
 _OWN_WORDS = 0.9
 _TURNING_SIGNS = (
@@ -92,7 +91,7 @@ _PREFERENCE = (Verdict.SUPPORTED, Verdict.UNCHECKED, Verdict.CONTRADICTED, Verdi
 
 @lru_cache(maxsize=64)
 def _read_page(source: SourceText) -> PageIndex:
-    return PageIndex(replace(source, text=source.text[:MAX_PAGE_CHARS]))
+    return PageIndex(source, max_chars=MAX_PAGE_CHARS)
 
 
 def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
@@ -110,8 +109,10 @@ def _judge_on_page(statement: str, page: PageIndex) -> Judgement:
         reason = Reason(code=ReasonCode.ACTOR, args={"said": found.said["name missing"]})
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, reasons=(reason,), context=context)
     nearness = found.signs["coverage"] + found.signs["context"]
-    if not found.is_cross_language and nearness < _MIN_NEARNESS:
+    if page.is_whole and not found.is_cross_language and nearness < _MIN_NEARNESS:
         return Judgement(verdict=Verdict.UNSUPPORTED, passage=passage, is_open=True, context=context)
+    if not page.is_whole and found.signs["coverage"] < _OWN_WORDS:  # it may stand further down
+        return Judgement(verdict=Verdict.UNCHECKED, passage=passage, is_open=True, context=context)
     features = build_features(found)
     score = BIAS + sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
     doubt = 1 / (1 + math.exp(-score))

@@ -88,9 +88,12 @@ class _Weights(dict[str, float]):
 
 
 class PageIndex:
-    """A page, read once for all statements about it; title, publisher and date of its record are its first lines."""
+    """A page, read once for all statements about it; title, publisher and date of its record are its first lines.
 
-    def __init__(self, source: SourceText) -> None:
+    Figures, dates and names are known of the whole page, sentences up to `max_chars`.
+    """
+
+    def __init__(self, source: SourceText, *, max_chars: int = 80_000) -> None:
         published = "" if source.published_on is None else f"{source.published_on:%Y年%m月%d日}发布"
         head = [part for part in (source.title, source.publisher, source.section, published) if part]
         self.head_lines = len(head)
@@ -98,7 +101,8 @@ class PageIndex:
         self.is_chinese = is_chinese(source.text)
         self.particulars = PassageIndex(self.text, published_on=source.published_on)
         self.names = NameIndex(self.text)
-        self.units = _read_units(self.text)
+        self.is_whole = len(self.text) <= max_chars
+        self.units = _read_units(self.text[:max_chars])
         self.head_words = unite(unit.words for unit in self.units if unit.line < self.head_lines)
         self.places: dict[str, list[int]] = defaultdict(list)
         self.sides: dict[str, set[str]] = defaultdict(set)
