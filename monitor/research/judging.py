@@ -312,8 +312,8 @@ class SentenceJudge:
             return "figures"
         if text in self._planned_titles or not self.notes:
             return ""
-        quoted = SourceText(text="\n".join(self._all_quotes))
-        is_contradicted = get_statement_judge((quoted,)).judge(text).verdict is Verdict.CONTRADICTED
+        quotes = tuple(SourceText(text=quote) for quote in self._all_quotes)
+        is_contradicted = get_statement_judge(quotes).judge(text).verdict is Verdict.CONTRADICTED
         return str(Verdict.CONTRADICTED) if is_contradicted else ""
 
     def is_assessment_heading(self, text: str) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from monitor.config.model import LlmSettings
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.delivery import AlarmKind
-from monitor.errors import BrowserMissing
+from monitor.errors import BrowserMissing, DatabaseGone
 from monitor.i18n.catalogue import render
 from monitor.llm.client import ModelClient
 from monitor.vocabulary import Phase, Render, RunStatus, SectionEnd, SummaryBy
@@ -145,7 +145,7 @@ class TestOnASmallDisk:
         bureau.show(rows)
         bureau.store.sessions.max_retry_s = 0.2
         when_asked(bureau, rows[1].path, lambda: fill(disk) and None)
-        with pytest.raises(Exception, match="disk is full"):
+        with pytest.raises(DatabaseGone, match=r"disk is full|database is locked"):
             await bureau.sweep()
         (disk / "filler").unlink()
         run = await bureau.sweep()
