@@ -1,0 +1,17 @@
+"""The chain over records and audit, its signed heads, and what a scrub found.
+
+Revision 0015.
+"""
+
+revision = "0015"
+down_revision = "0014"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass

@@ -1,0 +1,17 @@
+"""Sign-in: known devices, one-time first passwords; where an audited act came from.
+
+Revision 0016.
+"""
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass

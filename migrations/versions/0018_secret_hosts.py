@@ -1,0 +1,17 @@
+"""The host that a stored secret is for.
+
+Revision 0018.
+"""
+
+revision = "0018"
+down_revision = "0017"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass
