@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
+    from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
     from monitor.services.health import Readiness
@@ -371,6 +372,7 @@ class App:
     storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
     retention: "_Part[RetentionService]" = _Part("services.usage.RetentionService")
     people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
+    erasure: "_Part[ErasureService]" = _Part("services.erasure.ErasureService")
     tokens: "_Part[TokenService]" = _Part("services.audit.TokenService")
     audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 

@@ -1,7 +1,10 @@
-"""Who made a research, a note and a saved view, and who may read it.
+"""Who may read a research and a note: what was made before stays open to everybody.
 
 Revision 0017.
 """
+
+import sqlalchemy as sa
+from alembic import op
 
 revision = "0017"
 down_revision = "0016"
@@ -10,8 +13,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    for table in ("research", "item_note"):
+        with op.batch_alter_table(table) as changed:
+            changed.add_column(sa.Column("visibility", sa.String(length=32), nullable=False, server_default="open"))
 
 
 def downgrade() -> None:
-    pass
+    for table in ("item_note", "research"):
+        with op.batch_alter_table(table) as changed:
+            changed.drop_column("visibility")

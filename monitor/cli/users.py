@@ -59,6 +59,20 @@ def token(
     )
 
 
+@app.command()
+def erase(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who is to be erased.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
+) -> None:
+    """Erase a person for good: the audit and what they shared go on under a number."""
+    terminal = get_terminal()
+    if not yes:
+        question = terminal.translate("Erase {name} for good?").format(name=name)
+        typer.confirm(question, abort=True, err=True)
+    alias = terminal.act(lambda app, by: app.erasure.erase(name, by=by))
+    terminal.notify("user.erased", name=name, alias=alias)
+
+
 @app.command("list")
 def list_users(as_json: JsonOption = False) -> None:
     """List who may sign in: people, and programs by their tokens."""

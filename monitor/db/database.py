@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from monitor.db.maintenance import RetentionStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
+    from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evidence import EvidenceStore, RevisionStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
@@ -63,6 +64,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
+    erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
     audit: "_Queries[AuditStore]" = _Queries("queries.people.AuditStore")
     metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")

@@ -20,18 +20,31 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import AuditEntry, Token
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
-from monitor.vocabulary import Role
+from monitor.vocabulary import Role, Visibility
 
 ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)  # each role may do what those before it may
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person or a program that acts; `scopes` are those of a token, None where the role alone decides."""
+    """A person or a program that acts.
+
+    `scopes` are those of a token, None where the role alone decides; `on_behalf_of` is the person who made the token.
+    """
 
     name: str
     role: Role
     scopes: frozenset[str] | None = None
+    on_behalf_of: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The name to which belongs what is made: that of the person, where a program acts for one."""
+        return self.on_behalf_of or self.name
+
+    def may_read(self, visibility: Visibility, owner: str) -> bool:
+        """Whether something of that owner is open to this actor; the command line reads the database anyway."""
+        return visibility is Visibility.OPEN or owner == self.owner or self.name == COMMAND_LINE.name
 
     def has_role(self, role: Role) -> bool:
         return ROLE_ORDER.index(self.role) >= ROLE_ORDER.index(role)
@@ -88,6 +101,7 @@ class AuditAction(StrEnum):
     PERSON_ROLE = "person.role"
     PERSON_SHUT_OUT = "person.shut_out"
     PERSON_LET_IN = "person.let_in"
+    PERSON_ERASE = "person.erase"
     SESSION_END = "session.end"
     TOKEN_ADD = "token.add"  # noqa: S105
     TOKEN_REVOKE = "token.revoke"  # noqa: S105
@@ -96,6 +110,8 @@ class AuditAction(StrEnum):
     RESEARCH_REMARK = "research.remark"
     RESEARCH_CANCEL = "research.cancel"
     RESEARCH_RESUME = "research.resume"
+    RESEARCH_SHARE = "research.share"
+    RESEARCH_DELETE = "research.delete"
 
 
 @dataclass(frozen=True, slots=True)

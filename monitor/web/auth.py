@@ -109,7 +109,9 @@ async def _load_token_principal(app: App, request: Request, given: str) -> Princ
     if token is None:
         return None
     scopes = frozenset(token.scopes) if token.scopes else None
-    return Principal(token.name, token.role, scopes, language=negotiate_language(request))
+    return Principal(
+        token.name, token.role, scopes, on_behalf_of=token.created_by, language=negotiate_language(request)
+    )
 
 
 async def _load_session_principal(app: App, request: Request) -> Principal | None:

@@ -109,7 +109,7 @@ async def research(
                         by=COMMAND_LINE,
                         on_event=lambda event: events.append(event.data),
                     )
-                    result = (await app.research.get(task_id)).to_json()
+                    result = (await app.research.get(task_id, by=COMMAND_LINE)).to_json()
             assert bool(model.requests) is (mode != "none")
             verdict = await judged(question, result, values["network"]["proxy"])
             return Researched(result, events, verdict, model.lies)

@@ -8,7 +8,7 @@ from sqlalchemy import JSON, Column, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
-from monitor.vocabulary import ItemType, RankDirection, Role
+from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
 
 class Person(SQLModel, table=True):
@@ -102,6 +102,7 @@ class ItemNote(SQLModel, table=True):
     item_id: int = Field(foreign_key="item.id", ondelete="CASCADE", index=True)
     person: str = Field(max_length=100)
     text: str = Field(sa_column=Column(Text, nullable=False))
+    visibility: Visibility = enum_field(Visibility, Visibility.OPEN)
     at: dt.datetime = instant_field(is_required=True)
 
 

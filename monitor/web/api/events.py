@@ -172,7 +172,7 @@ _NO_CONTENT_RESPONSE = {"description": "The research has ended, and the last mes
     responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
 )
 async def research_events(
-    app: AppDep, _: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
+    app: AppDep, principal: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
     """What a research tells, from its beginning or after a message, until it ends.
 
@@ -180,6 +180,7 @@ async def research_events(
     twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
     """
     known = after if last_event_id is None else last_event_id
+    await app.research.load_readable(task_id, by=principal)
     if not await app.research_events.has_more(task_id, after=known):
         return Response(status_code=204)
     format_events = partial(_format_research_events, language=reader_language.get())

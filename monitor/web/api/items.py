@@ -22,7 +22,7 @@ from monitor.services.items import (
     ItemQuery,
     ListedItem,
 )
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Visibility
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
 from monitor.web.auth import AppDep, Editor, Principal, Reader
@@ -158,6 +158,7 @@ class FeedParameters(ItemParameters):
 
 class NoteRequest(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
+    visibility: Visibility = Visibility.OPEN
 
 
 class HideRequest(BaseModel):
@@ -174,7 +175,7 @@ class FeedbackRequest(BaseModel):
 async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
     """The items that are meant, newest first; with `q` those in which all its words stand."""
     after = decode_cursor(asked.cursor, dt.date, int)
-    page = await app.items.list_page(asked.to_query(principal.name), principal.name, limit=asked.limit, after=after)
+    page = await app.items.list_page(asked.to_query(principal.owner), principal.owner, limit=asked.limit, after=after)
     following = encode_cursor(*page.after) if page.after else None
     return ItemListSchema(items=page.items, next=following, total=page.total)
 
@@ -190,7 +191,7 @@ async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportPara
 async def _render_items(
     app: App, principal: Principal, asked: ItemExportParameters | FeedParameters, form: ItemFormat
 ) -> bytes:
-    found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
+    found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
     now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
     return await asyncio.to_thread(render_items, found, form, language=asked.lang or principal.language, now=now)
 
@@ -198,7 +199,7 @@ async def _render_items(
 @router.get("/{item_id}", summary="Read an item")
 async def item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
     """One item with its text, its changes, its kin, and what people say of it."""
-    return await app.items.get_item(item_id, principal.name)
+    return await app.items.get_item(item_id, principal.owner)
 
 
 @router.get("/{item_id}/evidence", summary="Read what an item rests on")
@@ -228,8 +229,8 @@ async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
 
 @router.post("/{item_id}/notes", status_code=201, summary="Write a note")
 async def note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
-    """A note on the item, for everybody to read."""
-    return await app.marks.add_note(item_id, given.text, by=principal)
+    """A note on the item, for everybody to read or for you alone."""
+    return await app.marks.add_note(item_id, given.text, visibility=given.visibility, by=principal)
 
 
 @router.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")

@@ -67,6 +67,12 @@ class PersonChangeSchema(BaseModel, extra="forbid", json_schema_extra={"examples
     is_shut_out: bool | None = Field(default=None, strict=True)
 
 
+class ErasedPersonSchema(BaseModel):
+    """What names an erased person from now on."""
+
+    name: str = Field(examples=["erased-3"])
+
+
 class OneTimePasswordSchema(BaseModel):
     """The password for the next sign-in, told this once."""
 
@@ -128,6 +134,12 @@ async def change(app: AppDep, principal: Admin, name: PersonName, wanted: Person
         act = app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in
         await act(name, by=principal)
     return PersonSchema.model_validate(await app.people.get(name))
+
+
+@router.delete("/people/{name}", summary="Erase somebody")
+async def erase(app: AppDep, principal: Admin, name: PersonName) -> ErasedPersonSchema:
+    """Account, sessions, tokens, stars, private notes and researches are deleted; all else names a number."""
+    return ErasedPersonSchema(name=await app.erasure.erase(name, by=principal))
 
 
 @router.post("/people/{name}/reset", summary="Give a new one-time password")

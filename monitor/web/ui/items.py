@@ -18,7 +18,7 @@ from monitor.errors import UsageError
 from monitor.exports.registry import ITEM_FORMATS
 from monitor.services.evidence import ClaimSchema
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Visibility
 from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
 from monitor.web.auth import AppDep, Editor, Reader
@@ -87,7 +87,7 @@ async def items(
     try:
         query = parse_text_query(asked.q) if asked.q.strip() else None
         page = await app.items.list_page(
-            asked.to_query(principal.name), principal.name, after=decode_cursor(cursor, dt.date, int)
+            asked.to_query(principal.owner), principal.owner, after=decode_cursor(cursor, dt.date, int)
         )
     except UsageError as error:
         trouble = error.message
@@ -110,12 +110,12 @@ async def items(
 
 @router.get("/items/{item_id}")
 async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId) -> Response:
-    detail = await app.items.get_item(item_id, principal.name, language=principal.language)
+    detail = await app.items.get_item(item_id, principal.owner, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
     messages = get_briefing_messages(principal.language)
     sentences = split_summary(detail.summary, proof.claims)
     shown = {part.number for part in sentences}
-    mine = next((entry.wish for entry in detail.feedback if entry.person == principal.name), None)
+    mine = next((entry.wish for entry in detail.feedback if entry.person == principal.owner), None)
     return renderer.render(
         "items/item.html",
         item=detail,
@@ -152,8 +152,16 @@ async def star(
 
 
 @router.post("/items/{item_id}/notes")
-async def note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, text: FormText = "") -> Response:
-    await app.marks.add_note(item_id, text, by=principal)
+async def note(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Reader,
+    item_id: ItemId,
+    text: FormText = "",
+    is_private: FormFlag = False,
+) -> Response:
+    visibility = Visibility.PRIVATE if is_private else Visibility.OPEN
+    await app.marks.add_note(item_id, text, visibility=visibility, by=principal)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
 

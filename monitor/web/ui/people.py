@@ -304,6 +304,15 @@ async def let_in(app: AppDep, renderer: Renderer, principal: Admin, name: str) -
     return renderer.redirect(f"/settings/people/{name}", notice="let_in")
 
 
+@router.post("/settings/people/{name}/erase")
+async def erase(app: AppDep, renderer: Renderer, principal: Admin, name: str, repeated: FormText = "") -> Response:
+    """Erase somebody, whose name has to be typed once more: this cannot be undone."""
+    if repeated.strip() != name:
+        return await _render_person(app, renderer, name, error=Message("person.erase_unconfirmed", {"name": name}))
+    await app.erasure.erase(name, by=principal)
+    return renderer.redirect("/settings/people", notice="erased")
+
+
 @router.get("/settings/tokens")
 async def tokens(app: AppDep, renderer: Renderer, _: Admin) -> Response:
     return await _render_tokens(app, renderer)
@@ -347,10 +356,14 @@ async def _render_people(
     )
 
 
-async def _render_person(app: App, renderer: PageRenderer, name: str, *, password: str | None = None) -> Response:
+async def _render_person(
+    app: App, renderer: PageRenderer, name: str, *, password: str | None = None, error: Message | None = None
+) -> Response:
     return renderer.render(
         "people/person.html",
         section="settings",
+        status=400 if error else 200,
+        error=error,
         tab="people",
         person=await app.people.get(name),
         roles=ROLE_ORDER,
