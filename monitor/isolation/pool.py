@@ -30,6 +30,7 @@ from monitor.errors import WorkFailed
 from monitor.i18n.message import Message
 from monitor.isolation import worker as protocol
 from monitor.isolation.environment import build_child_environment
+from monitor.isolation.sandbox import Walls
 from monitor.isolation.worker import AnswerKind
 
 P = ParamSpec("P")
@@ -37,7 +38,6 @@ T = TypeVar("T")
 
 _MAX_WORKERS = 4
 _MAX_CRASHES = 2  # of one piece of work, then it is set aside
-_MAX_KILLS = 5  # from outside: by a person, or where the machine has no memory left
 _MAX_STARTS = 3
 _START_TIMEOUT_S = 60.0
 _MAX_ANSWER_BYTES = 2**28
@@ -80,8 +80,8 @@ class WorkerPool:
     ) -> None:
         self.limits = limits or WorkerLimits()
         self.size = size or min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
-        self.is_filtered: bool | None = None
-        """Whether system calls of the workers are filtered; None before the first one started."""
+        self.walls: Walls | None = None
+        """Which walls of the sandbox the kernel has; None before the first worker started."""
         self._preload = list(preload)
         self._spawner: _Spawner | None = None
         self._lock = threading.Lock()  # over starts and ends, which happen in threads
@@ -106,10 +106,7 @@ class WorkerPool:
             raise IsolatedWorkFailed(Message("isolation.too_large", sizes))
         async with self._reserve_worker():
             kind, answer = await self._answer(task, limits)
-        value = await _read_answer(kind, answer)
-        if kind is AnswerKind.VALUE:
-            return value  # type: ignore[no-any-return]
-        raise value
+        return await _read_answer(kind, answer)  # type: ignore[no-any-return]
 
     def start(self) -> None:
         """Start the spawner now, so that it loads its modules while the caller does something else."""
@@ -154,12 +151,17 @@ class WorkerPool:
         self._free += 1
 
     async def _answer(self, task: bytes, limits: WorkerLimits) -> tuple[AnswerKind, bytearray]:
-        """Have a worker do the task, another one if it dies; a hopeless task is an `IsolatedWorkFailed`."""
-        crashes = kills = 0
-        while crashes < _MAX_CRASHES and kills < _MAX_KILLS:
+        """Have a worker do the task, another one if it dies; a hopeless task is an `IsolatedWorkFailed`.
+
+        Where a worker is killed from outside, by a person or for want of memory, all tries share the time of one.
+        """
+        loop = asyncio.get_running_loop()
+        crashes, left_s = 0, limits.timeout_s
+        while crashes < _MAX_CRASHES:
             worker = await self._take_worker()
+            started = loop.time()
             try:
-                async with asyncio.timeout(limits.timeout_s):
+                async with asyncio.timeout(left_s):
                     kind, answer = await worker.ask(task, limits.cpu_s)
             except TimeoutError:
                 self._kill(worker)
@@ -168,7 +170,7 @@ class WorkerPool:
                 status = await asyncio.to_thread(self._bury, worker)
                 if -status in _TIME_SIGNALS:
                     raise _build_timeout(limits.cpu_s) from None
-                kills += status == -signal.SIGKILL
+                left_s -= loop.time() - started
                 crashes += status != -signal.SIGKILL
                 continue
             except BaseException:
@@ -203,7 +205,7 @@ class WorkerPool:
                 except _SpawnerGone:
                     self._drop_spawner()
                     continue
-                self.is_filtered = worker.is_filtered
+                self.walls = worker.walls
                 self._workers.add(worker)
                 self._idle.append(worker)
                 return
@@ -233,11 +235,13 @@ class WorkerPool:
             self._spawner = None
 
     def _close(self) -> None:
-        for worker in list(self._workers):
-            self._bury(worker)
         with self._lock:
-            self._idle.clear()
+            for worker in self._workers:
+                worker.kill()  # whoever waits for its answer is told by its socket, and closes that
             self._drop_spawner()
+            while self._idle:
+                self._idle.pop().socket.close()
+            self._workers.clear()
 
 
 @dataclass(eq=False)
@@ -247,7 +251,7 @@ class _Worker:
     spawner: "_Spawner"
     process: int
     socket: socket.socket
-    is_filtered: bool
+    walls: Walls
 
     def is_alive(self) -> bool:
         try:
@@ -319,7 +323,7 @@ class _Spawner:
             ours.close()
             raise _SpawnerGone
         ours.setblocking(False)
-        return _Worker(self, process, ours, *protocol.READY.unpack(ready))
+        return _Worker(self, process, ours, Walls(*protocol.READY.unpack(ready)))
 
     def end(self, process: int) -> int:
         """Return how a worker ended, which is killed where it has not."""
@@ -351,17 +355,18 @@ def _build_timeout(seconds: float) -> IsolatedWorkFailed:
 
 
 async def _read_answer(kind: AnswerKind, answer: bytearray) -> Any:
-    """Return the value or the exception of an answer."""
+    """Return the value of an answer, or raise its exception."""
     if kind is AnswerKind.NO_MEMORY:
-        return IsolatedWorkFailed("isolation.memory")
+        raise IsolatedWorkFailed("isolation.memory")
     if kind is AnswerKind.UNREADABLE_ERROR:
-        return IsolatedWorkFailed("isolation.failed", reason=answer.decode("utf-8", "replace"))
+        raise IsolatedWorkFailed("isolation.failed", reason=answer.decode("utf-8", "replace"))
     try:
-        if len(answer) > _LARGE_ANSWER_BYTES:
-            return await asyncio.to_thread(_load, answer)
-        return _load(answer)
+        value = await asyncio.to_thread(_load, answer) if len(answer) > _LARGE_ANSWER_BYTES else _load(answer)
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
-        return IsolatedWorkFailed("isolation.failed", reason=f"{type(error).__name__}: {error}"[:300])
+        raise IsolatedWorkFailed("isolation.failed", reason=f"{type(error).__name__}: {error}"[:300]) from None
+    if kind is AnswerKind.ERROR:
+        raise value
+    return value
 
 
 def _load(answer: bytearray) -> Any:

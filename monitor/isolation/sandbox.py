@@ -15,6 +15,7 @@ import site
 import struct
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 _MAX_OPEN_FILES = 64
@@ -22,8 +23,15 @@ _READABLE = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", 
 _READABLE_DEVICES = ("/dev/null", "/dev/urandom")
 
 
-def close(parent: int, *, memory_bytes: int) -> bool:
-    """Close the sandbox around this process, which dies with `parent`; return whether system calls are filtered.
+class Walls(NamedTuple):
+    """Which of the kernel's walls stand: that around files, and that around system calls."""
+
+    files: bool = False
+    calls: bool = False
+
+
+def close(parent: int, *, memory_bytes: int) -> Walls:
+    """Close the sandbox around this process, which dies with `parent`; return which walls the kernel has.
 
     `memory_bytes` is what it may allocate beyond what it holds now.
     """
@@ -37,15 +45,14 @@ def close(parent: int, *, memory_bytes: int) -> bool:
     ):
         resource.setrlimit(kind, (limit, limit))
     if sys.platform != "linux":
-        return False
+        return Walls()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        return False
-    _restrict_files(libc)
-    return _filter_system_calls(libc)
+        return Walls()
+    return Walls(files=_restrict_files(libc), calls=_filter_system_calls(libc))
 
 
 def _read_address_space() -> int:
@@ -65,11 +72,11 @@ _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # how many bits the versions know, 
 _TCP_RIGHTS, _SCOPES = 0b11, 0b11
 
 
-def _restrict_files(libc: ctypes.CDLL) -> None:
+def _restrict_files(libc: ctypes.CDLL) -> bool:
     """Leave only the program's own files to be read, and nothing to be written."""
     version = libc.syscall(_CREATE_RULESET, None, 0, _QUERY_VERSION)
     if version < 1:
-        return
+        return False
     rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1
     attributes = struct.pack("=Q", rights)
     if version >= 4:
@@ -78,7 +85,7 @@ def _restrict_files(libc: ctypes.CDLL) -> None:
         attributes += struct.pack("=Q", _SCOPES)
     ruleset = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     if ruleset < 0:
-        return
+        return False
     for path in _list_readable():
         try:
             opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -87,8 +94,9 @@ def _restrict_files(libc: ctypes.CDLL) -> None:
         granted = _READ_FILE | _READ_FOLDER if path.is_dir() else _READ_FILE
         libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", granted, opened), 0)
         os.close(opened)
-    libc.syscall(_RESTRICT_SELF, ruleset, 0)
+    is_restricted: bool = libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
     os.close(ruleset)
+    return is_restricted
 
 
 def _list_readable() -> set[Path]:

@@ -33,8 +33,8 @@ COMMAND = struct.Struct("!cq")
 REPLY = struct.Struct("!q")
 """From the spawner: the new worker's process id, or how the other one ended."""
 
-READY = struct.Struct("!?")
-"""From a worker when it can take tasks: whether system calls are filtered."""
+READY = struct.Struct("!??")
+"""From a worker when it can take tasks: which walls of the sandbox stand."""
 
 FORK, END = b"F", b"E"
 _MAX_TASKS = 2_000
@@ -94,8 +94,8 @@ def _fork_worker(control: socket.socket, descriptor: int, memory_bytes: int) -> 
     status = 1
     try:
         control.close()
-        is_filtered = sandbox.close(spawner, memory_bytes=memory_bytes)
-        _write(descriptor, READY.pack(is_filtered))
+        walls = sandbox.close(spawner, memory_bytes=memory_bytes)
+        _write(descriptor, READY.pack(*walls))
         _serve(descriptor, memory_bytes)
         status = 0
     finally:
