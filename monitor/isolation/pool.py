@@ -61,7 +61,7 @@ class IsolatedWorkFailed(WorkFailed):
 
 
 class _WorkerGone(Exception):
-    """The worker's socket was closed."""
+    """A worker has closed its socket, or died."""
 
 
 class _SpawnerGone(Exception):
