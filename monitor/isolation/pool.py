@@ -79,7 +79,7 @@ class WorkerPool:
         self, limits: WorkerLimits | None = None, size: int | None = None, *, preload: Sequence[str] = ()
     ) -> None:
         self.limits = limits or WorkerLimits()
-        self.size = size or min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
+        self.size = size or min(os.cpu_count() or 1, _MAX_WORKERS)
         self.walls: Walls | None = None
         """Which walls of the sandbox the kernel has; None before the first worker started."""
         self._preload = list(preload)
