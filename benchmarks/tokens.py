@@ -21,6 +21,7 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.site import SampleSite, build_sample_settings
 from monitor.extract.documents import DocumentReader
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
@@ -86,8 +87,10 @@ async def _prepare_run(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
+        workers = WorkerPool()
+        stack.push_async_callback(workers.close)
         loader = await stack.enter_async_context(
-            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
+            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock, workers=workers)
         )
         server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME))
         stack.push_async_callback(server.close)
@@ -102,7 +105,7 @@ async def _prepare_run(
             SweepDependencies(
                 store=store,
                 loader=loader,
-                documents=DocumentReader(max_bytes=settings.pages.max_bytes),
+                documents=DocumentReader(workers=workers, max_bytes=settings.pages.max_bytes),
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),
                 clock=clock,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
+    from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
@@ -129,10 +130,23 @@ class App:
         )
 
     @cached_property
+    def workers(self) -> "WorkerPool":
+        from monitor.isolation.pool import WorkerPool
+
+        workers = WorkerPool(preload=["monitor.pages.strategy"])
+        self._stack.push_async_callback(workers.close)
+        return workers
+
+    @cached_property
     def loaders(self) -> "LoaderPool":
         from monitor.pages.loader import LoaderPool
 
-        loaders = LoaderPool(settings=self.settings, clock=self.clock, cache_folder=self.settings.data_dir / "cache")
+        loaders = LoaderPool(
+            settings=self.settings,
+            clock=self.clock,
+            workers=self.workers,
+            cache_folder=self.settings.data_dir / "cache",
+        )
         self._stack.push_async_callback(loaders.close)
         return loaders
 
@@ -154,7 +168,7 @@ class App:
     def documents(self) -> "DocumentReader":
         from monitor.extract.documents import DocumentReader
 
-        return DocumentReader(max_bytes=self.settings.pages.max_bytes)
+        return DocumentReader(workers=self.workers, max_bytes=self.settings.pages.max_bytes)
 
     @cached_property
     def bundles(self) -> "BundleFolder":

@@ -25,6 +25,7 @@ from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.replay import ReplayModel, ReplayTransport
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader
 from monitor.services.briefings import BriefingQuery, BriefingService
@@ -69,6 +70,7 @@ class ReplayService:
     storage: FileStorage
     settings: Settings
     saved_search: SavedSearch
+    workers: WorkerPool
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
         """Do a run again from its records; `RecordLost` where one is missing, `UsageError` where there are none."""
@@ -130,8 +132,8 @@ class ReplayService:
         pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
         parts = SweepDependencies(
             store=store,
-            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
-            documents=DocumentReader(max_bytes=manifest.max_bytes),
+            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites, workers=self.workers),
+            documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
