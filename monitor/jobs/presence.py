@@ -202,8 +202,15 @@ class HeartbeatRegistry:
 
 @contextmanager
 def lock_database(database: Path) -> Iterator[None]:
-    """Be the one service of a SQLite database; `UsageError` where there is one already. Ends with the process."""
-    with _try_lock(database.with_name(f"{database.name}.lock")) as is_mine:
+    """Be the one service of a SQLite database; `UsageError` where there is one already. Ends with the process.
+
+    The lock lies beside the real file, whatever links lead to it; a file that has other names beside its own could be
+    locked under each of them, and is refused.
+    """
+    real = database.resolve()
+    if real.is_file() and (link_count := real.stat().st_nlink) > 1:
+        raise UsageError("process.database_linked", database=str(real), count=link_count)
+    with _try_lock(real.with_name(f"{real.name}.lock")) as is_mine:
         if not is_mine:
             raise UsageError("process.database_taken", database=str(database))
         yield

@@ -16,6 +16,7 @@ from monitor.config.model import Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.integrity import Backup, BackupLog
 from monitor.db.maintenance import PruneResult, create_backup
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.errors import DatabaseError
@@ -147,6 +148,10 @@ class StorageService(AuditedService):
         """Write the whole database into a new file; return its size. An older version's is not recorded."""
         by.require(Role.ADMIN)
         size = await asyncio.to_thread(create_backup, self.settings.database_url, file)
+        try:
+            BackupLog(self.settings.data_dir).add(Backup(file.absolute(), self.clock.now()))
+        except OSError as error:
+            _log.warning("backup not noted", file=str(file), reason=str(error))
         try:
             await self.record(by, AuditAction.STORAGE_BACKUP, "storage", file=str(file), bytes=size)
         except Exception as error:
