@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
+    from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
@@ -126,6 +127,14 @@ class App:
             folder=self.settings.data_dir,
             executor_id=self.settings.work.executor_id,
         )
+
+    @cached_property
+    def workers(self) -> "WorkerPool":
+        from monitor.isolation.pool import WorkerPool
+
+        workers = WorkerPool()
+        self._stack.push_async_callback(workers.close)
+        return workers
 
     @cached_property
     def loaders(self) -> "LoaderPool":
