@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from monitor.config.group import describe_first_error, forbid_unknown_keys, is_group, set_path
 from monitor.config.model import ENV_PREFIX, Settings
 from monitor.errors import SettingsError
 from monitor.i18n.message import Message
-
 
 MAX_YAML_BYTES = 2 * 1024**2
 """Enough for 5,000 sources."""
@@ -21,6 +20,14 @@ MAX_YAML_BYTES = 2 * 1024**2
 _MAX_YAML_DEPTH = 32
 _MAX_YAML_NODES = 250_000  # with what an alias names counted as often as it is named; 5,000 sources have 150,000
 _YamlLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _YamlTooLarge(yaml.YAMLError):
+    """More than a file of settings holds; in the shape of the library's own errors with a place."""
+
+    def __init__(self, problem: str, mark: Any) -> None:
+        super().__init__(problem)
+        self.problem, self.problem_mark = problem, mark
 
 
 def parse_yaml(text: str) -> Any:
@@ -49,9 +56,9 @@ def _check_nesting(text: str) -> None:
     for number, event in enumerate(yaml.parse(text, Loader=_YamlLoader)):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_YAML_DEPTH:
-            raise yaml.MarkedYAMLError(problem=f"more than {_MAX_YAML_DEPTH} levels", problem_mark=event.start_mark)
+            raise _YamlTooLarge(f"more than {_MAX_YAML_DEPTH} levels", event.start_mark)
         if number > _MAX_YAML_NODES:
-            raise yaml.MarkedYAMLError(problem=f"more than {_MAX_YAML_NODES} values", problem_mark=event.start_mark)
+            raise _YamlTooLarge(f"more than {_MAX_YAML_NODES} values", event.start_mark)
 
 
 def _check_expanded_size(root: Node) -> None:
@@ -63,7 +70,7 @@ def _check_expanded_size(root: Node) -> None:
         if isinstance(node, ScalarNode):
             return 1
         if id(node) in open_nodes:
-            raise yaml.MarkedYAMLError(problem="an alias that contains itself", problem_mark=node.start_mark)
+            raise _YamlTooLarge("an alias that contains itself", node.start_mark)
         if id(node) not in sizes:
             open_nodes.add(id(node))
             children = list(node.value) if isinstance(node, SequenceNode) else []
@@ -72,7 +79,7 @@ def _check_expanded_size(root: Node) -> None:
             sizes[id(node)] = 1 + sum(map(measure, children))
             open_nodes.discard(id(node))
         if sizes[id(node)] > _MAX_YAML_NODES:
-            raise yaml.MarkedYAMLError(problem="aliases that multiply the document", problem_mark=node.start_mark)
+            raise _YamlTooLarge("aliases that multiply the document", node.start_mark)
         return sizes[id(node)]
 
     measure(root)

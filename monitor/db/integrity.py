@@ -37,9 +37,9 @@ class BackupLog:
 
     folder: Path
 
-    def add(self, backup: Backup) -> None:
+    def add(self, file: Path, *, at: dt.datetime) -> None:
         """Note a backup; `OSError` where the folder cannot be written."""
-        entries = [*self._read(), backup][-_MAX_LOGGED:]
+        entries = [*self._read(), Backup(file.absolute(), at)][-_MAX_LOGGED:]
         lines = [json.dumps({"file": str(entry.file), "at": entry.at.isoformat()}) for entry in entries]
         part = self._file.with_name(f"{BACKUP_LOG}.part")
         self.folder.mkdir(parents=True, exist_ok=True)

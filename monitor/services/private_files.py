@@ -79,7 +79,7 @@ def _list_roots(settings: Settings) -> Iterator[Path]:
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder is more than the program's: where it was started, a home, or one that several people write to."""
+    """Whether a folder holds more than data: where the program was started, a home, what several people write to."""
     if folder == Path.cwd() or Path.home().is_relative_to(folder):
         return True
     try:

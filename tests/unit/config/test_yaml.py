@@ -14,9 +14,7 @@ from monitor.services.sources.exchange import SourceListFormat, parse_rows
 
 LEVELS = range(1, 24)
 HOSTILE = {
-    "merge": "\n".join(
-        ["a0: &a0 {k: v}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}, *a{n - 1}]}}" for n in LEVELS)]
-    ),
+    "merge": "\n".join(["a0: &a0 {k: v}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}, *a{n - 1}]}}" for n in LEVELS)]),
     "laughs": "\n".join(["a0: &a0 [v]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in LEVELS)]),
     "itself": "a: &a\n  b: *a\n",
     "deep sequence": "a: " + "[" * 20_000,
