@@ -1,7 +1,6 @@
 """A damaged database is found within seconds, and the newest backup that is still there is named."""
 
 import datetime as dt
-import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -36,7 +35,7 @@ def log(tmp_path: Path) -> BackupLog:
 
 def zero_pages(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    for page in random.Random(1).sample(range(200, len(content) // 4096), 40):
+    for page in range(200, len(content) // 4096, 7):
         content[page * 4096 : page * 4096 + 512] = bytes(512)
     file.write_bytes(content)
 
