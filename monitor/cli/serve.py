@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, get_terminal
-from monitor.errors import UsageError
+from monitor.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -60,13 +60,22 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
 
 
 async def _check_installation(settings: "Settings") -> None:
-    """Close to others what an older version left open, and refuse to work on a damaged database."""
+    """Close to others what an older version left open, and refuse to work on a damaged SQLite file.
+
+    PostgreSQL only counts pages that were damaged at some time: that is logged.
+    """
+    from monitor.db.engines import DatabaseAddress
     from monitor.db.integrity import BackupLog, check_integrity
     from monitor.services.private_files import close_open_paths
 
     for closed in close_open_paths(settings):
         _log.warning("%s could be read by others; it is closed to them now.", closed)
-    await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
+    try:
+        await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
+    except DatabaseError as error:
+        if DatabaseAddress.parse(settings.database_url).file is not None:
+            raise
+        _log.warning("%s", error)
 
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:

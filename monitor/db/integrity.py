@@ -85,24 +85,31 @@ def check_integrity(url: str, log: BackupLog, *, timeout_s: float = QUICK_CHECK_
     """Whether all of the database was looked through; False where the time did not suffice and nothing was found.
 
     `DatabaseError` names the damage and the newest backup. A missing SQLite file is whole. PostgreSQL is asked only for
-    the pages that it has found damaged itself, which it knows with `data_checksums` on.
+    the pages that it has found damaged since its statistics began, which it counts with `data_checksums` on.
     """
     address = DatabaseAddress.parse(url)
     if address.file is None:
         with translate_errors(address), open_read_engine(address).connect() as connection:
             failures = connection.scalar(text(_PAGE_FAILURES))
-        complaint, is_complete = f"{failures} checksum failures" if failures else None, True
-    elif address.file.is_file():
-        complaint, is_complete = _check_file(address.file, timeout_s)
-    else:
+        if failures:
+            backup = _describe_newest_backup(log, None)
+            raise DatabaseError("database.pages_damaged", url=address.redacted_url, count=failures, backup=backup)
         return True
-    if complaint is None:
-        return is_complete
-    backups = log.list_existing(address.file)
-    way_out = Message("database.no_backup_known")
-    if backups:
-        way_out = Message.of("database.newest_backup", file=backups[-1].file, at=f"{backups[-1].at:%Y-%m-%d %H:%MZ}")
-    raise DatabaseError("database.damaged", url=address.redacted_url, reason=complaint, mend=way_out)
+    if not address.file.is_file():
+        return True
+    complaint, is_complete = _check_file(address.file, timeout_s)
+    if complaint is not None:
+        backup = _describe_newest_backup(log, address.file)
+        raise DatabaseError("database.damaged", url=address.redacted_url, reason=complaint, backup=backup)
+    return is_complete
+
+
+def _describe_newest_backup(log: BackupLog, database: Path | None) -> Message:
+    backups = log.list_existing(database)
+    if not backups:
+        return Message("database.no_backup_known")
+    newest = backups[-1]
+    return Message.of("database.newest_backup", file=newest.file, at=f"{newest.at:%Y-%m-%d %H:%MZ}")
 
 
 def _check_file(database: Path, timeout_s: float) -> tuple[str | None, bool]:
