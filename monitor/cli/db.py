@@ -26,7 +26,7 @@ def init() -> None:
     if path.exists():
         terminal.print("setup.config_kept", path=path)
     else:
-        write_file(path, render_config().encode())
+        write_file(path, render_config().encode(), is_private=True)  # urls in it may hold passwords
         terminal.print("setup.config_written", path=path)
     upgrade()
     terminal.print("setup.next")

@@ -19,6 +19,9 @@ from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
 _EXIT_CRASHED = 1
+_PRIVATE_UMASK = 0o077
+"""What the program creates is for its own user alone, whoever creates it: SQLite, a library, a child process."""
+
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 COMMANDS = {
@@ -83,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # Whatever the locale says: what is printed here is Chinese more often than not.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    code = _run(given, Terminal())
+    code = _run(given, Terminal(user_umask=os.umask(_PRIVATE_UMASK)))
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -9,11 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, get_terminal
-from monitor.errors import UsageError
+from monitor.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
+    from monitor.config.model import Settings
 
+_log = logging.getLogger(__name__)
 _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
@@ -44,6 +46,7 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         if scheduler and not worker:
             raise UsageError("serve.scheduler_off")
         scheduler = False
+    await _check_installation(settings)
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
@@ -54,6 +57,25 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         terminal.notify("serve.working", parts=parts)
         await stop.wait()
         terminal.notify("serve.stopping")
+
+
+async def _check_installation(settings: "Settings") -> None:
+    """Close to others what an older version left open, and refuse to work on a damaged SQLite file.
+
+    PostgreSQL only counts pages that were damaged at some time: that is logged.
+    """
+    from monitor.db.engines import DatabaseAddress
+    from monitor.db.integrity import BackupLog, check_integrity
+    from monitor.services.private_files import close_open_paths
+
+    for closed in close_open_paths(settings):
+        _log.warning("%s could be read by others; it is closed to them now.", closed)
+    try:
+        await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
+    except DatabaseError as error:
+        if DatabaseAddress.parse(settings.database_url).file is not None:
+            raise
+        _log.warning("%s", error)
 
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:

@@ -1,6 +1,8 @@
 """`monitor doctor`: whether an installation can work, check by check."""
 
+import asyncio
 import datetime as dt
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -12,6 +14,7 @@ from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integrity
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
@@ -21,10 +24,12 @@ from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_b
 from monitor.services.briefings import check_template
 from monitor.services.deliveries import check_targets
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
+from monitor.services.private_files import list_open_paths
 from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
 
 DISK_FAIL_BYTES = 100_000_000
+_MAX_SHOWN_PATHS = 5
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 Finding = str | Message
@@ -55,9 +60,12 @@ async def check_database(settings: Settings) -> Message:
     address = DatabaseAddress.parse(settings.database_url)
     if address.file is not None and not address.file.exists():
         raise DatabaseError("database.missing", database=address.redacted_url)
+    is_complete = await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
     async with Store.open(settings.database_url) as store:
         await store.check()
-    return Message.of("doctor.database", database=address.redacted_url)
+    if is_complete:
+        return Message.of("doctor.database", database=address.redacted_url)
+    return Message.of("doctor.database_large", database=address.redacted_url, seconds=f"{QUICK_CHECK_TIMEOUT_S:g}")
 
 
 def check_browser(settings: Settings) -> Finding:
@@ -131,6 +139,7 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
+            check_open_files(settings),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
@@ -206,6 +215,16 @@ def _check_search(settings: Settings) -> DoctorFinding:
     if list(choice.names) == [STUB_BACKEND]:
         return _build_finding("search", "warn", Message("doctor.only_stub"))
     return _build_finding("search", "ok", ", ".join(choice.names))
+
+
+def check_open_files(settings: Settings) -> DoctorFinding:
+    """Check whether other users of this machine can read database, data or backups."""
+    found = list_open_paths(settings)
+    if not found:
+        return _build_finding("files", "ok", Message("doctor.files_closed"))
+    shown = [str(entry) for entry in found[:_MAX_SHOWN_PATHS]]
+    mend = f"chmod -R go-rwx {shlex.join(str(entry.path) for entry in found[:_MAX_SHOWN_PATHS])}"
+    return _build_finding("files", "warn", Message.of("doctor.files_open", count=len(found), paths=shown, mend=mend))
 
 
 def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:

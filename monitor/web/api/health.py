@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from pydantic import BaseModel, Field
 
@@ -21,7 +21,7 @@ from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
 from monitor.vocabulary import RunStatus
 from monitor.web.api.cursors import Limit, cut_page, decode_id
-from monitor.web.auth import Admin, AppDep, Reader
+from monitor.web.auth import Admin, AppDep, Reader, load_principal
 from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
 FilterText = Annotated[str | None, Query(max_length=200)]
@@ -134,12 +134,19 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@service_router.get("/readyz", summary="Can work be done?", responses={503: {"model": ReadinessSchema}})
-async def readyz(app: AppDep, response: Response) -> ReadinessSchema:
-    """Database, queue, browser; 503 where work cannot be done."""
+@service_router.get(
+    "/readyz",
+    summary="Can work be done?",
+    response_model_exclude_none=True,
+    responses={503: {"model": ReadinessSchema}},
+)
+async def readyz(app: AppDep, request: Request, response: Response) -> ReadinessSchema:
+    """503 where work cannot be done. Whoever has a role also learns about database, queue and browser."""
     readiness = await app.readiness.check()
     response.status_code = 200 if readiness.is_ready else 503
-    return readiness
+    # Without the database nobody is known, and whoever asks for a person waits until it is back.
+    is_known = readiness.database == "ok" and await load_principal(request) is not None
+    return readiness if is_known else ReadinessSchema(is_ready=readiness.is_ready)
 
 
 @service_router.get(
