@@ -14,11 +14,12 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.services.audit import AuditAction
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.web.api.briefings import build_download_response, describe_files
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader, record_token_read
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
@@ -147,9 +148,11 @@ async def researches(
 
 
 @router.get("/{task_id}", summary="Show a research")
-async def show(app: AppDep, _: Reader, task_id: TaskId) -> ResearchView:
+async def show(app: AppDep, principal: Reader, task_id: TaskId) -> ResearchView:
     """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-    return await app.research.get(task_id)
+    view = await app.research.get(task_id)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return view
 
 
 @router.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=[RUN_SCOPE])
@@ -186,10 +189,11 @@ async def cancel(app: AppDep, principal: Editor, task_id: TaskId, response: Resp
     response_class=Response,
     responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
 )
-async def report(app: AppDep, _: Reader, task_id: TaskId, form: ReportFormat) -> Response:
+async def report(app: AppDep, principal: Reader, task_id: TaskId, form: ReportFormat) -> Response:
     """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
     document = await app.research.build_document(task_id)
     content = await app.exports.export({"document": lambda: document}, form)
+    await app.audit.record(principal, AuditAction.RESEARCH_EXPORT, task_id, format=form)
     name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
     return build_download_response(
         content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
@@ -199,13 +203,15 @@ async def report(app: AppDep, _: Reader, task_id: TaskId, form: ReportFormat) ->
 @router.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
 async def note(
     app: AppDep,
-    _: Reader,
+    principal: Reader,
     task_id: TaskId,
     index: NoteIndex,
     quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
 ) -> NoteSnapshotView:
     """The page as it was kept, as text, and where in it the quote stands."""
-    return await app.research.get_note_snapshot(task_id, index, quote=quote)
+    page = await app.research.get_note_snapshot(task_id, index, quote=quote)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
+    return page
 
 
 async def _load_state(app: App, task_id: str) -> ResearchState:

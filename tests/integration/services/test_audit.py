@@ -13,7 +13,7 @@ from monitor.vocabulary import Role
 
 @pytest.fixture
 def audit(either_store: Store, turned_clock: Any) -> AuditService:
-    return AuditService(store=either_store, clock=turned_clock)
+    return AuditService(store=either_store, clock=turned_clock, timezone="Asia/Shanghai")
 
 
 async def test_changes_are_found_by_person_action_and_subject(

@@ -2,13 +2,15 @@
 
 import asyncio
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.services import people as passwords
+from monitor.services import passwords
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.people import PeopleService, SignInError, SignInResult
 from monitor.vocabulary import Role
@@ -17,8 +19,8 @@ GOOD = "床前明月光疑是地上霜举头望明月"
 
 
 @pytest.fixture
-def people(either_store: Store, turned_clock: Any) -> PeopleService:
-    return PeopleService(store=either_store, clock=turned_clock)
+def people(either_store: Store, turned_clock: Any, tmp_path: Path) -> PeopleService:
+    return PeopleService(store=either_store, clock=turned_clock, settings=Settings(data_dir=tmp_path / "data"))
 
 
 async def signed_in(people: PeopleService, name: str, password: str = GOOD, address: str = "192.0.2.1") -> SignInResult:
@@ -185,7 +187,7 @@ async def test_sessions_are_ended_one_or_all_others_and_only_ones_own(people: Pe
     assert [session.id for session in await people.list_sessions("a")] == [mine[1].session_id]
     assert (await people.end_session(theirs.session_id, by=COMMAND_LINE)).person == "b"
     assert await people.authenticate(theirs.cookie) is None
-    await people.sign_out(mine[1].session_id)
+    await people.sign_out(mine[1].session_id, by=Actor("a", Role.READER))
     assert await people.list_sessions() == []
 
 
@@ -248,7 +250,7 @@ async def test_no_password_and_no_cookie_stands_in_the_database(
     tmp_path: Any, sqlite_url: str, turned_clock: Any
 ) -> None:
     async with Store.open(sqlite_url) as store:
-        service = PeopleService(store=store, clock=turned_clock)
+        service = PeopleService(store=store, clock=turned_clock, settings=Settings(data_dir=tmp_path))
         password = await service.create_first_admin()
         assert password is not None
         cookie = (await signed_in(service, "admin", password)).cookie
