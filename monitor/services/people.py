@@ -33,7 +33,7 @@ from monitor.services.passwords import PasswordVerifier, check_password, generat
 from monitor.vocabulary import Role
 
 FIRST_ADMIN_NAME = "admin"
-FIRST_PASSWORD_FILE = "first-password.txt"  # noqa: S105 -- the name of a file
+FIRST_PASSWORD_FILE = "first_password.txt"  # noqa: S105 -- the name of a file
 SESSION_IDLE_TIMEOUT = dt.timedelta(days=14)
 MAX_SESSION_AGE = dt.timedelta(days=90)
 MAX_DEVICE_AGE = dt.timedelta(days=400)  # browsers keep no cookie for longer
@@ -173,7 +173,6 @@ class PeopleService(AuditedService):
         return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", hashlib.sha256).hexdigest()
 
     async def sign_out(self, session_id: str, *, by: Actor) -> None:
-        """End one's own session."""
         async with self.store.transaction():
             if await self.store.people.end_session(session_id, person=by.name) is not None:
                 await self.record(by, AuditAction.SIGN_OUT, by.name)
@@ -351,10 +350,8 @@ class PeopleService(AuditedService):
             known = KnownDevice(id=_hash_cookie(device), person=person.name, seen_at=now)
             if not await self.store.people.create_session(session, spends_password=person.is_one_time, device=known):
                 raise SignInError(Message.of("sign_in.expired"))
-            detail = {"is_one_time": True} if person.is_one_time else {}
-            await self.record(
-                by, AuditAction.SIGN_IN, person.name, browser=browser[:_MAX_AUDITED_BROWSER_CHARS], **detail
-            )
+            shown = browser[:_MAX_AUDITED_BROWSER_CHARS]
+            await self.record(by, AuditAction.SIGN_IN, person.name, browser=shown)
         if person.is_one_time:
             await self._remove_first_password(person.name)
         return SignInResult(person=person, cookie=cookie, device=device, session_id=session.id)

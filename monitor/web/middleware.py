@@ -14,9 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.message import Message as CodedMessage
 from monitor.i18n.model import reader_language
+from monitor.logs import get_logger
 
 LANGUAGE_COOKIE = "monitor_language"
 MAX_BODY_BYTES = 4 * 1024 * 1024
+
+_log = get_logger("web")
 
 
 class BodyTooLargeError(Exception):
@@ -99,17 +102,28 @@ IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass
 class ClientAddressMiddleware:
-    """Makes the client of a request the one that trusted proxies name in `X-Forwarded-For`, else who connected."""
+    """Makes the client of a request the one that trusted proxies name in `X-Forwarded-For`, else who connected.
+
+    A log line says once where somebody on this machine sends the header and is not trusted: a proxy to be named.
+    """
 
     app: ASGIApp
     trusted: Sequence[IpNetwork]
+    has_warned: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and scope.get("client"):
+        if scope["type"] == "http" and scope.get("client"):
             peer, port = scope["client"]
             forwarded = Headers(scope=scope).getlist("x-forwarded-for")
             scope = {**scope, "client": (find_client_address(peer, forwarded, self.trusted), port)}
+            self._warn(peer, is_forwarded=bool(forwarded))
         await self.app(scope, receive, send)
+
+    def _warn(self, peer: str, *, is_forwarded: bool) -> None:
+        address = None if self.has_warned or not is_forwarded else _parse_address(peer)
+        if address is not None and address.is_loopback and not _is_within(address, self.trusted):
+            self.has_warned = True
+            _log.warning("a proxy is not in web.trusted_proxies", address=peer)
 
 
 def find_client_address(peer: str, forwarded: Sequence[str], trusted: Sequence[IpNetwork]) -> str:

@@ -39,9 +39,6 @@ class PeopleStore(Queries, retries=False):
     async def list_all(self) -> list[Person]:
         return await self._fetch_all(select(Person).order_by(col(Person.name)))
 
-    async def has_any(self) -> bool:
-        return await self._fetch_first(select(col(Person.name)).limit(1)) is not None
-
     async def has_secured_admin(self) -> bool:
         """Whether an administrator who may sign in has chosen a password."""
         query = select(col(Person.name)).where(

@@ -385,11 +385,15 @@ async def _render_tokens(
 
 @dataclass(frozen=True, slots=True)
 class AuditChange:
-    """One thing that was changed: None where it was not there before, or is not any more."""
+    """One thing that was changed: None where it was not there before, or is not any more.
+
+    `is_fact`: nothing was changed, `after` is what else is known of the act.
+    """
 
     name: str
     before: str | None
     after: str | None
+    is_fact: bool = False
 
 
 @router.get("/audit")
@@ -424,7 +428,7 @@ def list_changes(detail: Mapping[str, Any]) -> list[AuditChange]:
     others = [name for name in detail if name not in ("before", "after")]
     return [
         *(AuditChange(name, _format_field(before, name), _format_field(after, name)) for name in names),
-        *(AuditChange(name, None, _format_field(detail, name)) for name in others),
+        *(AuditChange(name, None, _format_field(detail, name), is_fact=True) for name in others),
     ]
 
 

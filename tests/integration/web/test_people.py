@@ -93,6 +93,8 @@ async def test_a_password_is_changed_with_the_old_one(desk: Any) -> None:
     changed = {"old": "another long sentence", "new": PASSWORD}
     assert (await browser.send("PUT", "/api/me/password", json=changed)).status_code == 204
     assert await actions(desk) == [("reader", "person.password", "reader")] * 2
+    failed, *_ = await desk.app.audit.list_entries(action=AuditAction.SIGN_IN_FAILED)
+    assert (failed.person, failed.address, failed.detail) == ("reader", "127.0.0.1", {"reason": "wrong_old"})
 
 
 async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> None:
