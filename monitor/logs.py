@@ -93,7 +93,7 @@ def _build_processors(*, is_text: bool) -> list[Processor]:
     return [*common, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
 
 
-_AUDIT_LOGGER = logging.getLogger(f"{_ROOT_LOGGER}.audit")
+_AUDIT_LOGGER = logging.getLogger(f"{_ROOT_LOGGER}.audit.syslog")
 _AUDIT_LOGGER.propagate = False  # to syslog alone: the database has it, and the log of the process is for others
 _AUDIT_LOGGER.addHandler(logging.NullHandler())
 _AUDIT_LOGGER.setLevel(logging.CRITICAL)
@@ -129,11 +129,12 @@ def send_audit_entry(entry: Mapping[str, Any]) -> None:
 
 
 def _format_audit_line(entry: Mapping[str, Any]) -> str:
-    line = json.dumps(entry, ensure_ascii=False)
-    if len(line.encode()) > _MAX_LINE_BYTES:
+    line = json.dumps(entry, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    if len(line) > _MAX_LINE_BYTES:
         # What no receiver would take whole is in the database; who, when, what and where from arrives.
-        line = json.dumps({**entry, "subject": str(entry["subject"])[:500], "detail": None, "is_cut": True})
-    return line
+        short = {**entry, "subject": str(entry["subject"])[:500], "detail": None, "is_cut": True}
+        line = json.dumps(short, default=str).encode()
+    return line.decode()
 
 
 @contextmanager
@@ -149,6 +150,8 @@ def forward_audit(address: str | None) -> Iterator[None]:
         yield
     finally:
         _AUDIT_LOGGER.removeHandler(sender)
+        if not any(isinstance(handler, _SyslogSender) for handler in _AUDIT_LOGGER.handlers):
+            _AUDIT_LOGGER.setLevel(logging.CRITICAL)
         sender.close()
 
 
@@ -194,7 +197,7 @@ class _SyslogSender(logging.Handler):
                     handler = handler or _open_syslog(self._address)
                     handler.emit(record)
                     break
-                except OSError as error:
+                except (OSError, UnicodeError) as error:  # a name that no resolver takes is the latter
                     if handler is not None:
                         handler.close()
                         handler = None

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -151,8 +152,8 @@ class AuditedService:
             detail=_to_json_value(detail),
         )
         await self.store.audit.add(entry)
-        values = to_jsonable_python(entry.model_dump(exclude={"id"}))
-        self.store.sessions.call_after_commit(lambda: send_audit_entry(values))
+        values = entry.model_dump(exclude={"id"}) | {"at": entry.at.isoformat()}
+        self.store.sessions.call_after_commit(partial(send_audit_entry, values))
 
 
 @dataclass(kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from monitor.db.tables.collection import Item
+from monitor.db.tables.collection import Item, Run
 from monitor.services.audit import COMMAND_LINE, AuditAction
 from monitor.services.briefings import BriefingQuery
 from tests.integration.services.test_audit_of_acts import RECORDED_READS
@@ -21,7 +21,16 @@ async def paths(desk: Any) -> dict[AuditAction, list[tuple[str, str]]]:
     """What is read and exported by which address, and under which subject that is on record."""
     app = desk.app
     await app.sources.add({"name": "a", "url": "https://a.example/"}, by=COMMAND_LINE)
-    row = Item(source="a", section="s", title="t", url="https://a.example/1", url_key="a.example/1", first_seen=NOON)
+    await app.store.runs.create(Run(id="run", source="a", planned_at=NOON))
+    row = Item(
+        source="a",
+        run_id="run",
+        section="s",
+        title="t",
+        url="https://a.example/1",
+        url_key="a.example/1",
+        first_seen=NOON,
+    )
     item = (await app.store.items.save(row))[0].id
     briefing = (await app.drafts.save(BriefingQuery(), by=COMMAND_LINE)).row.id
     await researches.put(app, "r", at=NOON, quote=QUOTE)
