@@ -86,7 +86,7 @@ async def test_what_people_read_is_not_on_record_but_what_they_export_is(
         is_read = action in (AuditAction.RESEARCH_READ, AuditAction.EVIDENCE_READ)
         assert len(await entries(desk, action)) == (0 if is_read else len(requests)), action
     (entry,) = await desk.app.audit.list_entries(action=AuditAction.ITEM_EXPORT)
-    assert entry.detail == {"sources": ["a"], "format": "json"}
+    assert entry.detail == {"source": ["a"], "format": "json"}
 
 
 async def test_a_program_that_asks_again_and_again_is_on_record_once_an_hour(
