@@ -18,6 +18,7 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.fetch.client import HttpClient
+from monitor.logs import forward_audit
 from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
 from monitor.steps import InProcessSteps
 
@@ -431,6 +432,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
     `DatabaseError` where the database cannot be used, `SettingsError` for settings that no part could use.
     """
     async with AsyncExitStack() as stack, AsyncExitStack() as lifetime:
+        stack.enter_context(forward_audit(settings.logs.syslog))
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
         settings_service = _build_settings_service(settings, store)

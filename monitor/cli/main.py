@@ -63,6 +63,7 @@ COMMANDS = {
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
+    "audit": LazyCommand("users:audit_app", "Export the audit: who did what, when and from where."),
 }
 
 

@@ -1,6 +1,7 @@
 """The long-running commands: `monitor serve`, its parts `worker`, `scheduler` and `web`, and `monitor mcp`."""
 
 import asyncio
+import datetime as dt
 import gc
 import logging
 import signal
@@ -79,13 +80,14 @@ async def _check_installation(settings: "Settings") -> None:
 
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:
-    from monitor.services.people import FIRST_ADMIN_NAME
+    from monitor.services.people import FIRST_ADMIN_NAME, FIRST_PASSWORD_LIFETIME
     from monitor.web.app import serve_web
 
     app.build_all()
     terminal.notify("serve.web_address", url=await stack.enter_async_context(serve_web(app)))
     if password := await app.people.create_first_admin():
-        terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password)
+        file, hours = app.people.first_password_file, FIRST_PASSWORD_LIFETIME // dt.timedelta(hours=1)
+        terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password, file=file, hours=hours)
 
 
 def _tune_garbage_collection() -> None:

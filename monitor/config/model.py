@@ -5,6 +5,7 @@ documentation, so it is written here once.
 """
 
 import difflib
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
 from monitor.config.targets import TargetSettings
 from monitor.errors import SettingsError
+from monitor.logs import SyslogAddress
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
 
@@ -278,6 +280,19 @@ class WebSettings(SettingsGroup):
     host: str = setting("127.0.0.1", "the address to listen on")
     port: int = setting(8000, "the port to listen on", ge=1, le=65535)
     public_url: str | None = setting(None, "the address that readers type, for links in briefings")
+    trusted_proxies: list[str] = setting(
+        [], 'proxies whose X-Forwarded-For counts, as ["127.0.0.1", "10.0.0.0/8"]; nobody else\'s does'
+    )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_networks(cls, trusted_proxies: list[str]) -> list[str]:
+        for text in trusted_proxies:
+            try:
+                ipaddress.ip_network(text, strict=False)
+            except ValueError:
+                raise PydanticCustomError("config.no_network", "", {"network": text[:60]}) from None
+        return trusted_proxies
 
 
 class WorkSettings(SettingsGroup):
@@ -289,6 +304,23 @@ class WorkSettings(SettingsGroup):
     blackout: str | None = setting(None, "hours in which no planned run starts, as 23:00-06:00; they start after it")
     misfire_grace_s: int = setting(3600, "how late a planned run may still start", ge=1)
     retention_days: int = setting(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
+    audit_retention_days: int = setting(1100, "how long the audit is kept", ge=1)
+
+
+class LogSettings(SettingsGroup):
+    syslog: str | None = setting(
+        None, "where the audit is sent too: udp://host:514, tcp://host:601 or unix:///dev/log; null = nowhere"
+    )
+
+    @field_validator("syslog")
+    @classmethod
+    def _check_syslog_address(cls, syslog: str | None) -> str | None:
+        if syslog is not None:
+            try:
+                SyslogAddress.parse(syslog)
+            except ValueError:
+                raise ValueError("config.no_syslog_address") from None
+        return syslog
 
 
 class BriefingSettings(SettingsGroup):
@@ -330,6 +362,7 @@ class Settings(BaseSettings):
     research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
+    logs: LogSettings = Field(default_factory=LogSettings, description="where the audit goes beside the database")
     briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")

@@ -203,7 +203,10 @@ _MIN_MARK_PAUSE = dt.timedelta(hours=20)
 
 @dataclass(kw_only=True)
 class RetentionService(AuditedService):
-    """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
+    """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
+
+    The audit has a time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
+    """
 
     records: EvidenceArchive
     bundles: BundleFolder
@@ -240,6 +243,8 @@ class RetentionService(AuditedService):
         before = now - dt.timedelta(days=days)
         await self.store.retention.prune_events(now - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
+        audit_before = self.clock.now() - dt.timedelta(days=self.settings.work.audit_retention_days)
+        audit_entries = await self.store.retention.prune_audit(audit_before)
         files = await self.records.remove_unused(before.date())
         files += await asyncio.to_thread(self.bundles.remove_before, before)
-        return pruned.model_copy(update={"files": files})
+        return pruned.model_copy(update={"files": files, "audit_entries": audit_entries})

@@ -4,7 +4,7 @@ import datetime as dt
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, Column, Integer, String, Text
+from sqlalchemy import JSON, Column, Index, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
@@ -14,6 +14,7 @@ from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 class Person(SQLModel, table=True):
     """Somebody who may sign in, unless shut out. `is_one_time`: the password has to be changed at the next sign-in.
 
+    A one-time password serves for one sign-in, until `password_expires_at`; None is no end.
     `language` is that of the pages, None for the browser's. `looked_at` is the last look at what is new,
     `looked_before_at` the last one of the visit before that.
     """
@@ -21,6 +22,7 @@ class Person(SQLModel, table=True):
     name: str = Field(primary_key=True, max_length=100)
     password_hash: str = Field(max_length=300)
     is_one_time: bool = False
+    password_expires_at: dt.datetime | None = instant_field()
     role: Role = enum_field(Role, Role.READER)
     language: str | None = Field(default=None, max_length=8)
     is_shut_out: bool = False
@@ -44,8 +46,18 @@ class WebSession(SQLModel, table=True):
     expires_at: dt.datetime = instant_field(is_required=True)
 
 
+class KnownDevice(SQLModel, table=True):
+    """A browser in which a person has signed in before; `id` is the hash of its device cookie."""
+
+    __tablename__ = "known_device"
+
+    id: str = Field(primary_key=True, max_length=64)
+    person: str = owner_field("person.name", String(100), is_key=True)
+    seen_at: dt.datetime = instant_field(is_required=True)
+
+
 class SignInTry(SQLModel, table=True):
-    """A recent failed sign-in, which slows down further ones; `key` is the name or the address."""
+    """A recent failed sign-in, which slows down further ones; `key` names what they are counted under."""
 
     __tablename__ = "sign_in_try"
 
@@ -176,13 +188,22 @@ class StoredPrompt(SQLModel, table=True):
 
 
 class AuditEntry(SQLModel, table=True):
-    """Who changed what: `action` as `source.edit`, with what was before and after in `detail`, without secrets."""
+    """Who did what: `action` as `source.edit`, with what was before and after in `detail`, without secrets.
+
+    `address` is where it was asked for from, empty for a command and for what the service does by itself.
+    """
 
     __tablename__ = "audit_entry"
+    __table_args__ = (
+        Index("ix_audit_entry_person", "person", "id"),
+        Index("ix_audit_entry_action", "action", "id"),
+        Index("ix_audit_entry_address", "address", "id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
-    at: dt.datetime = instant_field(is_required=True)
-    person: str = Field(max_length=100, index=True)
-    action: str = Field(max_length=60, index=True)
+    at: dt.datetime = instant_field(is_required=True, index=True)
+    person: str = Field(max_length=100)
+    address: str = Field(default="", max_length=64)
+    action: str = Field(max_length=60)
     subject: str = Field(sa_column=Column(Text, nullable=False))
     detail: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from pydantic import BaseModel, Field
 
@@ -27,6 +28,7 @@ from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 FilterText = Annotated[str | None, Query(max_length=200)]
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
 Days = Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)]
+_LINES_TYPE = "application/x-ndjson"
 _IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
 
 router = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
@@ -95,11 +97,12 @@ async def costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
 
 
 class AuditEntrySchema(BaseModel, from_attributes=True):
-    """A change: who made it, what it was, to what, and what was before and after."""
+    """An act: who did it and from where, what it was, to what, and what was before and after."""
 
     id: int
     at: dt.datetime
     person: str = Field(examples=["lilei"])
+    address: str = Field(description="Empty: by command.", examples=["192.0.2.7"])
     action: str = Field(examples=["source.edit"])
     subject: str = Field(examples=["国家能源局"])
     detail: dict[str, Any] = Field(examples=[{"before": {"max_items": 20}, "after": {"max_items": 30}}])
@@ -110,22 +113,39 @@ class AuditListSchema(BaseModel):
     next: str | None = Field(examples=[None])
 
 
-@audit_router.get("/audit", summary="Who changed what")
+@audit_router.get("/audit", summary="Who did what")
 async def audit(
     app: AppDep,
     _: Admin,
     person: FilterText = None,
     action: FilterText = None,
     subject: FilterText = None,
+    address: FilterText = None,
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> AuditListSchema:
-    """By person, by action (`source` finds every action on sources), by a word of the subject."""
+    """By person, by action (`source` finds every action on sources), by a word of the subject, by address."""
     found = await app.audit.list_entries(
-        person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
+        person=person, action=action, subject=subject, address=address, before_id=decode_id(cursor), limit=limit + 1
     )
     page, following = cut_page(found, limit, lambda entry: entry.id)
     return AuditListSchema(entries=[AuditEntrySchema.model_validate(entry) for entry in page], next=following)
+
+
+@audit_router.get(
+    "/audit/export",
+    summary="Export the audit",
+    response_class=Response,
+    responses={200: {"description": "An entry a line.", "content": {_LINES_TYPE: {"schema": {"type": "string"}}}}},
+)
+async def export_audit(
+    app: AppDep, principal: Admin, since: dt.date | None = None, until: dt.date | None = None
+) -> Response:
+    """All entries of these days, oldest first, as JSON lines in the fields of the list."""
+    entries = await app.audit.export(since=since, until=until, by=principal)
+    lines = (f"{entry.model_dump_json()}\n" async for entry in entries)
+    headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
+    return StreamingResponse(lines, media_type=_LINES_TYPE, headers=headers)
 
 
 @service_router.get("/healthz", summary="Is the process alive?")

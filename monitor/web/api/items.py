@@ -12,6 +12,7 @@ from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
+from monitor.services.audit import AuditAction
 from monitor.services.evidence import ItemProof, ItemSnapshotView
 from monitor.services.items import (
     MAX_NOTE_CHARS,
@@ -25,7 +26,7 @@ from monitor.services.items import (
 from monitor.vocabulary import ItemType, RankDirection, Visibility
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
-from monitor.web.auth import AppDep, Editor, Principal, Reader
+from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
@@ -185,6 +186,8 @@ async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportPara
     """The newest 10,000 of the items that are meant, as a file."""
     headers = {"Content-Disposition": f'attachment; filename="items.{asked.format}"'}
     body = await _render_items(app, principal, asked, asked.format)
+    filters = asked.model_dump(mode="json", exclude_defaults=True)
+    await app.audit.record(principal, AuditAction.ITEM_EXPORT, "items", **filters)
     return Response(body, media_type=get_format(asked.format).content_type, headers=headers)
 
 
@@ -206,15 +209,18 @@ async def item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
 async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof:
     """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
     proof = await app.proofs.get_proof(item_id)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     if not principal.is_admin:
         proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
     return proof
 
 
 @router.get("/{item_id}/saved", summary="Read the saved page behind a claim")
-async def saved(app: AppDep, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
+async def saved(app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
     """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
-    return await app.snapshots.get_item_snapshot(item_id, claim)
+    page = await app.snapshots.get_item_snapshot(item_id, claim)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
+    return page
 
 
 @router.put("/{item_id}/star", status_code=204, summary="Star an item")

@@ -42,6 +42,7 @@ class PersonSchema(BaseModel, from_attributes=True):
     name: str = Field(examples=["lilei"])
     role: Role
     is_one_time: bool = Field(description="The password serves once and has to be changed.")
+    password_expires_at: dt.datetime | None = Field(description="When a one-time password ends; past once it was used.")
     is_shut_out: bool
     language: str | None = Field(examples=["zh"])
     created_at: dt.datetime

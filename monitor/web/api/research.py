@@ -14,12 +14,13 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.services.audit import AuditAction
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.vocabulary import Visibility
 from monitor.web.api.briefings import build_download_response, describe_files
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
@@ -162,7 +163,9 @@ async def researches(
 @router.get("/{task_id}", summary="Show a research")
 async def show(app: AppDep, principal: Reader, task_id: TaskId) -> ResearchView:
     """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-    return await app.research.get(task_id, by=principal)
+    view = await app.research.get(task_id, by=principal)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return view
 
 
 @router.patch("/{task_id}", summary="Share a research")
@@ -224,6 +227,7 @@ async def report(app: AppDep, principal: Reader, task_id: TaskId, form: ReportFo
     """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
     document = await app.research.build_document(task_id, by=principal)
     content = await app.exports.export({"document": lambda: document}, form)
+    await app.audit.record(principal, AuditAction.RESEARCH_EXPORT, task_id, format=form)
     name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
     return build_download_response(
         content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
@@ -239,7 +243,9 @@ async def note(
     quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
 ) -> NoteSnapshotView:
     """The page as it was kept, as text, and where in it the quote stands."""
-    return await app.research.get_note_snapshot(task_id, index, quote=quote, by=principal)
+    page = await app.research.get_note_snapshot(task_id, index, quote=quote, by=principal)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
+    return page
 
 
 async def _load_state(app: App, task_id: str, by: Principal) -> ResearchState:

@@ -33,13 +33,14 @@ from monitor.research.shapes import (
     StepType,
 )
 from monitor.research.state import ParagraphState, SearchRound, State
+from monitor.services.audit import AuditAction
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import PhaseState
 from monitor.vocabulary import Visibility
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.events import TaskId
 from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
 
@@ -144,7 +145,9 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
 
 @router.get("/{task_id}")
 async def show(app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId) -> Response:
-    return renderer.render("research/show.html", **await _load_context(app, renderer, principal, task_id))
+    context = await _load_context(app, renderer, principal, task_id)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return renderer.render("research/show.html", **context)
 
 
 @router.get("/{task_id}/notes/{note_index}")
@@ -152,6 +155,7 @@ async def note(
     app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId, note_index: NoteIndex, quote: QuoteIndex = 0
 ) -> Response:
     page = await app.research.get_note_snapshot(task_id, note_index, quote, by=principal)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
     view = await app.research.get(task_id, by=principal)
     return renderer.render(
         "research/note.html", page=page, view=view, note=view.notes[note_index], note_index=note_index, quote=quote

@@ -256,6 +256,20 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     ),
 }
 
+RECORDED_READS = {
+    AuditAction.AUDIT_EXPORT,
+    AuditAction.BRIEFING_EXPORT,
+    AuditAction.EVIDENCE_READ,
+    AuditAction.ITEM_EXPORT,
+    AuditAction.RESEARCH_EXPORT,
+    AuditAction.RESEARCH_READ,
+    AuditAction.SOURCE_EXPORT,
+}
+"""What changes nothing: `tests/integration/web/test_audit_of_reads.py` asks for it."""
+
+SIGN_INS = {AuditAction.SIGN_IN, AuditAction.SIGN_IN_FAILED, AuditAction.SIGN_IN_HELD, AuditAction.SIGN_OUT}
+"""`test_sign_in.py` looks at these."""
+
 LESSER = {Role.EDITOR: READER, Role.ADMIN: EDITOR}
 
 ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
@@ -349,7 +363,7 @@ def dump(world: World) -> list[str]:
 
 
 def test_every_action_is_covered() -> None:
-    assert {action for action, _, _ in ACTS.values()} == set(AuditAction)
+    assert {action for action, _, _ in ACTS.values()} | RECORDED_READS | SIGN_INS == set(AuditAction)
 
 
 @pytest.mark.parametrize("name", ACTS)

@@ -83,6 +83,7 @@ MATRIX: dict[str, Entry] = {
     "POST /api/tokens": may(ADMIN, 422),
     "DELETE /api/tokens/{name}": may(ADMIN, 404),
     "GET /api/audit": may(ADMIN, 200),
+    "GET /api/audit/export": may(ADMIN, 200),
     # web.search
     "POST /api/verify": may(READER, 200, sent=[]),
     "POST /api/fetch": may(READER, 400, sent={"url": "no address"}),
