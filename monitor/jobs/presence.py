@@ -24,6 +24,7 @@ from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.logs import get_logger
 
 if TYPE_CHECKING:
+    from monitor.services.scrub import ScrubService
     from monitor.services.settings import SettingsService
     from monitor.services.usage import RetentionService
 
@@ -31,6 +32,7 @@ _log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[None]]
 _SETTINGS_INTERVAL = dt.timedelta(seconds=2)
 _PRUNE_INTERVAL = dt.timedelta(days=1)
+_SCRUB_INTERVAL = dt.timedelta(minutes=1)
 
 
 def survive_errors(work: Work) -> Work:
@@ -74,9 +76,13 @@ async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def run_housekeeping(
-    settings: "SettingsService", *, close_unused: Work, retention: "RetentionService | None"
+    settings: "SettingsService",
+    *,
+    close_unused: Work,
+    retention: "RetentionService | None",
+    scrub: "ScrubService | None" = None,
 ) -> AsyncIterator[None]:
-    """Follow settings that another process stored, and prune daily where there is `retention`.
+    """Follow settings that another process stored; prune daily where there is `retention`, check evidence by `scrub`.
 
     `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
     twice at a time; to do it twice does no harm.
@@ -91,6 +97,8 @@ async def run_housekeeping(
     jobs: list[tuple[dt.timedelta, Work]] = [(_SETTINGS_INTERVAL, follow_settings)]
     if retention is not None:
         jobs.append((_PRUNE_INTERVAL, partial(_prune, retention)))
+    if scrub is not None:
+        jobs.append((_SCRUB_INTERVAL, scrub.run_background))
     running: set[asyncio.Task[None] | None] = set()
 
     async def run(work: Work) -> None:

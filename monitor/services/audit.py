@@ -20,6 +20,7 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import AuditEntry, Token
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
+from monitor.evidence.chain import hash_row
 from monitor.vocabulary import Role
 
 ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)  # each role may do what those before it may
@@ -43,7 +44,10 @@ class Actor:
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
 ASSISTANT = Actor("assistant", Role.EDITOR)
-RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})  # names that no person and no token can have
+SERVICE = Actor("service", Role.ADMIN)  # what the program does by itself, and records
+RESERVED_NAMES = frozenset(
+    {COMMAND_LINE.name, ASSISTANT.name, SERVICE.name}
+)  # names that no person and no token can have
 NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
 
 
@@ -82,6 +86,8 @@ class AuditAction(StrEnum):
     PROMPT_BACK = "prompt.back"
     STORAGE_PRUNE = "storage.prune"
     STORAGE_BACKUP = "storage.backup"
+    EVIDENCE_EXPORT = "evidence.export"
+    EVIDENCE_REPAIR = "evidence.repair"
     PERSON_ADD = "person.add"
     PERSON_PASSWORD = "person.password"  # noqa: S105 -- the name of an act
     PERSON_RESET = "person.reset"
@@ -116,8 +122,13 @@ class AuditedService:
 
     async def record(self, by: Actor, action: AuditAction, subject: str, **detail: Any) -> None:
         entry = AuditEntry(
-            at=self.clock.now(), person=by.name, action=action.value, subject=subject, detail=_to_json_value(detail)
+            at=self.clock.now(),
+            person=by.name,
+            action=action.value,
+            subject=sanitize_text(subject),
+            detail=_to_json_value(detail),
         )
+        entry.hash = hash_row(entry)
         await self.store.audit.add(entry)
 
 

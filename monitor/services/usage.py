@@ -19,6 +19,7 @@ from monitor.db.engines import DatabaseAddress
 from monitor.db.maintenance import PruneResult, create_backup
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.errors import DatabaseError
+from monitor.evidence.chain import EvidenceChain
 from monitor.evidence.records import EvidenceArchive
 from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
@@ -198,6 +199,7 @@ class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
 
     records: EvidenceArchive
+    chain: EvidenceChain
     bundles: BundleFolder
     settings: Settings
 
@@ -213,6 +215,7 @@ class RetentionService(AuditedService):
 
     async def _prune(self, days: int) -> PruneResult:
         before = self.clock.now() - dt.timedelta(days=days)
+        await self.chain.seal(records_since=before)  # what goes leaves its hash behind
         await self.store.retention.prune_events(self.clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
         files = await self.records.remove_unused(before.date())

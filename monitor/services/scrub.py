@@ -1,0 +1,189 @@
+"""Whether the evidence is whole: all of it when somebody asks, a little of it all the time; and its repair.
+
+A damaged file is written anew where its body is intact or the site still gives the same bytes. A page that could not be
+kept is fetched again until it is.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from monitor.db.tables.evidence import EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
+from monitor.errors import WorkFailed
+from monitor.evidence.chain import EvidenceChain
+from monitor.evidence.records import EvidenceArchive
+from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
+from monitor.logs import get_logger
+from monitor.pages.loader import LoaderPool
+from monitor.services.audit import SERVICE, Actor, AuditAction, AuditedService
+from monitor.urls import url_key
+from monitor.vocabulary import FetchMode, Role
+
+_log = get_logger("evidence")
+
+# 100 files a minute are 144,000 a day; a file of 100 kB takes about two milliseconds.
+_FILES_PER_MINUTE = 100
+_CHECK_INTERVAL = dt.timedelta(days=30)
+_RETRIES_PER_MINUTE = 3
+_FIRST_RETRY = dt.timedelta(hours=1)
+_MAX_RETRY = dt.timedelta(days=7)
+_MAX_TRIES = 12
+_BATCH = 200
+
+
+class FileFinding(MessageModel):
+    """A file that is not what was written, and the newest record that rests on it."""
+
+    kind: IncidentKind
+    record: str
+    url: str
+    location: str
+    repaired: bool = False
+
+
+class EvidenceReport(MessageModel):
+    """The state of all evidence; `ok` is False where the chain has problems or a file is damaged still.
+
+    `public_key` is this box's, `keys` are all that signed heads. `removed` links have lost their rows to retention, and
+    `unsealed` rows wait for the next sealing. `gaps` are pages that could not be kept and are still missing.
+    """
+
+    ok: bool
+    public_key: str | None
+    keys: list[str]
+    heads: int
+    sealed_at: dt.datetime | None
+    links: int
+    removed: int
+    unsealed: int
+    problems: list[Message]
+    files: int
+    damaged: list[FileFinding]
+    gaps: int
+    mended: int
+
+
+ProgressReport = Callable[[int], None]
+
+
+@dataclass(kw_only=True)
+class ScrubService(AuditedService):
+    records: EvidenceArchive
+    chain: EvidenceChain
+    loaders: LoaderPool
+
+    async def verify(
+        self,
+        *,
+        trusted: Collection[str] = (),
+        repair_by: Actor | None = None,
+        report_progress: ProgressReport = lambda _: None,
+    ) -> EvidenceReport:
+        """Check the whole chain and every file; repair what can be where `repair_by` says who wants it."""
+        if repair_by is not None:
+            repair_by.require(Role.ADMIN)
+        chain = await self.chain.verify(trusted=trusted)
+        files, damaged, after = 0, [], ""
+        while batch := await self.store.evidence_files.list_stored(after=after, limit=_BATCH):
+            for record in batch:
+                finding = await self._check(record, repair_by=repair_by)
+                damaged += [finding] if finding else []
+            files, after = files + len(batch), batch[-1].stored_at or ""
+            report_progress(files)
+        incidents = await self.store.evidence_files.count_incidents()
+        return EvidenceReport(
+            ok=not chain.problems and all(finding.repaired for finding in damaged),
+            public_key=self.chain.key.get_public_key(),
+            keys=chain.keys,
+            heads=chain.heads,
+            sealed_at=chain.sealed_at,
+            links=chain.links,
+            removed=chain.removed,
+            unsealed=chain.unsealed,
+            problems=chain.problems,
+            files=files,
+            damaged=damaged,
+            gaps=incidents.get((IncidentKind.GAP, False), 0),
+            mended=sum(number for (_, is_mended), number in incidents.items() if is_mended),
+        )
+
+    async def run_background(self) -> None:
+        """Check the files that were not checked for longest, and fetch again what is missing: a minute's share."""
+        before = self.clock.now() - _CHECK_INTERVAL
+        for record in await self.store.evidence_files.list_due(before, _FILES_PER_MINUTE):
+            finding = await self._check(record, repair_by=None)
+            if finding is not None:
+                _log.warning("evidence damaged", **finding.model_dump(mode="json"))
+        for incident in await self.store.evidence_files.list_retries(self.clock.now(), _RETRIES_PER_MINUTE):
+            is_mended = await (self._capture(incident) if incident.kind is IncidentKind.GAP else self._mend(incident))
+            if not is_mended:
+                await self._postpone(incident)
+
+    async def _check(self, record: EvidenceRecord, *, repair_by: Actor | None) -> FileFinding | None:
+        kind = await self.records.check_file(record, at=self.clock.now())
+        if kind is None:
+            return None
+        is_repaired = repair_by is not None and await self._repair(record, kind, by=repair_by)
+        return FileFinding(
+            kind=kind, record=record.id, url=record.url, location=record.stored_at or "", repaired=is_repaired
+        )
+
+    async def _repair(self, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
+        """Write a damaged file anew, from its own body or from the same bytes fetched again."""
+        now = self.clock.now()
+        mended_by = MendedBy.OWN_BODY
+        if not await self.records.repair_file(record, at=now):
+            result = None if record.way is FetchMode.RENDERED else await self._fetch(record.url, record.way)
+            body = None if result is None else result.body
+            if result is None or body is None or hashlib.sha256(body).hexdigest() != record.sha256:
+                return False
+            mended_by = MendedBy.SAME_BYTES
+            await self.records.write_body(result, record.stored_at or "", record.sha256 or "")
+            await self.store.evidence_files.mend(record.stored_at or "", at=now, by=mended_by)
+        await self.record(
+            by, AuditAction.EVIDENCE_REPAIR, record.id, file=record.stored_at, was=kind, mended_by=mended_by
+        )
+        return True
+
+    async def _mend(self, incident: EvidenceIncident) -> bool:
+        record = await self.store.evidence.find_by_location(incident.location or "")
+        return record is not None and await self._repair(record, incident.kind, by=SERVICE)
+
+    async def _capture(self, gap: EvidenceIncident) -> bool:
+        """Keep a page that could not be kept in its time, under the run or research that wanted it."""
+        result = await self._fetch(gap.url, gap.way)
+        if result is None or result.error is not None or result.body is None:
+            return False
+        store = self.store.evidence
+        if gap.research_id is not None:
+            attempt = await store.get_next_research_attempt(gap.research_id)
+        else:
+            attempt = await store.get_next_attempt(gap.run_id or "")
+        recorder = self.records.create_recorder(gap.run_id, attempt=attempt, research_id=gap.research_id)
+        try:
+            record_id = await recorder.keep(result)
+        except WorkFailed:
+            return False
+        item = await self.store.items.find_by_key(url_key(gap.url))
+        if item is not None and item.id is not None and item.run_id == gap.run_id:
+            await store.add_page(item.id, item.url, record_id)
+        await self.store.evidence_files.close_gap(gap.id or 0, at=self.clock.now())
+        _log.info("gap captured", url=gap.url, record=record_id)
+        return True
+
+    async def _fetch(self, url: str, way: FetchMode) -> FetchResult | None:
+        try:
+            return await self.loaders.for_run(None).transport.fetch(url, way)
+        except WorkFailed as error:
+            _log.warning("evidence not fetched again", url=url, reason=str(error))
+            return None
+
+    async def _postpone(self, incident: EvidenceIncident) -> None:
+        """Try again after twice the time; what cannot be had after twelve tries, some seven weeks, stays missing."""
+        tries = incident.tries + 1
+        pause = min(_FIRST_RETRY * 2 ** (tries - 1), _MAX_RETRY)
+        next_try_at = self.clock.now() + pause if tries < _MAX_TRIES else None
+        await self.store.evidence_files.postpone(incident.id or 0, tries=tries, next_try_at=next_try_at)
