@@ -277,11 +277,10 @@ class EvidenceChain:
     async def verify(self, *, trusted: Collection[str] = ()) -> ChainReport:
         """Recompute the whole chain from its rows; heads must be signed with this box's key or a `trusted` one."""
         report = ChainReport(unsealed=await self.store.chain.count_unsealed())
+        own = self.key.get_public_key()
         try:
-            own = self.key.get_public_key()
             await self._check_anchor()
         except (UsageError, WorkFailed) as error:
-            own = None
             report.problems.append(error.message)
         check = _Check(self.store, report, {*trusted, *([own] if own else [])})
         await check.run()

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import secrets
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -222,8 +223,8 @@ def extract_body(content: bytes) -> bytes | None:
         for record in ArchiveIterator(io.BytesIO(content)):
             if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD):
                 return bytes(record.raw_stream.read())
-    except (ArchiveLoadFailed, OSError, EOFError, ValueError):
-        return None
+    except (ArchiveLoadFailed, OSError, EOFError, ValueError, AttributeError, LookupError, TypeError, zlib.error):
+        return None  # in a damaged file warcio meets whatever there is
     return None
 
 

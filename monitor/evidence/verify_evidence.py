@@ -13,6 +13,7 @@ import hashlib
 import json
 import sys
 import zipfile
+import zlib
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -43,9 +44,13 @@ def check_files(archive: zipfile.ZipFile, problems: list[str]) -> None:
 
 
 def read_body(archive: zipfile.ZipFile, place: dict[str, Any]) -> bytes:
-    """Return the body of the WARC record at a place of the archive."""
+    """Return the body of the WARC record at a place of the archive; `ValueError` where there is none."""
     content = archive.read(place["path"])[place["offset"] : place["offset"] + place["length"]]
-    head, _, block = gzip.decompress(content).partition(b"\r\n\r\n")
+    try:
+        unpacked = gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(str(error)) from error
+    head, _, block = unpacked.partition(b"\r\n\r\n")
     fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
     block = block[: int(fields[b"content-length"])]
     if fields[b"content-type"].strip().startswith(b"application/http"):
@@ -76,8 +81,13 @@ def check_record(
 ) -> None:
     """Check the bytes of a record, and its way up to the root of a head."""
     name = f"record {record['id']}"
-    if record["file"] is not None and digest(read_body(archive, record["file"])).hex() != record["sha256"]:
-        problems.append(f"{name} does not hold the bytes with the SHA-256 {record['sha256']}")
+    if record["file"] is not None:
+        try:
+            is_kept = digest(read_body(archive, record["file"])).hex() == record["sha256"]
+        except (KeyError, ValueError):
+            is_kept = False
+        if not is_kept:
+            problems.append(f"{name} does not hold the bytes with the SHA-256 {record['sha256']}")
     if "link" not in record:
         return
     row, link = record["row"], record["link"]
