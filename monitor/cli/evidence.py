@@ -81,6 +81,8 @@ def _print_report(terminal: Terminal, report: "EvidenceReport") -> None:
     terminal.print("evidence.key", key=report.public_key or "-")
     sealed_at = format_instant(report.sealed_at) if report.sealed_at else "-"
     terminal.print("evidence.chain", heads=report.heads, links=report.links, at=sealed_at)
+    if report.stamped_head is not None:
+        terminal.print("evidence.stamped", number=report.stamped_head)
     terminal.print("evidence.rest", unsealed=report.unsealed, removed=report.removed)
     terminal.print("evidence.files", files=report.files, damaged=len(report.damaged))
     if report.gaps or report.mended:

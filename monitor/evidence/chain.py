@@ -197,6 +197,7 @@ class ChainReport:
     links: int = 0
     removed: int = 0
     unsealed: int = 0
+    stamped_head: int | None = None
     problems: list[Message] = field(default_factory=list)
 
 
@@ -224,7 +225,7 @@ class EvidenceChain:
         The instants declare that rows before them are about to be removed: without it their absence breaks the chain.
         `WorkFailed` where the last head that was signed here is not in the database.
         """
-        await self._check_anchor()
+        await self.check_anchor()
         heads: list[ChainHead] = []
         is_due = records_since is not None or audit_since is not None
         while True:
@@ -265,7 +266,7 @@ class EvidenceChain:
             await chain.add_head(head, links)
         return head
 
-    async def _check_anchor(self) -> None:
+    async def check_anchor(self) -> None:
         """Raise `WorkFailed` where the last head that was signed here is missing, or another one is in its place."""
         anchor = self.key.read_anchor()
         if anchor is not None:
@@ -279,7 +280,7 @@ class EvidenceChain:
         report = ChainReport(unsealed=await self.store.chain.count_unsealed())
         own = self.key.get_public_key()
         try:
-            await self._check_anchor()
+            await self.check_anchor()
         except (UsageError, WorkFailed) as error:
             report.problems.append(error.message)
         check = _Check(self.store, report, {*trusted, *([own] if own else [])})
@@ -334,6 +335,8 @@ class _Check:
             self._check_head(head, previous)
             missing += await self._check_links(head)
             previous = head
+            if head.timestamp is not None:
+                self.report.stamped_head = head.number
         self.report.heads = len(heads)
         self.report.keys = list(dict.fromkeys(head.public_key for head in heads))
         if previous is not None:

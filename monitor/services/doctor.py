@@ -7,12 +7,14 @@ from functools import reduce
 from pathlib import Path
 from typing import Literal
 
-from monitor.clock import Clock
+from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
+from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.message import Message
@@ -131,6 +133,7 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
+            await check_evidence(settings, self.clock.now()) if database.level == "ok" else _skip_check("evidence"),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
@@ -214,3 +217,29 @@ def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
     free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
     code = "doctor.disk" if level == "ok" else "doctor.disk_low"
     return _build_finding("disk", level, Message.of(code, free=free, folder=str(folder)))
+
+
+_MAX_SEAL_AGE = dt.timedelta(days=2)
+
+
+async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
+    """Check what is known of the evidence: when it was sealed, and what a scrub found. `evidence verify` checks all."""
+    key = SigningKey(settings.data_dir)
+    try:
+        async with Store.open(settings.database_url) as store:
+            chain = EvidenceChain(store=store, clock=SystemClock(), key=key)
+            await chain.check_anchor()
+            head, open_ones = await store.chain.get_last_head(), await store.evidence_files.list_open()
+        public_key = key.get_public_key()
+    except MonitorError as error:
+        return _build_finding("evidence", "fail", error.message)
+    gaps = sum(incident.kind is IncidentKind.GAP for incident in open_ones)
+    if open_ones:
+        message = Message.of("doctor.evidence_damaged", damaged=len(open_ones) - gaps, gaps=gaps)
+        return _build_finding("evidence", "warn", message)
+    if head is None:
+        return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
+    is_old = now - head.at > _MAX_SEAL_AGE
+    code = "doctor.evidence_old" if is_old else "doctor.evidence"
+    message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
+    return _build_finding("evidence", "warn" if is_old else "ok", message)

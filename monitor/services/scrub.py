@@ -4,15 +4,21 @@ A damaged file is written anew where its body is intact or the site still gives 
 kept is fetched again until it is.
 """
 
+import base64
 import datetime as dt
 import hashlib
+import secrets
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http import HTTPStatus
 
+from monitor.config.model import Settings
 from monitor.db.tables.evidence import EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
 from monitor.errors import WorkFailed
-from monitor.evidence.chain import EvidenceChain
+from monitor.evidence.chain import EvidenceChain, encode_head
 from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.timestamps import REQUEST_TYPE, build_request, check_answer
+from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -32,6 +38,7 @@ _FIRST_RETRY = dt.timedelta(hours=1)
 _MAX_RETRY = dt.timedelta(days=7)
 _MAX_TRIES = 12
 _BATCH = 200
+_STAMP_INTERVAL = dt.timedelta(hours=1)
 
 
 class FileFinding(MessageModel):
@@ -49,6 +56,7 @@ class EvidenceReport(MessageModel):
 
     `public_key` is this box's, `keys` are all that signed heads. `removed` links have lost their rows to retention, and
     `unsealed` rows wait for the next sealing. `gaps` are pages that could not be kept and are still missing.
+    `stamped_head` is the newest head with a time stamp.
     """
 
     ok: bool
@@ -64,6 +72,7 @@ class EvidenceReport(MessageModel):
     damaged: list[FileFinding]
     gaps: int
     mended: int
+    stamped_head: int | None
 
 
 ProgressReport = Callable[[int], None]
@@ -74,6 +83,9 @@ class ScrubService(AuditedService):
     records: EvidenceArchive
     chain: EvidenceChain
     loaders: LoaderPool
+    settings: Settings
+    new_client: Callable[[], HttpClient]
+    _next_stamp_at: dt.datetime | None = field(default=None, init=False)
 
     async def verify(
         self,
@@ -108,6 +120,7 @@ class ScrubService(AuditedService):
             damaged=damaged,
             gaps=incidents.get((IncidentKind.GAP, False), 0),
             mended=sum(number for (_, is_mended), number in incidents.items() if is_mended),
+            stamped_head=chain.stamped_head,
         )
 
     async def run_background(self) -> None:
@@ -121,6 +134,31 @@ class ScrubService(AuditedService):
             is_mended = await (self._capture(incident) if incident.kind is IncidentKind.GAP else self._mend(incident))
             if not is_mended:
                 await self._postpone(incident)
+        if self._next_stamp_at is None or self.clock.now() >= self._next_stamp_at:
+            self._next_stamp_at = self.clock.now() + _STAMP_INTERVAL
+            await self.stamp_last_head()
+
+    async def stamp_last_head(self) -> None:
+        """Ask the time stamping authority to stamp the newest head, and with it all before; do nothing without one.
+
+        `WorkFailed` where no stamp comes.
+        """
+        url, head = self.settings.evidence.timestamp_url, await self.store.chain.get_last_head()
+        if url is None or head is None or head.timestamp is not None:
+            return
+        content, nonce = encode_head(head), secrets.randbits(63)
+        client = self.new_client()
+        try:
+            response = await client.request(
+                url, method="POST", headers={"content-type": REQUEST_TYPE}, content=build_request(content, nonce)
+            )
+        finally:
+            await client.close()
+        if response.status != HTTPStatus.OK:
+            raise WorkFailed("chain.timestamp_status", status=response.status)
+        check_answer(response.body, content, nonce)
+        await self.store.chain.save_timestamp(head.number, base64.b64encode(response.body).decode())
+        _log.info("head stamped", number=head.number, url=url)
 
     async def _check(self, record: EvidenceRecord, *, repair_by: Actor | None) -> FileFinding | None:
         kind = await self.records.check_file(record, at=self.clock.now())

@@ -1,9 +1,11 @@
 """The scrub: what is damaged is found, what can be repaired is, and what could not be kept is captured later."""
 
+import base64
 import datetime as dt
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import Settings
+from monitor.config.model import EvidenceSettings, Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ClaimKind, IncidentKind, MendedBy
@@ -20,6 +22,7 @@ from monitor.errors import WorkFailed
 from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.wacz import read_script
+from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchResult
 from monitor.pages.loader import LoaderPool
 from monitor.services.audit import COMMAND_LINE, SERVICE
@@ -59,7 +62,15 @@ async def scrub(
         }
     )
     loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
-    yield ScrubService(store=sqlite_store, clock=turned_clock, records=archive, chain=chain, loaders=loaders)
+    yield ScrubService(
+        store=sqlite_store,
+        clock=turned_clock,
+        records=archive,
+        chain=chain,
+        loaders=loaders,
+        settings=settings,
+        new_client=lambda: HttpClient(network=settings.network),
+    )
     await loaders.close()
 
 
@@ -284,3 +295,84 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
     assert "is not the row that was sealed" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
     proof["heads"][-1]["root"] = "0" * 64
     assert "not signed with the key" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
+
+
+_AUTHORITY = """
+[req]
+distinguished_name=name
+[name]
+[stamper]
+basicConstraints=CA:FALSE
+extendedKeyUsage=critical,timeStamping
+[tsa]
+default_tsa=ours
+[ours]
+serial=serial
+signer_cert=tsa.pem
+signer_key=tsa.key
+signer_digest=sha256
+default_policy=1.2.3.4
+digests=sha256
+ess_cert_id_alg=sha256
+"""
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl plays the authority")
+async def test_the_newest_head_is_stamped_by_an_authority(
+    archive: EvidenceArchive,
+    chain: EvidenceChain,
+    scrub: ScrubService,
+    run: Run,
+    site: Any,
+    reply: Any,
+    turned_clock: Any,
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "authority"
+    folder.mkdir()
+    (folder / "tsa.cnf").write_text(_AUTHORITY)
+    (folder / "serial").write_text("01")
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    openssl(
+        *"req -x509 -newkey rsa:2048 -nodes -keyout tsa.key -out tsa.pem -days 9 -subj /CN=tsa "
+        "-config tsa.cnf -extensions stamper".split()
+    )
+
+    def stamp(asked: Any) -> Any:
+        (folder / "query").write_bytes(asked.body)
+        openssl(*"ts -reply -config tsa.cnf -section ours -queryfile query -out answer".split())
+        return reply((folder / "answer").read_bytes(), headers={"content-type": "application/timestamp-reply"})
+
+    scrub.settings.evidence = EvidenceSettings(timestamp_url=site.url("/tsa"))
+    await scrub.stamp_last_head()
+    assert site.asked == [], "there is nothing to stamp"
+    await archive.create_recorder(run.id, attempt=1).keep(seen(site, 1, turned_clock.now()))
+    (head,) = await chain.seal()
+    for wrong in ("no stamp", b"", b"0\x82"):
+        site.on("/tsa", wrong)
+        with pytest.raises(WorkFailed, match="no time stamp"):
+            await scrub.stamp_last_head()
+    site.on("/tsa", reply(b"0\x050\x03\x02\x01\x02"))
+    with pytest.raises(WorkFailed, match="status 2"):
+        await scrub.stamp_last_head()
+    site.on("/tsa", stamp)
+    await scrub.run_background()
+    report = await scrub.verify()
+    assert (report.ok, report.stamped_head) == (True, head.number)
+    asked = len(site.asked)
+    await scrub.stamp_last_head()
+    assert len(site.asked) == asked, "once is enough"
+
+    stamped = await archive.store.chain.get_last_head()
+    assert stamped is not None
+    (folder / "kept").write_bytes(base64.b64decode(stamped.timestamp or ""))
+    openssl("ts", "-verify", "-digest", head.hash, "-in", "kept", "-CAfile", "tsa.pem")
+    # An answer to another question is none to this one.
+    site.on("/tsa", reply(base64.b64decode(stamped.timestamp or "")))
+    await archive.create_recorder(run.id, attempt=2).keep(seen(site, 2, turned_clock.now()))
+    await chain.seal()
+    with pytest.raises(WorkFailed, match="no time stamp"):
+        await scrub.stamp_last_head()
