@@ -27,6 +27,7 @@ from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
 
 DISK_FAIL_BYTES = 100_000_000
+_MAX_SEAL_AGE = dt.timedelta(days=2)
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 Finding = str | Message
@@ -95,6 +96,29 @@ def check_storage(settings: Settings) -> Message:
     return FileStorage(settings.storage_url).check()
 
 
+async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
+    """Check what is known of the evidence: when it was sealed, and what a scrub found. `evidence verify` checks all."""
+    key = SigningKey(settings.data_dir)
+    try:
+        async with Store.open(settings.database_url) as store:
+            chain = EvidenceChain(store=store, clock=SystemClock(), key=key)
+            await chain.check_anchor()
+            head, open_ones = await store.chain.get_last_head(), await store.evidence_files.list_open()
+        public_key = key.get_public_key()
+    except MonitorError as error:
+        return _build_finding("evidence", "fail", error.message)
+    gaps = sum(incident.kind is IncidentKind.GAP for incident in open_ones)
+    if open_ones:
+        message = Message.of("doctor.evidence_damaged", damaged=len(open_ones) - gaps, gaps=gaps)
+        return _build_finding("evidence", "warn", message)
+    if head is None:
+        return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
+    is_old = now - head.at > _MAX_SEAL_AGE
+    code = "doctor.evidence_old" if is_old else "doctor.evidence"
+    message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
+    return _build_finding("evidence", "warn" if is_old else "ok", message)
+
+
 @dataclass(kw_only=True)
 class Doctor:
     """Examines an installation.
@@ -112,6 +136,7 @@ class Doctor:
     find_browser: Check = check_browser
     check_targets: Check = check_delivery
     check_storage: Check = check_storage
+    check_evidence: Callable[[Settings, dt.datetime], Awaitable[DoctorFinding]] = check_evidence
 
     async def run_checks(self) -> list[DoctorFinding]:
         """Run every check, in the order of the commands that need it."""
@@ -133,7 +158,9 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
-            await check_evidence(settings, self.clock.now()) if database.level == "ok" else _skip_check("evidence"),
+            await self.check_evidence(settings, self.clock.now())
+            if database.level == "ok"
+            else _skip_check("evidence"),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
@@ -217,29 +244,3 @@ def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:
     free = f"{free_bytes / 1e9:.1f} GB" if free_bytes >= DISK_WARN_BYTES else f"{free_bytes / 1e6:.0f} MB"
     code = "doctor.disk" if level == "ok" else "doctor.disk_low"
     return _build_finding("disk", level, Message.of(code, free=free, folder=str(folder)))
-
-
-_MAX_SEAL_AGE = dt.timedelta(days=2)
-
-
-async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
-    """Check what is known of the evidence: when it was sealed, and what a scrub found. `evidence verify` checks all."""
-    key = SigningKey(settings.data_dir)
-    try:
-        async with Store.open(settings.database_url) as store:
-            chain = EvidenceChain(store=store, clock=SystemClock(), key=key)
-            await chain.check_anchor()
-            head, open_ones = await store.chain.get_last_head(), await store.evidence_files.list_open()
-        public_key = key.get_public_key()
-    except MonitorError as error:
-        return _build_finding("evidence", "fail", error.message)
-    gaps = sum(incident.kind is IncidentKind.GAP for incident in open_ones)
-    if open_ones:
-        message = Message.of("doctor.evidence_damaged", damaged=len(open_ones) - gaps, gaps=gaps)
-        return _build_finding("evidence", "warn", message)
-    if head is None:
-        return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
-    is_old = now - head.at > _MAX_SEAL_AGE
-    code = "doctor.evidence_old" if is_old else "doctor.evidence"
-    message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
-    return _build_finding("evidence", "warn" if is_old else "ok", message)

@@ -336,14 +336,12 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     def openssl(*words: str) -> None:
         subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 
-    openssl(
-        *"req -x509 -newkey rsa:2048 -nodes -keyout tsa.key -out tsa.pem -days 9 -subj /CN=tsa "
-        "-config tsa.cnf -extensions stamper".split()
-    )
+    subject = ["-subj", "/CN=tsa", "-config", "tsa.cnf", "-extensions", "stamper"]
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "tsa.key", "-out", "tsa.pem", *subject)
 
     def stamp(asked: Any) -> Any:
         (folder / "query").write_bytes(asked.body)
-        openssl(*"ts -reply -config tsa.cnf -section ours -queryfile query -out answer".split())
+        openssl(*["ts", "-reply", "-config", "tsa.cnf", "-section", "ours", "-queryfile", "query", "-out", "answer"])
         return reply((folder / "answer").read_bytes(), headers={"content-type": "application/timestamp-reply"})
 
     scrub.settings.evidence = EvidenceSettings(timestamp_url=site.url("/tsa"))
