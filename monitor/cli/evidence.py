@@ -52,16 +52,16 @@ def verify(
 
 
 @app.command()
-def seal(as_json: JsonOption = False) -> None:
+def sign(as_json: JsonOption = False) -> None:
     """Sign what has come since the last head; the service does so daily."""
     terminal = get_terminal()
-    heads = terminal.run(lambda opened: opened.chain.seal())
+    heads = terminal.run(lambda opened: opened.chain.sign())
     if as_json:
         terminal.write_json({"heads": heads})
     elif not heads:
-        terminal.print("evidence.nothing_to_seal")
+        terminal.print("evidence.nothing_to_sign")
     for head in heads if not as_json else []:
-        terminal.print("evidence.sealed", number=head.number, count=head.last - head.first + 1, hash=head.hash)
+        terminal.print("evidence.signed", number=head.number, count=head.last - head.first + 1, hash=head.hash)
 
 
 @app.command()
@@ -79,11 +79,11 @@ def export(
 
 def _print_report(terminal: Terminal, report: "EvidenceReport") -> None:
     terminal.print("evidence.key", key=report.public_key or "-")
-    sealed_at = format_instant(report.sealed_at) if report.sealed_at else "-"
-    terminal.print("evidence.chain", heads=report.heads, links=report.links, at=sealed_at)
+    signed_at = format_instant(report.signed_at) if report.signed_at else "-"
+    terminal.print("evidence.chain", heads=report.heads, links=report.links, at=signed_at)
     if report.stamped_head is not None:
         terminal.print("evidence.stamped", number=report.stamped_head)
-    terminal.print("evidence.rest", unsealed=report.unsealed, removed=report.removed)
+    terminal.print("evidence.rest", unsigned=report.unsigned, removed=report.removed)
     terminal.print("evidence.files", files=report.files, damaged=len(report.damaged))
     if report.gaps or report.mended:
         terminal.print("evidence.gaps", gaps=report.gaps, mended=report.mended)

@@ -1,6 +1,6 @@
-"""The chain over records and audit entries: sealed by signed heads, recomputed whole, proved for one row.
+"""The chain over records and audit entries: linked under signed heads, recomputed whole, proved for one row.
 
-Each row has a hash of its content. Sealing links the rows that have none to the chain in a fixed order, builds a Merkle
+Each row has a hash of its content. Signing links the rows that have none to the chain in a fixed order, builds a Merkle
 tree over the new links (RFC 6962) and signs its root, together with the hash of the head before, with ed25519. A link
 stays when its row is removed, so the chain can be checked for ever. `verify_evidence.py` checks a proof without any of
 this.
@@ -193,17 +193,17 @@ class ChainReport:
 
     keys: list[str] = field(default_factory=list)
     heads: int = 0
-    sealed_at: dt.datetime | None = None
+    signed_at: dt.datetime | None = None
     links: int = 0
     removed: int = 0
-    unsealed: int = 0
+    unsigned: int = 0
     stamped_head: int | None = None
     problems: list[Message] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class RowProof:
-    """A sealed row with its way up to the root of a head."""
+    """A signed row with its way up to the root of a head."""
 
     link: ChainLink
     content: dict[str, Any]
@@ -217,10 +217,10 @@ class EvidenceChain:
     clock: Clock
     key: SigningKey
 
-    async def seal(
+    async def sign(
         self, *, records_since: dt.datetime | None = None, audit_since: dt.datetime | None = None
     ) -> list[ChainHead]:
-        """Link and sign all rows that are not sealed yet; return the new heads, none where there was nothing to do.
+        """Link and sign all rows that are not signed yet; return the new heads, none where there was nothing to do.
 
         The instants declare that rows before them are about to be removed: without it their absence breaks the chain.
         `WorkFailed` where the last head that was signed here is not in the database.
@@ -229,7 +229,7 @@ class EvidenceChain:
         heads: list[ChainHead] = []
         is_due = records_since is not None or audit_since is not None
         while True:
-            head = await self._seal_some(
+            head = await self._sign_some(
                 records_since if not heads else None, audit_since if not heads else None, is_due=is_due and not heads
             )
             if head is None:
@@ -239,13 +239,13 @@ class EvidenceChain:
             if head.last - head.first + 1 < _MAX_LINKS:
                 return heads
 
-    async def _seal_some(
+    async def _sign_some(
         self, records_since: dt.datetime | None, audit_since: dt.datetime | None, *, is_due: bool
     ) -> ChainHead | None:
         chain = self.store.chain
         async with self.store.transaction():
             await chain.lock()
-            rows = await chain.list_unsealed(_MAX_LINKS)
+            rows = await chain.list_unsigned(_MAX_LINKS)
             if not rows and not is_due:
                 return None
             last = await chain.get_last_head()
@@ -277,7 +277,7 @@ class EvidenceChain:
 
     async def verify(self, *, trusted: Collection[str] = ()) -> ChainReport:
         """Recompute the whole chain from its rows; heads must be signed with this box's key or a `trusted` one."""
-        report = ChainReport(unsealed=await self.store.chain.count_unsealed())
+        report = ChainReport(unsigned=await self.store.chain.count_unsigned())
         own = self.key.get_public_key()
         try:
             await self.check_anchor()
@@ -289,7 +289,7 @@ class EvidenceChain:
         return report
 
     async def prove(self, record_ids: Sequence[str]) -> list[RowProof]:
-        """Return the proof of every one of these records that is sealed and there."""
+        """Return the proof of every one of these records that is signed and there."""
         links = await self.store.chain.find_links(LinkKind.RECORD, record_ids)
         rows = await self.store.chain.list_rows(LinkKind.RECORD, record_ids)
         heads = await self.store.chain.list_heads() if links else []
@@ -308,7 +308,7 @@ class EvidenceChain:
 
 
 def _build_link(row: EvidenceRecord | AuditEntry, position: int) -> ChainLink:
-    """Link a row by the hash that it was written with, so that one that was altered before sealing is found."""
+    """Link a row by the hash that it was written with, so that one that was altered before signing is found."""
     digest = row.hash or hash_row(row)
     if isinstance(row, AuditEntry):
         return ChainLink(position=position, kind=LinkKind.AUDIT, row_id=str(row.id), at=row.at, hash=digest)
@@ -340,7 +340,7 @@ class _Check:
         self.report.heads = len(heads)
         self.report.keys = list(dict.fromkeys(head.public_key for head in heads))
         if previous is not None:
-            self.report.sealed_at = previous.at
+            self.report.signed_at = previous.at
         await self._check_rest(previous)
         await self._explain_missing(missing)
 
@@ -378,9 +378,9 @@ class _Check:
         return [link for link in mine if link.row_id not in rows]
 
     async def _check_rest(self, last: ChainHead | None) -> None:
-        """Check the rows that are not sealed yet by their own hashes, and that every link has a head."""
+        """Check the rows that are not signed yet by their own hashes, and that every link has a head."""
         place = last.last if last else 0
-        for row in await self.store.chain.list_unsealed(_MAX_LINKS):
+        for row in await self.store.chain.list_unsigned(_MAX_LINKS):
             if row.hash not in (None, hash_row(row)):
                 self._complain_of_row("altered", _build_link(row, place + 1))
         newest = await self.store.chain.get_last_head()

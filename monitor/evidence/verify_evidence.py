@@ -92,9 +92,9 @@ def check_record(
         return
     row, link = record["row"], record["link"]
     if (row["id"], row["url"], row.get("sha256")) != (record["id"], record["url"], record["sha256"]):
-        problems.append(f"{name} is described otherwise than it was sealed")
+        problems.append(f"{name} is described otherwise than it was signed")
     if (link["kind"], link["row_id"], link["hash"]) != ("record", record["id"], digest(encode(row)).hex()):
-        problems.append(f"{name} is not the row that was sealed")
+        problems.append(f"{name} is not the row that was signed")
     node = digest(b"\0" + encode(link))
     for step in record["path"]:
         other = bytes.fromhex(step["hash"])
@@ -118,9 +118,9 @@ def check(path: str, expected_keys: list[str]) -> tuple[list[str], list[str]]:
         heads = {head["number"]: head for head in proof["heads"]}
         for record in proof["records"]:
             check_record(archive, record, heads, problems)
-            sealed = f"sealed {heads[record['head']]['at']}" if record.get("head") in heads else "not sealed"
+            signed = f"signed {heads[record['head']]['at']}" if record.get("head") in heads else "not signed"
             kept = "bytes kept" if record["file"] else "no bytes kept"
-            lines.append(f"record {record['id']}: {record['url']}, {kept}, {sealed}")
+            lines.append(f"record {record['id']}: {record['url']}, {kept}, {signed}")
     return problems, lines
 
 

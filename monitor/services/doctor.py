@@ -27,7 +27,7 @@ from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
 
 DISK_FAIL_BYTES = 100_000_000
-_MAX_SEAL_AGE = dt.timedelta(days=2)
+_MAX_HEAD_AGE = dt.timedelta(days=2)
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 Finding = str | Message
@@ -97,7 +97,7 @@ def check_storage(settings: Settings) -> Message:
 
 
 async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
-    """Check what is known of the evidence: when it was sealed, and what a scrub found. `evidence verify` checks all."""
+    """Check what is known of the evidence: when it was signed, and what a scrub found. `evidence verify` checks all."""
     key = SigningKey(settings.data_dir)
     try:
         async with Store.open(settings.database_url) as store:
@@ -113,7 +113,7 @@ async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
         return _build_finding("evidence", "warn", message)
     if head is None:
         return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
-    is_old = now - head.at > _MAX_SEAL_AGE
+    is_old = now - head.at > _MAX_HEAD_AGE
     code = "doctor.evidence_old" if is_old else "doctor.evidence"
     message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
     return _build_finding("evidence", "warn" if is_old else "ok", message)

@@ -235,7 +235,7 @@ class EvidenceExporter(AuditedService):
     chain: EvidenceChain
 
     async def export_item(self, item_id: int, *, by: Actor) -> bytes:
-        """Return an item's evidence as WACZ with the proof of the chain, which is sealed for it; recorded."""
+        """Return an item's evidence as WACZ with the proof of the chain, which is signed for it; recorded."""
         item = await self.store.items.get(item_id)
         if item is None:
             raise NotFound("item.not_found", item=item_id)
@@ -245,7 +245,7 @@ class EvidenceExporter(AuditedService):
         if not rows:
             raise NotFound("item.no_snapshot", item=item_id)
         await self.record(by, AuditAction.EVIDENCE_EXPORT, f"item {item_id}", title=item.title)
-        await self.chain.seal()
+        await self.chain.sign()
         proofs = await self.chain.prove([row.id for row in rows])
         first = min((proof.head for proof in proofs), default=1)
         facts = {"id": item_id, "title": item.title, "url": item.url, "source": item.source}

@@ -55,7 +55,7 @@ class EvidenceReport(MessageModel):
     """The state of all evidence; `ok` is False where the chain has problems or a file is damaged still.
 
     `public_key` is this box's, `keys` are all that signed heads. `removed` links have lost their rows to retention, and
-    `unsealed` rows wait for the next sealing. `gaps` are pages that could not be kept and are still missing.
+    `unsigned` rows wait for the next signing. `gaps` are pages that could not be kept and are still missing.
     `stamped_head` is the newest head with a time stamp.
     """
 
@@ -63,10 +63,10 @@ class EvidenceReport(MessageModel):
     public_key: str | None
     keys: list[str]
     heads: int
-    sealed_at: dt.datetime | None
+    signed_at: dt.datetime | None
     links: int
     removed: int
-    unsealed: int
+    unsigned: int
     problems: list[Message]
     files: int
     damaged: list[FileFinding]
@@ -85,6 +85,7 @@ class ScrubService(AuditedService):
     loaders: LoaderPool
     settings: Settings
     new_client: Callable[[], HttpClient]
+    _seen_until: str | None = field(default="", init=False)
     _next_stamp_at: dt.datetime | None = field(default=None, init=False)
 
     async def verify(
@@ -103,7 +104,7 @@ class ScrubService(AuditedService):
             for record in batch:
                 finding = await self._check(record, repair_by=repair_by)
                 damaged += [finding] if finding else []
-            files, after = files + len(batch), batch[-1].stored_at or ""
+            files, after = files + len(batch), batch[-1].sha256 or ""
             report_progress(files)
         incidents = await self.store.evidence_files.count_incidents()
         return EvidenceReport(
@@ -111,10 +112,10 @@ class ScrubService(AuditedService):
             public_key=self.chain.key.get_public_key(),
             keys=chain.keys,
             heads=chain.heads,
-            sealed_at=chain.sealed_at,
+            signed_at=chain.signed_at,
             links=chain.links,
             removed=chain.removed,
-            unsealed=chain.unsealed,
+            unsigned=chain.unsigned,
             problems=chain.problems,
             files=files,
             damaged=damaged,
@@ -125,18 +126,32 @@ class ScrubService(AuditedService):
 
     async def run_background(self) -> None:
         """Check the files that were not checked for longest, and fetch again what is missing: a minute's share."""
-        before = self.clock.now() - _CHECK_INTERVAL
-        for record in await self.store.evidence_files.list_due(before, _FILES_PER_MINUTE):
+        files, now = self.store.evidence_files, self.clock.now()
+        due = await files.list_due(now - _CHECK_INTERVAL, _FILES_PER_MINUTE)
+        for record in [*due, *await self._list_unknown()]:
             finding = await self._check(record, repair_by=None)
             if finding is not None:
                 _log.warning("evidence damaged", **finding.model_dump(mode="json"))
-        for incident in await self.store.evidence_files.list_retries(self.clock.now(), _RETRIES_PER_MINUTE):
-            is_mended = await (self._capture(incident) if incident.kind is IncidentKind.GAP else self._mend(incident))
+        for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
+            try:
+                is_gap = incident.kind is IncidentKind.GAP
+                is_mended = await (self._capture(incident) if is_gap else self._mend(incident))
+            except WorkFailed as error:
+                _log.warning("evidence not mended", url=incident.url, reason=str(error))
+                is_mended = False
             if not is_mended:
                 await self._postpone(incident)
         if self._next_stamp_at is None or self.clock.now() >= self._next_stamp_at:
             self._next_stamp_at = self.clock.now() + _STAMP_INTERVAL
             await self.stamp_last_head()
+
+    async def _list_unknown(self) -> list[EvidenceRecord]:
+        """The next files of an earlier version, of which no hash is noted yet; all are met once in a process."""
+        if self._seen_until is None:
+            return []
+        batch = await self.store.evidence_files.list_stored(after=self._seen_until, limit=_FILES_PER_MINUTE)
+        self._seen_until = batch[-1].sha256 if batch else None
+        return await self.store.evidence_files.find_unknown(batch)
 
     async def stamp_last_head(self) -> None:
         """Ask the time stamping authority to stamp the newest head, and with it all before; do nothing without one.
@@ -187,7 +202,7 @@ class ScrubService(AuditedService):
         return True
 
     async def _mend(self, incident: EvidenceIncident) -> bool:
-        record = await self.store.evidence.find_by_location(incident.location or "")
+        record = await self.store.evidence_files.find_record(incident.location or "")
         return record is not None and await self._repair(record, incident.kind, by=SERVICE)
 
     async def _capture(self, gap: EvidenceIncident) -> bool:
@@ -201,10 +216,7 @@ class ScrubService(AuditedService):
         else:
             attempt = await store.get_next_attempt(gap.run_id or "")
         recorder = self.records.create_recorder(gap.run_id, attempt=attempt, research_id=gap.research_id)
-        try:
-            record_id = await recorder.keep(result)
-        except WorkFailed:
-            return False
+        record_id = await recorder.keep(result)
         item = await self.store.items.find_by_key(url_key(gap.url))
         if item is not None and item.id is not None and item.run_id == gap.run_id:
             await store.add_page(item.id, item.url, record_id)

@@ -215,7 +215,7 @@ class RetentionService(AuditedService):
 
     async def _prune(self, days: int) -> PruneResult:
         before = self.clock.now() - dt.timedelta(days=days)
-        await self.chain.seal(records_since=before)  # what goes leaves its hash behind
+        await self.chain.sign(records_since=before)  # what goes leaves its hash behind
         await self.store.retention.prune_events(self.clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
         files = await self.records.remove_unused(before.date())

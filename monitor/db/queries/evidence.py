@@ -92,10 +92,6 @@ class EvidenceStore(Queries):
             by_item.setdefault(claim.item_id, []).append(claim.claim)
         return by_item
 
-    async def find_by_location(self, location: str) -> EvidenceRecord | None:
-        query = select(EvidenceRecord).where(col(EvidenceRecord.stored_at) == location)
-        return await self._fetch_first(query.order_by(col(EvidenceRecord.id).desc()).limit(1))
-
     async def add_page(self, item_id: int, url: str, record_id: str) -> None:
         """Add a record of an item's own page that was captured later."""
         claim = Claim(item_id=item_id, kind=ClaimKind.PAGE, claim=url, record_id=record_id)
@@ -271,7 +267,7 @@ class ChainStore(Queries):
     """The chain over records and audit entries: its links, and the heads that are signed."""
 
     async def lock(self) -> None:
-        """Make processes that seal take turns, until the transaction of the caller ends."""
+        """Make processes that sign take turns, until the transaction of the caller ends."""
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
 
@@ -296,7 +292,7 @@ class ChainStore(Queries):
     async def get_last_position(self) -> int:
         return await self._fetch_first(select(func.max(ChainLink.position))) or 0
 
-    async def list_unsealed(self, limit: int) -> list[EvidenceRecord | AuditEntry]:
+    async def list_unsigned(self, limit: int) -> list[EvidenceRecord | AuditEntry]:
         """The rows without a link, records before audit entries, the oldest first."""
         records = select(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
         rows: list[EvidenceRecord | AuditEntry] = []
@@ -308,7 +304,7 @@ class ChainStore(Queries):
             rows += await self._fetch_all(entries.limit(limit - len(rows)))
         return rows
 
-    async def count_unsealed(self) -> int:
+    async def count_unsigned(self) -> int:
         """How many rows have no link yet."""
         records = select(func.count()).select_from(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
         entries = select(func.count()).select_from(AuditEntry).where(~_has_link(LinkKind.AUDIT))
@@ -354,34 +350,41 @@ class EvidenceFileStore(Queries):
             await self._execute(delete(EvidenceFile).where(col(EvidenceFile.location).in_(batch)))
 
     async def list_due(self, before: dt.datetime, limit: int) -> list[EvidenceRecord]:
-        """A record for each file that was not checked since `before`: those never checked, then the longest ago."""
-        newest = func.max(EvidenceRecord.id)
-        query = (
-            select(newest)
-            .join(EvidenceFile, col(EvidenceFile.location) == col(EvidenceRecord.stored_at), isouter=True)
-            .where(
-                col(EvidenceRecord.stored_at).is_not(None),
-                col(EvidenceFile.checked_at).is_(None) | (col(EvidenceFile.checked_at) < before),
-            )
-            .group_by(col(EvidenceRecord.stored_at), col(EvidenceFile.checked_at))
-            .order_by(col(EvidenceFile.checked_at).is_not(None), col(EvidenceFile.checked_at))
-            .limit(limit)
-        )
-        ids = await self._fetch_all(query)
-        found = await self._fetch_in(select(EvidenceRecord), col(EvidenceRecord.id), ids)
-        return sorted(found, key=lambda record: ids.index(record.id))
+        """A record for each file that was not checked since `before`, those first that were checked longest ago."""
+        query = select(EvidenceFile).where(col(EvidenceFile.checked_at) < before)
+        due = await self._fetch_all(query.order_by(col(EvidenceFile.checked_at)).limit(limit))
+        locations = {file.location for file in due}
+        records = await self._list_by_body(sorted({file.sha256 for file in due}))
+        return [record for record in records if record.stored_at in locations]
 
     async def list_stored(self, *, after: str, limit: int) -> list[EvidenceRecord]:
-        """A record for each file behind the location `after`, in the order of their locations."""
-        query = (
-            select(func.max(EvidenceRecord.id))
-            .where(col(EvidenceRecord.stored_at) > after)
-            .group_by(col(EvidenceRecord.stored_at))
-            .order_by(col(EvidenceRecord.stored_at))
-            .limit(limit)
+        """A record for each file of the next so many bodies, in the order of their hashes, from the hash `after` on."""
+        query = select(col(EvidenceRecord.sha256)).where(
+            col(EvidenceRecord.sha256) > after, col(EvidenceRecord.stored_at).is_not(None)
         )
-        found = await self._fetch_in(select(EvidenceRecord), col(EvidenceRecord.id), await self._fetch_all(query))
-        return sorted(found, key=lambda record: record.stored_at or "")
+        bodies = await self._fetch_all(query.distinct().order_by(col(EvidenceRecord.sha256)).limit(limit))
+        return await self._list_by_body([body for body in bodies if body is not None])
+
+    async def find_unknown(self, records: Sequence[EvidenceRecord]) -> list[EvidenceRecord]:
+        """Those of the records of whose files nothing is noted, as of 0.1.0."""
+        location = col(EvidenceFile.location)
+        known = set(await self._fetch_in(select(location), location, [record.stored_at for record in records]))
+        return [record for record in records if record.stored_at not in known]
+
+    async def find_record(self, location: str) -> EvidenceRecord | None:
+        """The newest record that rests on a file."""
+        file = await self.get(location)
+        records = [] if file is None else await self._list_by_body([file.sha256])
+        return next((record for record in records if record.stored_at == location), None)
+
+    async def _list_by_body(self, bodies: Sequence[str]) -> list[EvidenceRecord]:
+        """The newest record of each file that holds one of the bodies, in the order of their hashes."""
+        stored = select(EvidenceRecord).where(col(EvidenceRecord.stored_at).is_not(None))
+        found = await self._fetch_in(
+            stored.order_by(col(EvidenceRecord.fetched_at)), col(EvidenceRecord.sha256), bodies
+        )
+        by_location = {record.stored_at: record for record in found}
+        return sorted(by_location.values(), key=lambda record: (record.sha256 or "", record.stored_at or ""))
 
     async def add_incident(self, incident: EvidenceIncident) -> None:
         """Record an incident; of a page or a file that is not mended yet, it is the same one."""

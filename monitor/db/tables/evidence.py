@@ -274,7 +274,7 @@ class LinkKind(StrEnum):
 
 
 class ChainLink(SQLModel, table=True):
-    """The hash of a sealed row, which stays when the row is removed. `owner` is the run or research of a record."""
+    """The hash of a signed row, which stays when the row is removed. `owner` is the run or research of a record."""
 
     __tablename__ = "chain_link"
 

@@ -221,7 +221,7 @@ async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof
     responses=_WACZ_RESPONSES,
 )
 async def export_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Response:
-    """The item's kept pages as a WACZ file, with the proof that they are what was sealed and a script to check it."""
+    """The item's kept pages as a WACZ file, with the proof that they are what was signed and a script to check it."""
     content = await app.evidence_exporter.export_item(item_id, by=principal)
     headers = {"Content-Disposition": f'attachment; filename="item-{item_id}.wacz"'}
     return Response(content, media_type=WACZ_MEDIA_TYPE, headers=headers)

@@ -15,11 +15,11 @@ async def check_export(here: Any, item_id: int, folder: Path, records: int) -> N
     exported = await here("evidence", "export", str(item_id), "--out", "item.wacz")
     assert exported.code == 0, exported.err
     verified = (await here("evidence", "verify", "--json")).document
-    assert (verified["ok"], verified["problems"], verified["heads"], verified["unsealed"]) == (True, [], 1, 0)
+    assert (verified["ok"], verified["problems"], verified["heads"], verified["unsigned"]) == (True, [], 1, 0)
     command = [sys.executable, "-I", str(SCRIPT), str(folder / "item.wacz"), verified["public_key"]]
     checked = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert checked.stdout.count("bytes kept, sealed") == records
+    assert checked.stdout.count("bytes kept, signed") == records
     doctor = (await here("doctor", "--json")).document
     (finding,) = [check for check in doctor["checks"] if check["check"] == "evidence"]
     assert (finding["level"], verified["public_key"] in finding["message"]) == ("ok", True)

@@ -74,17 +74,17 @@ def codes(report: ChainReport) -> list[str]:
     return [problem.code for problem in report.problems]
 
 
-async def test_a_chain_of_several_heads_holds_and_says_what_is_not_sealed_yet(
+async def test_a_chain_of_several_heads_holds_and_says_what_is_not_signed_yet(
     store: Store, chain: EvidenceChain, write: Any, tmp_path: Path
 ) -> None:
     await write(3)
-    (first,) = await chain.seal()
+    (first,) = await chain.sign()
     await write(2)
-    (second,) = await chain.seal()
-    assert await chain.seal() == []
+    (second,) = await chain.sign()
+    assert await chain.sign() == []
     await write(1)
     report = await chain.verify()
-    assert (report.problems, report.links, report.heads, report.unsealed) == ([], 10, 2, 2)
+    assert (report.problems, report.links, report.heads, report.unsigned) == ([], 10, 2, 2)
     assert second.previous == first.hash
     assert report.keys == [chain.key.get_public_key()]
     assert ((tmp_path / "keys" / "evidence.key").stat().st_mode & 0o777) == 0o600
@@ -94,7 +94,7 @@ async def test_a_changed_audit_entry_breaks_the_chain_and_is_named(
     store: Store, chain: EvidenceChain, write: Any
 ) -> None:
     await write(4)
-    await chain.seal()
+    await chain.sign()
     changed = update(AuditEntry).where(col(AuditEntry.subject) == "source 2")
     await execute(store, changed.values(person="somebody else"))
     report = await chain.verify()
@@ -105,7 +105,7 @@ async def test_a_changed_audit_entry_breaks_the_chain_and_is_named(
 
 async def test_the_first_row_that_does_not_fit_comes_first(store: Store, chain: EvidenceChain, write: Any) -> None:
     await write(6)
-    await chain.seal()
+    await chain.sign()
     rows = {link.position: link for link in await store.chain.list_links(1, 12)}
     await execute(store, delete(EvidenceRecord).where(col(EvidenceRecord.id) == rows[2].row_id))
     await execute(store, update(EvidenceRecord).where(col(EvidenceRecord.id) == rows[5].row_id).values(status=404))
@@ -119,7 +119,7 @@ async def test_who_changes_a_row_with_all_its_hashes_still_lacks_the_signature(
     store: Store, chain: EvidenceChain, write: Any
 ) -> None:
     await write(3)
-    await chain.seal()
+    await chain.sign()
     (link, *_) = await store.chain.list_links(1, 1)
     row = await store.evidence.get_record(link.row_id)
     assert row is not None
@@ -133,24 +133,24 @@ async def test_who_changes_a_row_with_all_its_hashes_still_lacks_the_signature(
     assert set(codes(await chain.verify())) == {"chain.bad_root", "chain.bad_signature"}
 
 
-async def test_a_row_that_was_changed_before_it_was_sealed_is_found_before_and_after(
+async def test_a_row_that_was_changed_before_it_was_signed_is_found_before_and_after(
     store: Store, chain: EvidenceChain, write: Any
 ) -> None:
     await write(2)
     changed = update(AuditEntry).where(col(AuditEntry.subject) == "source 1")
     await execute(store, changed.values(subject="source 7"))
     assert codes(await chain.verify()) == ["chain.audit_altered"]
-    await chain.seal()
+    await chain.sign()
     assert codes(await chain.verify()) == ["chain.audit_altered"]
 
 
-async def test_rows_of_an_older_version_have_no_hash_and_are_sealed_as_they_are(
+async def test_rows_of_an_older_version_have_no_hash_and_are_signed_as_they_are(
     store: Store, chain: EvidenceChain, write: Any
 ) -> None:
     await write(2)
     await execute(store, update(AuditEntry).values(hash=None))
     await execute(store, update(EvidenceRecord).values(hash=None))
-    await chain.seal()
+    await chain.sign()
     assert (await chain.verify()).problems == []
     await execute(store, update(AuditEntry).values(person="another"))
     assert codes(await chain.verify()) == ["chain.audit_altered"] * 2
@@ -159,13 +159,13 @@ async def test_rows_of_an_older_version_have_no_hash_and_are_sealed_as_they_are(
 async def test_what_retention_removes_leaves_its_hash_behind(store: Store, chain: EvidenceChain, write: Any) -> None:
     await write(3)
     day = AT + dt.timedelta(days=400)
-    await chain.seal(records_since=day)
+    await chain.sign(records_since=day)
     await execute(store, delete(EvidenceRecord))
     report = await chain.verify()
     assert (report.problems, report.removed, report.links) == ([], 3, 6)
     await execute(store, delete(AuditEntry))
     assert codes(await chain.verify()) == ["chain.audit_missing"] * 3
-    await chain.seal(audit_since=day)
+    await chain.sign(audit_since=day)
     assert (await chain.verify()).removed == 6
 
 
@@ -173,16 +173,16 @@ async def test_a_chain_that_was_cut_short_is_noticed_and_not_continued(
     store: Store, chain: EvidenceChain, write: Any
 ) -> None:
     await write(2)
-    await chain.seal()
+    await chain.sign()
     await write(2)
-    await chain.seal()
+    await chain.sign()
     await execute(store, delete(ChainHead).where(col(ChainHead.number) == 2))
     await execute(store, delete(ChainLink).where(col(ChainLink.position) > 4))
     assert codes(await chain.verify()) == ["chain.cut"]
     with pytest.raises(WorkFailed, match="cut short"):
-        await chain.seal()
+        await chain.sign()
     chain.key.forget_anchor()
-    await chain.seal()
+    await chain.sign()
     assert (await chain.verify()).problems == []
 
 
@@ -190,10 +190,10 @@ async def test_heads_of_another_key_count_where_that_is_trusted(
     store: Store, chain: EvidenceChain, write: Any, tmp_path: Path
 ) -> None:
     await write(1)
-    await chain.seal()
+    await chain.sign()
     moved = EvidenceChain(store=store, clock=Now(), key=SigningKey(tmp_path / "another box"))
     await write(1)
-    await moved.seal()
+    await moved.sign()
     assert codes(await moved.verify()) == ["chain.other_key"]
     earlier = chain.key.get_public_key()
     assert earlier is not None
@@ -203,22 +203,22 @@ async def test_heads_of_another_key_count_where_that_is_trusted(
         moved.key.get_public_key()
 
 
-async def test_many_who_write_and_seal_at_once_make_one_chain(
+async def test_many_who_write_and_sign_at_once_make_one_chain(
     store: Store, chain: EvidenceChain, write: Any, tmp_path: Path
 ) -> None:
     await write(1)
-    await chain.seal()
+    await chain.sign()
     other = EvidenceChain(store=store, clock=Now(), key=SigningKey(tmp_path / "keys"))
 
     async def work(one: EvidenceChain) -> None:
         for _ in range(5):
             await write(2)
-            await one.seal()
+            await one.sign()
 
     await asyncio.gather(work(chain), work(other), work(chain))
-    await chain.seal()
+    await chain.sign()
     report = await chain.verify()
-    assert (report.problems, report.unsealed) == ([], 0)
+    assert (report.problems, report.unsigned) == ([], 0)
     assert report.links == len(await store.chain.list_links(1, 1000))
     links = await store.chain.list_links(1, 1000)
     assert len({(link.kind, link.row_id) for link in links}) == len(links)

@@ -226,7 +226,7 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
 ) -> None:
     recorder = archive.create_recorder(run.id, attempt=1)
     ids = [await recorder.keep(seen(site, number, turned_clock.now())) for number in range(7)]
-    await chain.seal()
+    await chain.sign()
     rendered = FetchResult(
         url="http://a.example/通知 1",
         mode=FetchMode.RENDERED,
@@ -275,7 +275,7 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
 
     good = check(str(file), key)
     assert (good.returncode, good.stderr) == (0, ""), good.stdout
-    assert good.stdout.count("bytes kept, sealed 2026-02-03") == 6
+    assert good.stdout.count("bytes kept, signed 2026-02-03") == 6
     assert check(str(file), "ab" * 32).returncode == 1
 
     def forge(name: str, changed: bytes) -> str:
@@ -292,7 +292,7 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
     proof["records"][0]["row"]["url"] = "http://forged.example/"
     assert "described otherwise" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
     proof["records"][0]["url"] = "http://forged.example/"
-    assert "is not the row that was sealed" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
+    assert "is not the row that was signed" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
     proof["heads"][-1]["root"] = "0" * 64
     assert "not signed with the key" in check(forge("proof/chain.json", json.dumps(proof).encode())).stdout
 
@@ -348,7 +348,7 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     await scrub.stamp_last_head()
     assert site.asked == [], "there is nothing to stamp"
     await archive.create_recorder(run.id, attempt=1).keep(seen(site, 1, turned_clock.now()))
-    (head,) = await chain.seal()
+    (head,) = await chain.sign()
     for wrong in ("no stamp", b"", b"0\x82"):
         site.on("/tsa", wrong)
         with pytest.raises(WorkFailed, match="no time stamp"):
@@ -371,6 +371,6 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     # An answer to another question is none to this one.
     site.on("/tsa", reply(base64.b64decode(stamped.timestamp or "")))
     await archive.create_recorder(run.id, attempt=2).keep(seen(site, 2, turned_clock.now()))
-    await chain.seal()
+    await chain.sign()
     with pytest.raises(WorkFailed, match="no time stamp"):
         await scrub.stamp_last_head()

@@ -30,7 +30,7 @@ async def _laid_over(settings: Settings) -> SettingsService:
     return SettingsService(store=store, base=settings, secret_box=box, clock=Noon(), checks={})
 
 
-async def _sealed(_settings: Settings, _now: dt.datetime) -> DoctorFinding:
+async def _signed(_settings: Settings, _now: dt.datetime) -> DoctorFinding:
     return DoctorFinding(check="evidence", level="ok", message=Message("doctor.evidence_new"))
 
 
@@ -46,7 +46,7 @@ async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[st
         check_model=_well,
         check_targets=_targets,
         check_storage=_targets,
-        check_evidence=_sealed,
+        check_evidence=_signed,
         find_browser=lambda _: "/usr/bin/chromium",
         clock=clock or Noon(),
     )
