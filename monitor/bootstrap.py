@@ -211,21 +211,8 @@ class App:
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
+    scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
     evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
-
-    @cached_property
-    def scrub(self) -> "ScrubService":
-        from monitor.services.scrub import ScrubService
-
-        return ScrubService(
-            store=self.store,
-            clock=self.clock,
-            records=self.records,
-            chain=self.chain,
-            loaders=self.loaders,
-            settings=self.settings,
-            new_client=lambda: HttpClient(network=self.settings.network),
-        )
 
     @cached_property
     def statements(self) -> "StatementService":

@@ -301,29 +301,30 @@ class EvidenceArchive:
         await self.store.evidence_files.delete(unused)
         return len(unused)
 
-    async def check_file(self, record: EvidenceRecord, *, at: dt.datetime) -> IncidentKind | None:
+    async def check_file(
+        self, record: EvidenceRecord, *, at: dt.datetime, notes_time: bool = False
+    ) -> IncidentKind | None:
         """Say what is wrong with the file of a record that has one; None where it is as it was written.
 
-        A file of 0.1.0, of which no hash was kept, is taken as it is where the body in it is right.
+        A file of 0.1.0, of which no hash was kept, is taken as it is where the body in it is right. `notes_time` notes
+        that the file was checked.
         """
         if record.stored_at is None or record.sha256 is None:
             return None
-        known = await self.store.evidence_files.get(record.stored_at)
+        files = self.store.evidence_files
+        known = await files.get(record.stored_at)
         found = await asyncio.to_thread(_examine_file, self.storage, record.stored_at, record.sha256, known)
+        file = known or EvidenceFile(location=record.stored_at, sha256=record.sha256, file_sha256="", size=0)
         if isinstance(found, IncidentKind):
             incident = EvidenceIncident(
                 kind=found, url=record.url, way=record.way, location=record.stored_at, found_at=at, next_try_at=at
             )
-            await self.store.evidence_files.add_incident(incident)
-            await self.store.evidence_files.save(_touch_file(record, known, at))
+            await files.add_incident(incident)
+            await files.save(file.model_copy(update={"checked_at": at}))
             return found
-        file_sha256, size = found
-        await self.store.evidence_files.save(
-            EvidenceFile(
-                location=record.stored_at, sha256=record.sha256, file_sha256=file_sha256, size=size, checked_at=at
-            )
-        )
-        await self.store.evidence_files.mend(record.stored_at, at=at, by=MendedBy.SAME_BYTES)
+        if notes_time or not file.file_sha256:
+            file_sha256, size = found
+            await files.save(file.model_copy(update={"file_sha256": file_sha256, "size": size, "checked_at": at}))
         return None
 
     async def repair_file(self, record: EvidenceRecord, *, at: dt.datetime) -> bool:
@@ -342,15 +343,19 @@ class EvidenceArchive:
         """Write the WARC file of a result, and note what was written."""
         content = await asyncio.to_thread(build_warc, result, sha256=sha256)
         await asyncio.to_thread(self.storage.write, location, content)
-        await self.store.evidence_files.save(
-            EvidenceFile(
-                location=location,
-                sha256=sha256,
-                file_sha256=hashlib.sha256(content).hexdigest(),
-                size=len(content),
-                checked_at=result.at,
+        noted = None
+        while noted != content:  # another process may write a file of the same body at the same time
+            noted = content
+            await self.store.evidence_files.save(
+                EvidenceFile(
+                    location=location,
+                    sha256=sha256,
+                    file_sha256=hashlib.sha256(content).hexdigest(),
+                    size=len(content),
+                    checked_at=result.at,
+                )
             )
-        )
+            content = await asyncio.to_thread(self.storage.read, location)
 
     async def _load_body(self, record: EvidenceRecord) -> bytes | None:
         if record.sha256 is None or record.stored_at is None:
@@ -365,15 +370,6 @@ class EvidenceArchive:
                 "record.altered", record=record.id, url=record.url, file=record.stored_at, sha256=record.sha256
             )
         return body
-
-
-def _touch_file(record: EvidenceRecord, known: EvidenceFile | None, at: dt.datetime) -> EvidenceFile:
-    """What is known of a damaged file, so that its turn to be checked comes again."""
-    if known is not None:
-        return known.model_copy(update={"checked_at": at})
-    return EvidenceFile(
-        location=record.stored_at or "", sha256=record.sha256 or "", file_sha256="", size=0, checked_at=at
-    )
 
 
 def _examine_file(

@@ -84,7 +84,6 @@ class ScrubService(AuditedService):
     chain: EvidenceChain
     loaders: LoaderPool
     settings: Settings
-    new_client: Callable[[], HttpClient]
     _seen_until: str | None = field(default="", init=False)
     _next_stamp_at: dt.datetime | None = field(default=None, init=False)
 
@@ -106,6 +105,7 @@ class ScrubService(AuditedService):
                 damaged += [finding] if finding else []
             files, after = files + len(batch), batch[-1].sha256 or ""
             report_progress(files)
+        await self._close_incidents({finding.location for finding in damaged})
         incidents = await self.store.evidence_files.count_incidents()
         return EvidenceReport(
             ok=not chain.problems and all(finding.repaired for finding in damaged),
@@ -129,7 +129,7 @@ class ScrubService(AuditedService):
         files, now = self.store.evidence_files, self.clock.now()
         due = await files.list_due(now - _CHECK_INTERVAL, _FILES_PER_MINUTE)
         for record in [*due, *await self._list_unknown()]:
-            finding = await self._check(record, repair_by=None)
+            finding = await self._check(record, repair_by=None, notes_time=True)
             if finding is not None:
                 _log.warning("evidence damaged", **finding.model_dump(mode="json"))
         for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
@@ -162,7 +162,7 @@ class ScrubService(AuditedService):
         if url is None or head is None or head.timestamp is not None:
             return
         content, nonce = encode_head(head), secrets.randbits(63)
-        client = self.new_client()
+        client = HttpClient(network=self.settings.network)
         try:
             response = await client.request(
                 url, method="POST", headers={"content-type": REQUEST_TYPE}, content=build_request(content, nonce)
@@ -175,14 +175,22 @@ class ScrubService(AuditedService):
         await self.store.chain.save_timestamp(head.number, base64.b64encode(response.body).decode())
         _log.info("head stamped", number=head.number, url=url)
 
-    async def _check(self, record: EvidenceRecord, *, repair_by: Actor | None) -> FileFinding | None:
-        kind = await self.records.check_file(record, at=self.clock.now())
+    async def _check(
+        self, record: EvidenceRecord, *, repair_by: Actor | None, notes_time: bool = False
+    ) -> FileFinding | None:
+        kind = await self.records.check_file(record, at=self.clock.now(), notes_time=notes_time)
         if kind is None:
             return None
         is_repaired = repair_by is not None and await self._repair(record, kind, by=repair_by)
         return FileFinding(
             kind=kind, record=record.id, url=record.url, location=record.stored_at or "", repaired=is_repaired
         )
+
+    async def _close_incidents(self, damaged: Collection[str]) -> None:
+        """Note that files are whole which somebody put back by hand."""
+        for incident in await self.store.evidence_files.list_open():
+            if incident.location is not None and incident.location not in damaged:
+                await self.store.evidence_files.mend(incident.location, at=self.clock.now(), by=MendedBy.SAME_BYTES)
 
     async def _repair(self, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
         """Write a damaged file anew, from its own body or from the same bytes fetched again."""

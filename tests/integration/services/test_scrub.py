@@ -1,5 +1,6 @@
 """The scrub: what is damaged is found, what can be repaired is, and what could not be kept is captured later."""
 
+import asyncio
 import base64
 import datetime as dt
 import json
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,6 @@ from monitor.errors import WorkFailed
 from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.wacz import read_script
-from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchResult
 from monitor.pages.loader import LoaderPool
 from monitor.services.audit import COMMAND_LINE, SERVICE
@@ -63,13 +64,7 @@ async def scrub(
     )
     loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
     yield ScrubService(
-        store=sqlite_store,
-        clock=turned_clock,
-        records=archive,
-        chain=chain,
-        loaders=loaders,
-        settings=settings,
-        new_client=lambda: HttpClient(network=settings.network),
+        store=sqlite_store, clock=turned_clock, records=archive, chain=chain, loaders=loaders, settings=settings
     )
     await loaders.close()
 
@@ -374,3 +369,18 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     await chain.sign()
     with pytest.raises(WorkFailed, match="no time stamp"):
         await scrub.stamp_last_head()
+
+
+async def test_many_who_keep_the_same_bytes_at_once_leave_one_whole_file(
+    archive: EvidenceArchive, scrub: ScrubService, run: Run, site: Any, turned_clock: Any
+) -> None:
+    body = "<p>同一份通知</p>".encode()
+
+    async def keep(number: int) -> None:
+        recorder = archive.create_recorder(run.id, attempt=number)
+        result = seen(site, number, turned_clock.now() + dt.timedelta(seconds=number))
+        await recorder.keep(replace(result, body=body))
+
+    await asyncio.gather(*(keep(number) for number in range(8)))
+    report = await scrub.verify()
+    assert (report.ok, report.files, report.mended) == (True, 1, 0)
