@@ -136,7 +136,6 @@ async def test_of_a_thousand_records_every_damaged_one_is_found_and_repaired_whe
         person="cli", action="evidence.repair", subject=None, before_id=None, limit=50
     )
     assert {entry.subject for entry in repairs} == expected.keys() - lost
-    assert {finding.record for finding in (await scrub.verify()).damaged} == lost
 
 
 async def test_a_damaged_file_is_replaced_when_the_same_bytes_come_again_and_that_is_recorded(
