@@ -25,6 +25,7 @@ from monitor.steps import InProcessSteps
 if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
+    from monitor.evidence.chain import EvidenceChain
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
     from monitor.isolation.pool import WorkerPool
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from monitor.services.doctor import Doctor
     from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
-    from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
+    from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.models import ModelService
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from monitor.services.replay import ReplayService
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
+    from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
@@ -118,6 +120,12 @@ class App:
     # What the use cases stand on.
 
     records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", storage="files")
+
+    @cached_property
+    def chain(self) -> "EvidenceChain":
+        from monitor.evidence.chain import EvidenceChain, SigningKey
+
+        return EvidenceChain(store=self.store, clock=self.clock, key=SigningKey(self.settings.data_dir))
 
     @cached_property
     def presence(self) -> "HeartbeatRegistry":
@@ -219,6 +227,8 @@ class App:
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
+    scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
+    evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
 
     @cached_property
     def statements(self) -> "StatementService":
@@ -478,9 +488,11 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
             planner = Scheduler(store=app.store, settings=app.settings, clock=app.clock, presence=app.presence)
             await stack.enter_async_context(planner.run())
         # Last, for opening the queue holds the event loop while it waits for the database.
-        retention = app.retention if scheduler else None
+        retention, scrub = (app.retention, app.scrub) if scheduler else (None, None)
         await stack.enter_async_context(
-            run_housekeeping(app.settings_service, close_unused=app.loaders.close_unused, retention=retention)
+            run_housekeeping(
+                app.settings_service, close_unused=app.loaders.close_unused, retention=retention, scrub=scrub
+            )
         )
         yield app
 

@@ -61,6 +61,7 @@ COMMANDS = {
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
+    "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
     "audit": LazyCommand("users:audit_app", "Export the audit: who did what, when and from where."),

@@ -323,6 +323,12 @@ class LogSettings(SettingsGroup):
         return syslog
 
 
+class EvidenceSettings(SettingsGroup):
+    timestamp_url: str | None = setting(
+        None, "a time stamping authority (RFC 3161) that stamps the head of each day; null = none"
+    )
+
+
 class BriefingSettings(SettingsGroup):
     template: Path | None = setting(None, "the firm's Word file that a docx is made from; null = Monitor's look")
 
@@ -363,6 +369,7 @@ class Settings(BaseSettings):
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
     logs: LogSettings = Field(default_factory=LogSettings, description="where the audit goes beside the database")
+    evidence: EvidenceSettings = Field(default_factory=EvidenceSettings, description="the proof of what was kept")
     briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")

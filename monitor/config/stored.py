@@ -29,6 +29,7 @@ _NOT_STORABLE = {
     "storage_url": "config.not_stored.place",
     "database_url": "config.not_stored.place",
     "sources": "config.not_stored.sources",
+    "evidence.timestamp_url": "config.not_stored.evidence",
     "web.host": "config.not_stored.early",
     "web.port": "config.not_stored.early",
     "web.trusted_proxies": "config.not_stored.watch",

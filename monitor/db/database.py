@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
     from monitor.db.queries.erasure import ErasureStore
-    from monitor.db.queries.evidence import EvidenceStore, RevisionStore
+    from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore, RevisionStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
@@ -77,6 +77,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
+    evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")
+    chain: "_Queries[ChainStore]" = _Queries("queries.evidence.ChainStore")
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")

@@ -24,6 +24,7 @@ from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.logs import get_logger
 
 if TYPE_CHECKING:
+    from monitor.services.scrub import ScrubService
     from monitor.services.settings import SettingsService
     from monitor.services.usage import RetentionService
 
@@ -32,6 +33,7 @@ Work = Callable[[], Awaitable[None]]
 _SETTINGS_INTERVAL_S = 2.0
 _CLOCK_INTERVAL_S = 60.0
 _PRUNE_INTERVAL = dt.timedelta(days=1)
+_SCRUB_INTERVAL_S = 60.0
 
 
 def survive_errors(work: Work) -> Work:
@@ -75,9 +77,13 @@ async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def run_housekeeping(
-    settings: "SettingsService", *, close_unused: Work, retention: "RetentionService | None"
+    settings: "SettingsService",
+    *,
+    close_unused: Work,
+    retention: "RetentionService | None",
+    scrub: "ScrubService | None" = None,
 ) -> AsyncIterator[None]:
-    """Follow settings that another process stored, and prune daily where there is `retention`.
+    """Follow settings that another process stored; prune daily where there is `retention`, check evidence by `scrub`.
 
     `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
     twice at a time; to do it twice does no harm.
@@ -87,8 +93,11 @@ async def run_housekeeping(
         await settings.reload_if_changed()
         await close_unused()
 
+    duties = [(_SETTINGS_INTERVAL_S, follow_settings)]
+    if scrub is not None:
+        duties.append((_SCRUB_INTERVAL_S, scrub.run_background))
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(repeat((_SETTINGS_INTERVAL_S, follow_settings)))
+        await stack.enter_async_context(repeat(*duties))
         if retention is not None:
             await stack.enter_async_context(run_daily(partial(_prune, retention)))
         yield

@@ -22,6 +22,7 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import AuditEntry, Token
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
+from monitor.evidence.chain import hash_row
 from monitor.logs import send_audit_entry
 from monitor.services.schedules import get_midnight
 from monitor.vocabulary import Role, Visibility
@@ -61,8 +62,9 @@ class Actor:
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
 ASSISTANT = Actor("assistant", Role.EDITOR)
+SERVICE = Actor("service", Role.ADMIN)  # what the program does by itself, and records
 ANONYMOUS_NAME = "anonymous"  # who asks for a session and does not get one
-RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name, ANONYMOUS_NAME})
+RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name, SERVICE.name, ANONYMOUS_NAME})
 """Names that no person and no token can have."""
 NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
 
@@ -109,6 +111,8 @@ class AuditAction(StrEnum):
     PROMPT_BACK = "prompt.back"
     STORAGE_PRUNE = "storage.prune"
     STORAGE_BACKUP = "storage.backup"
+    EVIDENCE_EXPORT = "evidence.export"
+    EVIDENCE_REPAIR = "evidence.repair"
     PERSON_ADD = "person.add"
     PERSON_PASSWORD = "person.password"  # noqa: S105 -- the name of an act
     PERSON_RESET = "person.reset"
@@ -161,9 +165,10 @@ class AuditedService:
             person=by.name,
             address=sanitize_text(by.address)[:MAX_ADDRESS_CHARS],
             action=action.value,
-            subject=subject,
+            subject=sanitize_text(subject),
             detail=_to_json_value(detail),
         )
+        entry.hash = hash_row(entry)
         await self.store.audit.add(entry)
         values = entry.model_dump(exclude={"id"}) | {"at": entry.at.isoformat()}
         self.store.sessions.call_after_commit(partial(send_audit_entry, values))

@@ -9,13 +9,15 @@ from functools import reduce
 from pathlib import Path
 from typing import Literal
 
-from monitor.clock import Clock
+from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integrity
+from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
+from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.message import Message
@@ -30,6 +32,7 @@ from monitor.services.settings import SettingsService
 
 DISK_FAIL_BYTES = 100_000_000
 _MAX_SHOWN_PATHS = 5
+_MAX_HEAD_AGE = dt.timedelta(days=2)
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 Finding = str | Message
@@ -101,6 +104,29 @@ def check_storage(settings: Settings) -> Message:
     return FileStorage(settings.storage_url).check()
 
 
+async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
+    """Check what is known of the evidence: when it was signed, and what a scrub found. `evidence verify` checks all."""
+    key = SigningKey(settings.data_dir)
+    try:
+        async with Store.open(settings.database_url) as store:
+            chain = EvidenceChain(store=store, clock=SystemClock(), key=key)
+            await chain.check_anchor()
+            head, open_ones = await store.chain.get_last_head(), await store.evidence_files.list_open()
+        public_key = key.get_public_key()
+    except MonitorError as error:
+        return _build_finding("evidence", "fail", error.message)
+    gaps = sum(incident.kind is IncidentKind.GAP for incident in open_ones)
+    if open_ones:
+        message = Message.of("doctor.evidence_damaged", damaged=len(open_ones) - gaps, gaps=gaps)
+        return _build_finding("evidence", "warn", message)
+    if head is None:
+        return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
+    is_old = now - head.at > _MAX_HEAD_AGE
+    code = "doctor.evidence_old" if is_old else "doctor.evidence"
+    message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
+    return _build_finding("evidence", "warn" if is_old else "ok", message)
+
+
 @dataclass(kw_only=True)
 class Doctor:
     """Examines an installation.
@@ -118,6 +144,7 @@ class Doctor:
     find_browser: Check = check_browser
     check_targets: Check = check_delivery
     check_storage: Check = check_storage
+    check_evidence: Callable[[Settings, dt.datetime], Awaitable[DoctorFinding]] = check_evidence
 
     async def run_checks(self) -> list[DoctorFinding]:
         """Run every check, in the order of the commands that need it."""
@@ -140,6 +167,9 @@ class Doctor:
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
             check_open_files(settings),
+            await self.check_evidence(settings, self.clock.now())
+            if database.level == "ok"
+            else _skip_check("evidence"),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]

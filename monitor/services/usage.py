@@ -20,6 +20,7 @@ from monitor.db.integrity import BackupLog
 from monitor.db.maintenance import PruneResult, create_backup
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.errors import DatabaseError
+from monitor.evidence.chain import EvidenceChain
 from monitor.evidence.records import EvidenceArchive
 from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
@@ -209,6 +210,7 @@ class RetentionService(AuditedService):
     """
 
     records: EvidenceArchive
+    chain: EvidenceChain
     bundles: BundleFolder
     settings: Settings
 
@@ -241,9 +243,11 @@ class RetentionService(AuditedService):
 
     async def _prune(self, days: int, *, now: dt.datetime) -> PruneResult:
         before = now - dt.timedelta(days=days)
+        audit_before = now - dt.timedelta(days=self.settings.work.audit_retention_days)
+        # What goes leaves its hash behind in the chain.
+        await self.chain.sign(records_since=before, audit_since=audit_before)
         await self.store.retention.prune_events(now - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
-        audit_before = self.clock.now() - dt.timedelta(days=self.settings.work.audit_retention_days)
         audit_entries = await self.store.retention.prune_audit(audit_before)
         files = await self.records.remove_unused(before.date())
         files += await asyncio.to_thread(self.bundles.remove_before, before)

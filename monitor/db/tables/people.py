@@ -190,7 +190,8 @@ class StoredPrompt(SQLModel, table=True):
 class AuditEntry(SQLModel, table=True):
     """Who did what: `action` as `source.edit`, with what was before and after in `detail`, without secrets.
 
-    `address` is where it was asked for from, empty for a command and for what the service does by itself.
+    `address` is where it was asked for from, empty for a command and for what the service does by itself. `hash` is
+    that of the row's content when it was written; rows of 0.1.0 have none.
     """
 
     __tablename__ = "audit_entry"
@@ -207,3 +208,4 @@ class AuditEntry(SQLModel, table=True):
     action: str = Field(max_length=60)
     subject: str = Field(sa_column=Column(Text, nullable=False))
     detail: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    hash: str | None = Field(default=None, max_length=64)

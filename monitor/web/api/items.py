@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
 from monitor.db.sessions import sanitize_text
+from monitor.evidence.wacz import WACZ_MEDIA_TYPE
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.audit import AuditAction
 from monitor.services.evidence import ItemProof, ItemSnapshotView
@@ -92,6 +93,9 @@ ClaimNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Count
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
+}
+_WACZ_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {WACZ_MEDIA_TYPE: {}}, "description": "A web archive with its proof"}
 }
 
 _ATOM_MEDIA_TYPE = get_format("atom").media_type
@@ -213,6 +217,19 @@ async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof
     if not principal.is_admin:
         proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
     return proof
+
+
+@router.get(
+    "/{item_id}/evidence/export",
+    summary="Export what an item rests on",
+    response_class=Response,
+    responses=_WACZ_RESPONSES,
+)
+async def export_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Response:
+    """The item's kept pages as a WACZ file, with the proof that they are what was signed and a script to check it."""
+    content = await app.evidence_exporter.export_item(item_id, by=principal)
+    headers = {"Content-Disposition": f'attachment; filename="item-{item_id}.wacz"'}
+    return Response(content, media_type=WACZ_MEDIA_TYPE, headers=headers)
 
 
 @router.get("/{item_id}/saved", summary="Read the saved page behind a claim")

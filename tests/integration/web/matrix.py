@@ -135,6 +135,7 @@ MATRIX: dict[str, Entry] = {
     "GET /api/items/export": may(READER, 200),
     "GET /api/items/{item_id}": may(READER, 404),
     "GET /api/items/{item_id}/evidence": may(READER, 404),
+    "GET /api/items/{item_id}/evidence/export": may(READER, 404),
     "GET /api/items/{item_id}/saved": may(READER, 404),
     "PUT /api/items/{item_id}/star": may(READER, 404),
     "DELETE /api/items/{item_id}/star": may(READER, 404),
