@@ -7,13 +7,13 @@ documentation, so it is written here once.
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -22,6 +22,7 @@ from monitor.config.targets import TargetSettings
 from monitor.errors import SettingsError
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
+_HEADER_TEXT = re.compile(r"[\x20-\x7e]*")
 
 
 class WeightSettings(SettingsGroup):
@@ -244,6 +245,39 @@ class NetworkSettings(SettingsGroup):
     allowed_private_hosts: list[str] = setting(
         [], 'private hosts that may be asked, as ["127.0.0.1:8099"]; all others are refused'
     )
+    proxy_suffixes: list[str] = setting(
+        [], "endings of names that the proxy may resolve, as [corp.example]; others must resolve here"
+    )
+
+    _service_hosts: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @property
+    def service_hosts(self) -> frozenset[str]:
+        """The services that file and environment name, as `host:port`; their clients may connect to private ones."""
+        return self._service_hosts
+
+    def with_service_hosts(self, hosts: Collection[str]) -> Self:
+        """Return a copy with these services in place of the known ones."""
+        copy = self.model_copy()
+        copy._service_hosts = frozenset(host.lower() for host in hosts)  # noqa: SLF001 -- of this class
+        return copy
+
+    @field_validator("user_agent")
+    @classmethod
+    def _check_user_agent(cls, user_agent: str | None) -> str | None:
+        if user_agent is None:
+            return None
+        if not _HEADER_TEXT.fullmatch(user_agent.strip(" ")):
+            raise ValueError("config.no_header")
+        return user_agent.strip(" ")
+
+    @field_validator("proxy_suffixes")
+    @classmethod
+    def _check_proxy_suffixes(cls, suffixes: list[str]) -> list[str]:
+        for suffix in suffixes:
+            if not _DOMAIN.fullmatch(suffix.strip(" .")):
+                raise PydanticCustomError("config.no_domain", "", {"domain": suffix[:60]})
+        return [suffix.strip(" .").lower() for suffix in suffixes]
 
 
 class SweepSettings(SettingsGroup):
