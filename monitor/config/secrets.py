@@ -43,7 +43,7 @@ def _split_address(url: str) -> SplitResult | None:
     except ValueError:
         return None
     user, _, place = parts.netloc.rpartition("@")
-    is_plain = url.isprintable() and " " not in url and _PLACE.fullmatch(place) and "\\" not in parts.netloc
+    is_plain = url.isprintable() and url == url.strip() and _PLACE.fullmatch(place) and "\\" not in parts.netloc
     return parts if has_host and is_plain and ("@" not in user or parts.scheme in _MAIL_SCHEMES) else None
 
 
