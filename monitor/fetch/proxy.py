@@ -48,7 +48,7 @@ class GuardedProxy:
     """Serves one process on a free port of loopback, to clients that know its random password.
 
     Speaks CONNECT and plain HTTP with absolute URLs. With `upstream`, connections go through that proxy, which resolves
-    the names; the guard then checks names and literal addresses.
+    the names; the guard then checks what it can resolve itself, and refuses other names but those of the settings.
 
     A refused request gets no response of ours, which would look like one of the site: its connection ends, and
     `find_failure` returns the reason.
@@ -182,8 +182,7 @@ class GuardedProxy:
         if self._upstream is None:
             addresses = await self._guard.resolve(host, port)
             return await _connect_to_first(addresses, port)
-        written = f"[{host}]" if ":" in host else host
-        await self._guard.check(f"http://{written}:{port}/", may_be_unresolved=True)
+        await self._guard.check_host(host, port)
         if is_tunnel or not self._upstream.forwards_plain_http:
             return await self._upstream.open_tunnel(host, port)
         return await self._upstream.open_connection()

@@ -1,6 +1,7 @@
 """The channel to people: mail over SMTP, with plain text, HTML and attachments."""
 
 import asyncio
+import re
 import smtplib
 import socket
 import ssl
@@ -13,13 +14,13 @@ from urllib.parse import urlsplit
 
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered, SettingsError
-from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Address
 from monitor.fetch.result import FetchError
 from monitor.notify.notification import Channel, Notification, flatten_text, map_fetch_error, redact_secrets
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
+_ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}\b")
 
 
 class MailChannel(Channel):
@@ -35,7 +36,7 @@ class MailChannel(Channel):
         host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self.target.scheme]
         left = [address for address in self.target.to if address not in accepted]
         try:
-            addresses = await self.guard.resolve(host, port)
+            addresses = await self.policy.guard.resolve(host, port)
             await asyncio.to_thread(
                 self._deliver, host, addresses, port, build_message(notification, self.target), left
             )
@@ -47,10 +48,11 @@ class MailChannel(Channel):
     def _deliver(
         self, host: str, addresses: Sequence[Address], port: int, message: EmailMessage, recipients: Sequence[str]
     ) -> None:
-        context = build_tls_context(ca_bundle=self.network.ca_bundle, allow_legacy_tls=self.network.allow_legacy_tls)
+        context = self.policy.build_tls_context()
         is_secure = self.target.scheme == "smtps"
         try:
-            server = _PinnedSmtpClient(host, addresses, port, self.network.timeout_s, context if is_secure else None)
+            timeout_s = self.policy.network.timeout_s
+            server = _PinnedSmtpClient(host, addresses, port, timeout_s, context if is_secure else None)
             try:
                 self._log_in(server, context, is_secure=is_secure)
                 refused = server.send_message(message, to_addrs=list(recipients))
@@ -135,14 +137,24 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _map_smtp_response(code: int, text: bytes | str) -> NotDelivered:
-    reason = flatten_text(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
-    return NotDelivered("notify.mail_error", may_retry=code < _MIN_PERMANENT_CODE, status=code, reason=reason)
+    if code < 0:
+        return NotDelivered("notify.no_mail_server", may_retry=True)
+    return NotDelivered("notify.mail_error", may_retry=code < _MIN_PERMANENT_CODE, status=_join_codes(code, text))
+
+
+def _join_codes(code: int, text: bytes | str) -> str:
+    """Return `550 5.7.1`: the reply's code and the one of RFC 3463 before its text, which is shown to nobody.
+
+    Whoever can choose a server could otherwise read what other machines answer.
+    """
+    plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    found = _ENHANCED_CODE.match(plain)
+    return f"{code} {found[0]}" if found else str(code)
 
 
 def _build_refusal(refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str]) -> NotDelivered:
     recipients_with_reasons = [
-        f"{address} ({code} {flatten_text(reason.decode('utf-8', 'replace'))})"
-        for address, (code, reason) in refused.items()
+        f"{address} ({_join_codes(code, reason)})" for address, (code, reason) in refused.items()
     ]
     return NotDelivered(
         "notify.mail_recipients_refused",

@@ -15,6 +15,7 @@ from monitor.db.engines import DatabaseAddress
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
@@ -69,7 +70,7 @@ async def check_model(settings: Settings) -> Message:
         return Message("doctor.model_off")
     from monitor.llm.client import ModelClient  # its library takes a second to import
 
-    client = ModelClient(settings.llm)
+    client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
         return await client.check()
     finally:
