@@ -219,9 +219,19 @@ class LlmSettings(SettingsGroup):
     prices: dict[str, Price] = setting({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
 
     @property
+    def address(self) -> str:
+        return self.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_BASE_URL
+
+    @property
     def host(self) -> str | None:
-        """The host that the key is bound to: that of `base_url`, else the client's own default."""
-        return get_host(self.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_BASE_URL)
+        """The host that the key is bound to."""
+        return get_host(self.address)
+
+    @property
+    def is_host_of_environment(self) -> bool:
+        """Whether file or environment name this host, so that what the environment holds for it may go there."""
+        hosts = self.secrets.environment
+        return hosts is None or self.host in hosts.get(self.api_key_env, ())
 
     @property
     def api_key(self) -> str | None:
