@@ -40,13 +40,17 @@ class OutboundPolicy:
         """Return a client; its `request` follows no redirect. `options` are those of `HttpClient`."""
         return HttpClient(network=self.network, guard=self.guard, **options)
 
-    def open_library_client(self, *, max_bytes: int, timeout_s: float) -> httpx.AsyncClient:
+    def open_library_client(
+        self, *, max_bytes: int, timeout_s: float, headers: Mapping[str, str | None] | None = None
+    ) -> httpx.AsyncClient:
         """Return a client for a library that speaks its service's protocol itself.
+
+        `headers` replace those that the library sends, or drop one with None.
 
         It follows no redirect. Raises `FetchError` for an address that the guard refuses, and while an answer of more
         than `max_bytes` is read.
         """
-        transport = _LimitedTransport(build_transport(self.network, self.guard), max_bytes)
+        transport = _LimitedTransport(build_transport(self.network, self.guard), max_bytes, headers or {})
         return httpx.AsyncClient(transport=transport, timeout=timeout_s, follow_redirects=False, trust_env=False)
 
     def build_tls_context(self) -> ssl.SSLContext:
@@ -83,12 +87,17 @@ def find_error_code(answer: bytes | Any) -> str:
 class _LimitedTransport(httpx.AsyncBaseTransport):
     """Ends an answer that is too large while it is read, and unpacks compressed ones within the same limit."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int) -> None:
+    def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int, headers: Mapping[str, str | None]) -> None:
         self._inner = inner
         self._max_bytes = max_bytes
+        self._headers = headers
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.headers["accept-encoding"] = "identity"
+        for name, value in self._headers.items():
+            request.headers.pop(name, None)
+            if value is not None:
+                request.headers[name] = value
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").strip().lower() in ("", "identity"):
             response.stream = _LimitedStream(response.stream, self._max_bytes)

@@ -1,6 +1,7 @@
 """The client of a model server: any endpoint that speaks the chat-completions protocol."""
 
 import asyncio
+import os
 import re
 import time
 from collections import defaultdict
@@ -125,6 +126,12 @@ _OPTIONAL_FEATURES = {
 """Features that some models or servers refuse, with the words of their refusal."""
 
 
+def _list_environment_headers() -> list[str]:
+    """Return the headers that the library takes from the environment: an account, and others that may hold a key."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    return ["openai-organization", "openai-project", *(line.partition(":")[0].strip() for line in lines if line)]
+
+
 class ModelClient:
     """One endpoint, shared by all runs of this process: at most `max_concurrency` calls are under way at once.
 
@@ -142,18 +149,22 @@ class ModelClient:
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._unsupported: dict[str, set[str]] = defaultdict(set)
+        # A local server needs no key, but the client insists on one.
+        api_key = (settings.api_key or "").strip() or "none"
+        # What the environment holds is for the host that it names itself.
+        dropped = [] if settings.is_host_of_environment else _list_environment_headers()
+        http_client = policy.open_library_client(
+            max_bytes=_MAX_ANSWER_BYTES,
+            timeout_s=settings.timeout_s,
+            headers={**dict.fromkeys(dropped, None), "authorization": f"Bearer {api_key}"},
+        )
         self._client = AsyncOpenAI(
-            # A local server needs no key, but the client insists on one.
-            api_key=(settings.api_key or "").strip() or "none",
-            base_url=settings.base_url,
+            api_key=api_key,
+            base_url=settings.address,
             timeout=settings.timeout_s,
             max_retries=settings.max_retries,
-            # Typed for the library's own fork of httpx; it takes both.
-            http_client=cast(
-                "Any", policy.open_library_client(max_bytes=_MAX_ANSWER_BYTES, timeout_s=settings.timeout_s)
-            ),
+            http_client=cast("Any", http_client),  # typed for the library's own fork of httpx; it takes both
         )
-
         self._url: str = mask_passwords(str(self._client.base_url))
 
     def for_run(
@@ -331,6 +342,8 @@ class ModelClient:
         status, url = error.status_code, self._url
         outcome, code = f"http_{status}", find_error_code(error.body)
         if status in (401, 403):
+            if problem := self._settings.describe_key_problem():
+                return ModelUnavailable(problem, outcome="auth")
             variable = self._settings.api_key_env
             return ModelUnavailable("llm.key_refused", variable=variable, status=status, outcome="auth")
         if status == 404:

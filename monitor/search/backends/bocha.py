@@ -61,7 +61,6 @@ class BochaBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "bocha"
-    base_url = "https://api.bochaai.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to fifty results."""

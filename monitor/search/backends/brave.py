@@ -58,7 +58,6 @@ class BraveResponse(ProviderPayload):
 
 class BraveBackend(ServiceBackend):
     name = "brave"
-    base_url = "https://api.search.brave.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""

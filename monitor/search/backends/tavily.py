@@ -40,7 +40,6 @@ class TavilyBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "tavily"
-    base_url = "https://api.tavily.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""
