@@ -242,3 +242,14 @@ async def test_an_answer_may_be_packed_in_all_the_ways_that_are_offered(
     searching.asked_at(service.name, site.on(service.path, send(answer)))
     await searching.found(service.name)
     assert site.asked[0].headers["accept-encoding"] == ACCEPT_ENCODING
+
+
+async def test_a_key_with_a_line_end_is_not_sent_and_not_shown(
+    services: dict[str, Any], one_error: Any, site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "first-half\r\nX-Other: second-half")
+    error = await one_error(services["tavily"], "{}")
+    text = render(error.message, "en")
+    assert "characters that no header can carry" in text
+    assert "half" not in text
+    assert site.asked == []
