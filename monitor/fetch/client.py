@@ -295,8 +295,10 @@ def build_transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTr
     context = _get_tls_context(network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
     if network.proxy is None:
         return GuardedTransport(context, guard)
-    # A context of its own: which protocols are offered is said in the context, and differs from what sites are offered.
-    to_proxy = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
+    to_proxy = None
+    if network.proxy.lower().startswith("https:"):
+        # A context of its own, because the protocols that are offered to a site are written into that site's.
+        to_proxy = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
     try:
         return ProxiedTransport(context, guard, httpx.Proxy(network.proxy, ssl_context=to_proxy))
     except (ValueError, httpx.InvalidURL) as error:

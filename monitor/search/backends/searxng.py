@@ -89,7 +89,8 @@ def parse_results(response: Response, query: SearchQuery) -> SearchResults:
     check_status(response)
     answer = parse_payload(response, SearxngResponse)
     hits = [result.to_hit() for result in parse_entries(answer.results, SearxngResult)]
-    if not answer.results and answer.unresponsive_engines:
+    engines = answer.unresponsive_engines
+    if not answer.results and engines:
         silent = [
             engine[0] if isinstance(engine, list) and engine else engine for engine in answer.unresponsive_engines
         ]

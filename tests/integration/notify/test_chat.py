@@ -14,7 +14,7 @@ from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.chat import ChatChannel
 from monitor.notify.notification import Notification
 
@@ -23,7 +23,7 @@ HOST = "qyapi.weixin.qq.com"
 
 
 def open_chat(target: TargetSettings, network: NetworkSettings) -> ChatChannel:
-    return ChatChannel(target=target, network=network, guard=Guard(), clock=SystemClock())
+    return ChatChannel(target=target, policy=OutboundPolicy(network), clock=SystemClock())
 
 
 @dataclass
@@ -78,7 +78,8 @@ async def service(certificate: Callable[..., Path]) -> AsyncIterator[Service]:
 @pytest.fixture
 def channel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChatChannel:
     monkeypatch.setenv("WECOM_KEY", KEY)
-    network = NetworkSettings(proxy=f"http://127.0.0.1:{service.port}", ca_bundle=tmp_path / "made.pem")
+    proxy = f"http://127.0.0.1:{service.port}"
+    network = NetworkSettings(proxy=proxy, proxy_suffixes=[HOST], ca_bundle=tmp_path / "made.pem")
     return open_chat(TargetSettings(name="team", url="wecombot://${WECOM_KEY}"), network)
 
 

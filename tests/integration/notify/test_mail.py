@@ -11,7 +11,7 @@ from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.mail import MailChannel
 from monitor.notify.notification import Notification
 
@@ -24,8 +24,7 @@ def channel(mailbox: Any, *, scheme: str = "smtp", user: str = "", ca_bundle: Pa
     target = TargetSettings(name="partners", url=url, sender="Monitor <monitor@example.org>", to=TO)
     hosts = [f"127.0.0.1:{mailbox.port}"]
     network = NetworkSettings(allowed_private_hosts=hosts, ca_bundle=ca_bundle, timeout_s=5)
-    guard = Guard(allowed_private_hosts=hosts)
-    return MailChannel(target=target, network=network, guard=guard, clock=SystemClock())
+    return MailChannel(target=target, policy=OutboundPolicy(network), clock=SystemClock())
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -138,7 +137,7 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
     assert raised.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
-    mail = MailChannel(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
+    mail = MailChannel(target=target, policy=OutboundPolicy(NetworkSettings()), clock=SystemClock())
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
         await mail.send(letter)
     assert (raised.value.may_retry, mailbox.envelopes) == (False, [])
