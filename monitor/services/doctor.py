@@ -10,6 +10,7 @@ from typing import Literal
 from monitor.clock import Clock
 from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
+from monitor.config.stored import list_service_hosts
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.errors import DatabaseError, MonitorError, UsageError
@@ -142,7 +143,8 @@ class Doctor:
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
-        return settings, _build_finding("configuration", "ok", path)
+        network = settings.network.with_service_hosts(list_service_hosts(settings))
+        return settings.model_copy(update={"network": network}), _build_finding("configuration", "ok", path)
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:
