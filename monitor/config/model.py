@@ -314,10 +314,11 @@ class NetworkSettings(SettingsGroup):
     @field_validator("proxy_suffixes")
     @classmethod
     def _check_proxy_suffixes(cls, suffixes: list[str]) -> list[str]:
-        for suffix in suffixes:
-            if not _DOMAIN.fullmatch(suffix.strip(" .")):
-                raise PydanticCustomError("config.no_domain", "", {"domain": suffix[:60]})
-        return [suffix.strip(" .").lower() for suffix in suffixes]
+        names = [suffix.strip().removeprefix("*").strip(".").lower() for suffix in suffixes]
+        for name in names:
+            if "*" in name or not _DOMAIN.fullmatch(name):
+                raise PydanticCustomError("config.no_domain", "", {"domain": name[:60]})
+        return names
 
 
 class SweepSettings(SettingsGroup):

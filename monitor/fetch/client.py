@@ -39,7 +39,7 @@ DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
 _CONNECT_TIMEOUT_S = 10.0
-_DEFAULT_MAX_BYTES = 10_485_760
+DEFAULT_MAX_BYTES = 10_485_760
 _MAX_ATTEMPTS = 3
 _MAX_RETRY_AFTER_S = 10.0
 CACHE_FILE = "http-2.db"
@@ -100,7 +100,7 @@ class HttpClient:
         *,
         network: NetworkSettings,
         guard: Guard | None = None,
-        max_bytes: int = _DEFAULT_MAX_BYTES,
+        max_bytes: int = DEFAULT_MAX_BYTES,
         cache_folder: Path | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from monitor.config.model import NetworkSettings
-from monitor.fetch.client import HttpClient, build_tls_context, build_transport, read_body
+from monitor.fetch.client import DEFAULT_MAX_BYTES, HttpClient, build_tls_context, build_transport, read_body
 from monitor.fetch.guard import Guard, Resolver, resolve_host
 from monitor.fetch.proxy import GuardedProxy
 from monitor.fetch.result import FetchError
@@ -36,9 +36,9 @@ class OutboundPolicy:
         self.network = network
         self.guard = Guard.from_settings(network, service_hosts=network.service_hosts, resolver=resolver)
 
-    def open_client(self, **options: Any) -> HttpClient:
-        """Return a client; its `request` follows no redirect. `options` are those of `HttpClient`."""
-        return HttpClient(network=self.network, guard=self.guard, **options)
+    def open_client(self, *, max_bytes: int = DEFAULT_MAX_BYTES) -> HttpClient:
+        """Return a client; its `request` follows no redirect."""
+        return HttpClient(network=self.network, guard=self.guard, max_bytes=max_bytes)
 
     def open_library_client(
         self, *, max_bytes: int, timeout_s: float, headers: Mapping[str, str | None] | None = None

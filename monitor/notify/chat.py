@@ -107,7 +107,7 @@ def is_refusal(body: str) -> bool:
     """
     try:
         answer: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if not isinstance(answer, dict):
         return False

@@ -44,6 +44,7 @@ def test_words_of_a_page_cannot_call_people() -> None:
         ('{"ok":false,"description":"Unauthorized"}', True),
         ("ok", False),
         ("[1]", False),
+        ("[" * 60_000, False),
     ],
 )
 def test_a_service_that_says_no_in_its_body_is_heard(body: str, says_no: bool) -> None:
