@@ -151,7 +151,7 @@ class _PagesBenchmark:
         self._round = 0
         self._network = NetworkSettings(allowed_private_hosts=[base.removeprefix("http://") for base in bases])
         self._pages = PagesSettings(delay_s=0, max_concurrency=max(CONCURRENCY_LEVELS))
-        self._guard = Guard(allowed_private_hosts=self._network.allowed_private_hosts)
+        self._guard = Guard.from_settings(self._network)
 
     async def measure_static(self) -> list[PageRate]:
         with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -21,6 +22,7 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.site import SampleSite, build_sample_settings
 from monitor.extract.documents import DocumentReader
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
@@ -92,7 +94,8 @@ async def _prepare_run(
         loader = await stack.enter_async_context(
             Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock, workers=workers)
         )
-        server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME))
+        network = settings.network.with_service_hosts([urlsplit(model_url).netloc])
+        server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME), OutboundPolicy(network))
         stack.push_async_callback(server.close)
         focus = [area["name"] for area in site.focus_areas]
         now = clock.now()

@@ -17,7 +17,6 @@ from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.fetch.client import HttpClient
 from monitor.logs import forward_audit
 from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
 from monitor.steps import InProcessSteps
@@ -203,6 +202,7 @@ class App:
 
     @cached_property
     def backends(self) -> "SearchBackends":
+        from monitor.fetch.outbound import OutboundPolicy
         from monitor.search.registry import SearchBackends
 
         backends = SearchBackends(
@@ -210,7 +210,9 @@ class App:
             searches=self.store.searches,
             archive=self.archive_search,
             clock=self.clock,
-            new_client=lambda: HttpClient(network=self.settings.network, max_bytes=self.settings.pages.max_bytes),
+            new_client=lambda: OutboundPolicy(self.settings.network).open_client(
+                max_bytes=self.settings.pages.max_bytes
+            ),
         )
         self._stack.push_async_callback(backends.close)
         return backends

@@ -18,6 +18,7 @@ from email.message import EmailMessage
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -25,7 +26,9 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 from hypothesis import settings
 from psycopg import sql
 
+from monitor.config.model import NetworkSettings
 from monitor.db import migrate
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.isolation.pool import WorkerPool
 
 SLOWEST_FILE = "test_every_page"
@@ -46,6 +49,12 @@ gc.set_threshold(50_000)  # as the program itself has it (`monitor.cli.main`)
 _IS_ROOT = os.geteuid() == 0
 _USER = "nobody" if _IS_ROOT else None  # PostgreSQL refuses to run as root
 _TEMPLATE = "migrated"
+
+
+def name_services(*urls: str | None, **network: Any) -> OutboundPolicy:
+    """The policy where the operator's file names services at these addresses, which may be private."""
+    hosts = [urlsplit(url).netloc for url in urls if url]
+    return OutboundPolicy(NetworkSettings(**network).with_service_hosts(hosts))
 
 
 class Server:

@@ -71,7 +71,7 @@ class Loader:
         own_hosts: Collection[str] = (),
     ) -> Self:
         """Return a loader that fetches from the sites; `own_hosts` are private addresses that this process serves."""
-        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
+        guard = Guard.from_settings(network, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
         )
@@ -179,9 +179,10 @@ class Loader:
     async def _find_refusal(self, url: str) -> PageError:
         """Return why a url that cannot be normalized is not loaded."""
         try:
-            await self.guard.check(url, may_be_unresolved=True)
+            await self.guard.check(url)
         except FetchError as failure:
-            return failure.error
+            if failure.error.code is not PageErrorCode.NETWORK:
+                return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
+from monitor.config.stored import list_service_hosts
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integrity
@@ -20,6 +21,7 @@ from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
@@ -80,7 +82,7 @@ async def check_model(settings: Settings) -> Message:
         return Message("doctor.model_off")
     from monitor.llm.client import ModelClient  # its library takes a second to import
 
-    client = ModelClient(settings.llm)
+    client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
         return await client.check()
     finally:
@@ -180,7 +182,8 @@ class Doctor:
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
-        return settings, _build_finding("configuration", "ok", path)
+        network = settings.network.with_service_hosts(list_service_hosts(settings))
+        return settings.model_copy(update={"network": network}), _build_finding("configuration", "ok", path)
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:

@@ -4,7 +4,7 @@ Sign-ins and settings do not wait for a database that is gone: a person at a bro
 """
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import CursorResult, Delete, delete, func, insert, or_, select, union_all, update
@@ -340,8 +340,17 @@ class SettingsStore(Queries, retries=False):
     async def change(self, rows: Sequence[StoredSetting], *, deleted_paths: Iterable[str] = ()) -> None:
         values = [row.model_dump() for row in rows]
         async with self._sessions.begin_write() as session:
-            await upsert_rows(session, StoredSetting, values, key=["path"], update=["value", "is_secret", "by", "at"])
+            changed = ["value", "is_secret", "hosts", "is_host_assumed", "by", "at"]
+            await upsert_rows(session, StoredSetting, values, key=["path"], update=changed)
             await session.execute(delete(StoredSetting).where(col(StoredSetting.path).in_(list(deleted_paths))))
+
+    async def bind(self, hosts: Mapping[str, Sequence[str]]) -> None:
+        """Set the hosts of secrets that have none; one that was bound in the meantime stays as it is."""
+        async with self._sessions.begin_write() as session:
+            for path, names in hosts.items():
+                is_unbound = (col(StoredSetting.path) == path, col(StoredSetting.hosts).is_(None))
+                values = {"hosts": list(names), "is_host_assumed": True}
+                await session.execute(update(StoredSetting).where(*is_unbound).values(values))
 
 
 class PromptStore(Queries, retries=False):

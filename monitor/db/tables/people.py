@@ -167,13 +167,19 @@ class SavedBriefing(SQLModel, table=True):
 
 
 class StoredSetting(SQLModel, table=True):
-    """A setting of the Settings page, by its path as `llm.model`; a secret is stored encrypted."""
+    """A setting of the Settings page, by its path as `llm.model`; a secret is stored encrypted.
+
+    `hosts` are those that a secret was entered for; None until it is bound, which only secrets of version 0.1.0 are
+    not. `is_host_assumed` marks those that were bound at the upgrade.
+    """
 
     __tablename__ = "stored_setting"
 
     path: str = Field(primary_key=True, max_length=200)
     value: Any = Field(sa_column=Column(JSON, nullable=False))
     is_secret: bool = False
+    hosts: list[str] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True), nullable=True))
+    is_host_assumed: bool = False
     by: str = Field(max_length=100)
     at: dt.datetime = instant_field(is_required=True)
 

@@ -41,7 +41,7 @@ _FLAGS = (
 )
 
 
-def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[Route], Awaitable[None]]:
+def build_route_handler(guard: Guard) -> Callable[[Route], Awaitable[None]]:
     """Return a handler that aborts images, fonts and media, and what the guard refuses.
 
     It does not see redirects, preconnects and sockets; the guard checks those in the proxy.
@@ -53,7 +53,7 @@ def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[R
                 await route.abort("blockedbyclient")
                 return
             try:
-                await guard.check(route.request.url, may_be_unresolved=may_be_unresolved)
+                await guard.check(route.request.url)
             except FetchError as refusal:
                 is_refused = refusal.error.code is not PageErrorCode.NETWORK
                 await route.abort("blockedbyclient" if is_refused else "namenotresolved")
@@ -103,7 +103,7 @@ class BrowserSession:
                 user_agent=network.user_agent,
                 proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
             )
-            await context.route("**/*", build_route_handler(guard, may_be_unresolved=network.proxy is not None))
+            await context.route("**/*", build_route_handler(guard))
             await context.route_web_socket("**/*", close_websocket)
         except BaseException as error:
             await stack.aclose()

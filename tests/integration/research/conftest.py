@@ -27,6 +27,7 @@ from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
+from tests.conftest import name_services
 from tests.folder_notebook import FolderNotebook
 
 QUESTION = "2026年新型储能的发展如何？"
@@ -127,7 +128,7 @@ class Lab:
             self.calls.append(row)
 
         url = await self.stack.enter_async_context(self.model.serve())
-        server = ModelClient(LlmSettings(base_url=url, max_retries=0))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0), name_services(url))
         self.stack.push_async_callback(server.close)
         return server.for_run("t1", record=record, clock=self.clock)
 

@@ -23,6 +23,7 @@ from monitor.llm.client import ModelClient
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy
+from tests.conftest import name_services
 
 Write = Callable[..., Awaitable[Briefing]]
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -275,7 +276,7 @@ async def _gathered(store: Store) -> None:
 
 async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: Any) -> Briefing:
     async with scripted.serve() as url:
-        server = ModelClient(LlmSettings(base_url=url, max_retries=0, **llm))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0, **llm), name_services(url))
 
         async def new_model(run_id: str, run_store: Store) -> ChatModel:
             return server.for_run(run_id, record=run_store.usage.add, clock=clock)

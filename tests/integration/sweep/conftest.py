@@ -40,6 +40,7 @@ from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import build_toolbox
 from monitor.sweep.ledger import build_window
+from tests.conftest import name_services
 
 TITLES = (
     "能源监管工作要点",
@@ -330,7 +331,9 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
         "/v1/chat/completions",
         lambda asked: reply(canned.answer(asked.body), headers={"content-type": "application/json"}),
     )
-    server = ModelClient(LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0))
+    server = ModelClient(
+        LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0), name_services(site.url("/v1"))
+    )
     models.append(lambda run_id, store: server.for_run(run_id, record=store.usage.add, clock=movable_clock))
     yield canned
     await server.close()

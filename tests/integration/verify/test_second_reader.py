@@ -16,6 +16,7 @@ from monitor.verify.judge import StatementJudge
 from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, build_review_messages, review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.vocabulary import JudgedBy, Phase, ReasonCode, Verdict
+from tests.conftest import name_services
 
 CONTEXT = "会议讨论了电价改革。\n省能源局将完善容量电价机制，并研究 储能参与市场的办法。\n各市应于6月底前报送清单。"
 PASSAGE = "省能源局将完善容量电价机制，并研究 储能参与市场的办法。"
@@ -42,7 +43,7 @@ class Reader:
         self._reply = reply
         site.on("/v1/chat/completions", self._respond)
         settings = LlmSettings(base_url=site.url("/v1"), model="m", models={"verify": "other"}, max_retries=0)
-        self.client = ModelClient(settings)
+        self.client = ModelClient(settings, name_services(settings.base_url))
         self.model = self.client.for_run("r", record=self._record, clock=FixedClock())
 
     async def _record(self, row: ModelCall) -> None:
