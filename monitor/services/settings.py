@@ -158,7 +158,8 @@ class SettingSchema(MessageModel):
 class SecretSettingSchema(MessageModel):
     """A secret by the environment variable that it stands for; its value is never shown.
 
-    `hosts` are those that the stored secret was entered for. Version 0.1.0 kept none: `is_host_assumed` marks a secret
+    `origin` says where the secret in use comes from; `is_stored`, whether there is a stored one, in use or not. `hosts`
+    are those that it was entered for. Version 0.1.0 kept none: `is_host_assumed` marks a secret
     that was bound at the upgrade to the hosts that it was then used for.
     """
 
@@ -166,6 +167,7 @@ class SecretSettingSchema(MessageModel):
     is_set: bool
     origin: Origin | None
     used_by: str
+    is_stored: bool = False
     hosts: list[str] = Field(default_factory=list)
     is_host_assumed: bool = False
     complaint: Message | None = None
@@ -278,6 +280,7 @@ class SettingsService(AuditedService):
             is_set=origin is not None,
             origin=origin,
             used_by=readers[0].used_by if readers else "",
+            is_stored=name in self._stored.secrets or SECRET_PREFIX + name in self._stored.complaints,
             hosts=sorted(stored.hosts),
             is_host_assumed=name in self._stored.assumed,
             complaint=problem,
