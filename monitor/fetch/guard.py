@@ -116,10 +116,15 @@ class Guard:
         """Raise `FetchError` (InvalidUrl, Forbidden, NetworkError) if `url` must not or cannot be requested."""
         await self.check_host(*_split_url(url))
 
-    async def check_host(self, host: str, port: int) -> None:
-        """Raise the errors of `check` for a host that is to be connected to, here or by the proxy."""
+    async def check_host(self, host: str, port: int) -> bool:
+        """Raise the errors of `check` for a host; return whether it is for the proxy.
+
+        A host that resolves here to private addresses, as only an exception may, is connected to directly: on the
+        proxy's side the same address is another machine.
+        """
         try:
-            await self.resolve(host, port)
+            addresses = await self.resolve(host, port)
+            return self._proxy_suffixes is not None and all(is_public(address) for address in addresses)
         except FetchError as failure:
             if self._proxy_suffixes is None or failure.error.code is not PageErrorCode.NETWORK:
                 raise
@@ -129,6 +134,7 @@ class Guard:
                 raise FetchError.of(
                     PageErrorCode.NETWORK, "page.name_not_for_proxy", may_retry=failure.may_retry, host=name
                 ) from failure
+            return True
 
     async def resolve(self, host: str, port: int) -> list[Address]:
         """Return the addresses to connect to for this host; raises the errors of `check`."""
@@ -210,20 +216,25 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         )
 
 
-class ProxiedTransport(httpx.AsyncHTTPTransport):
-    """httpx's own transport through a proxy, which resolves and connects: it is asked only for what the guard passes.
+class ProxiedTransport(httpx.AsyncBaseTransport):
+    """Sends requests through a proxy, which resolves and connects, and those for allowed private hosts directly.
 
     The check is here too, right before the proxy is asked, so that a name has no time to change its answer.
     """
 
     def __init__(self, context: ssl.SSLContext, guard: Guard, proxy: httpx.Proxy) -> None:
-        super().__init__(verify=context, http2=True, proxy=proxy)
+        self._direct = GuardedTransport(context, guard)
+        self._proxied = httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=proxy)
         self._guard = guard
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         host, port = request.url.raw_host.decode("ascii"), request.url.port
-        await self._guard.check_host(host, port or _DEFAULT_PORTS[request.url.scheme])
-        return await super().handle_async_request(request)
+        is_for_proxy = await self._guard.check_host(host, port or _DEFAULT_PORTS[request.url.scheme])
+        return await (self._proxied if is_for_proxy else self._direct).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._direct.aclose()
+        await self._proxied.aclose()
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

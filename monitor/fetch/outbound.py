@@ -45,12 +45,12 @@ class OutboundPolicy:
     ) -> httpx.AsyncClient:
         """Return a client for a library that speaks its service's protocol itself.
 
-        `headers` replace those that the library sends, or drop one with None.
-
         It follows no redirect. Raises `FetchError` for an address that the guard refuses, and while an answer of more
-        than `max_bytes` is read.
+        than `max_bytes` is read. `headers` replace those that the library sends, or drop one with None.
         """
-        transport = _LimitedTransport(build_transport(self.network, self.guard), max_bytes, headers or {})
+        transport = _ServiceTransport(
+            build_transport(self.network, self.guard), self.guard, max_bytes=max_bytes, headers=headers or {}
+        )
         return httpx.AsyncClient(transport=transport, timeout=timeout_s, follow_redirects=False, trust_env=False)
 
     def build_tls_context(self) -> ssl.SSLContext:
@@ -84,15 +84,22 @@ def find_error_code(answer: bytes | Any) -> str:
     return next((text for text in texts if _ERROR_CODE.fullmatch(text) and text not in _NO_CODES), "")
 
 
-class _LimitedTransport(httpx.AsyncBaseTransport):
-    """Ends an answer that is too large while it is read, and unpacks compressed ones within the same limit."""
+class _ServiceTransport(httpx.AsyncBaseTransport):
+    """Checks each request's address, as `HttpClient` does, and ends an answer that is too large while it is read.
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, max_bytes: int, headers: Mapping[str, str | None]) -> None:
+    A compressed answer, although none was asked for, is unpacked within the same limit.
+    """
+
+    def __init__(
+        self, inner: httpx.AsyncBaseTransport, guard: Guard, *, max_bytes: int, headers: Mapping[str, str | None]
+    ) -> None:
         self._inner = inner
+        self._guard = guard
         self._max_bytes = max_bytes
         self._headers = headers
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await self._guard.check(str(request.url))
         request.headers["accept-encoding"] = "identity"
         for name, value in self._headers.items():
             request.headers.pop(name, None)

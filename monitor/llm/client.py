@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import httpx
 import openai
 from openai import AsyncOpenAI
 
@@ -115,6 +116,14 @@ def translate_transport_errors() -> Iterator[None]:
         raise
 
 
+def _check_url(url: str | None) -> None:
+    """Raise `SettingsError` for an address that the library could not read."""
+    try:
+        httpx.URL(url or "")
+    except httpx.InvalidURL:
+        raise SettingsError("llm.address_invalid", url=mask_passwords(url)) from None
+
+
 _CHECK_TIMEOUT_S = 30.0
 _MAX_STREAM_TIMEOUTS = 10
 
@@ -146,6 +155,7 @@ class ModelClient:
 
     def __init__(self, settings: LlmSettings, policy: OutboundPolicy) -> None:
         settings.check_endpoint()
+        _check_url(settings.base_url)
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._unsupported: dict[str, set[str]] = defaultdict(set)

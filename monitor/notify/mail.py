@@ -5,11 +5,13 @@ import re
 import smtplib
 import socket
 import ssl
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from monitor.config.targets import TargetSettings
@@ -20,6 +22,8 @@ from monitor.notify.notification import Channel, Notification, flatten_text, map
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
+_MAX_REPLY_BYTES = 1_048_576
+_MAX_SESSION_S = 900.0
 _ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}\b")
 
 
@@ -97,6 +101,7 @@ class _PinnedSmtpClient(smtplib.SMTP):
     ) -> None:
         self._addresses = addresses
         self._context = context
+        self._ends_at = time.monotonic() + _MAX_SESSION_S
         super().__init__(host, port, timeout=timeout_s)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
@@ -109,6 +114,31 @@ class _PinnedSmtpClient(smtplib.SMTP):
                 continue
             return self._context.wrap_socket(connected, server_hostname=host) if self._context else connected
         raise failure or OSError(f"{host} has no address")
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Return a reply as the library does, from a server that says no more than a mail server has to say."""
+        if self.file is None and self.sock is not None:
+            self.file = _ReplyReader(self.sock.makefile("rb"), self._ends_at)
+        return super().getreply()
+
+
+class _ReplyReader:
+    """Reads the lines of a server up to a number of bytes and a time; the socket limits the wait for each alone."""
+
+    def __init__(self, stream: BinaryIO, ends_at: float) -> None:
+        self._stream = stream
+        self._ends_at = ends_at
+        self._left = _MAX_REPLY_BYTES
+
+    def readline(self, size: int = -1) -> bytes:
+        line = self._stream.readline(size)
+        self._left -= len(line)
+        if self._left < 0 or time.monotonic() > self._ends_at:
+            raise OSError("the server's replies have no end")
+        return line
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def build_message(notification: Notification, target: TargetSettings) -> EmailMessage:

@@ -266,11 +266,21 @@ async def test_the_organisations_proxy_is_not_asked_for_the_machines_around_it(o
 
 async def test_an_organisations_proxy_that_refuses_us_is_named(site, far) -> None:
     upstream = UpstreamProxy(url_of(far).replace(far.password, "wrong"), context=ssl.create_default_context())
-    async with an_open_proxy(Guard(allowed_private_hosts=[site.host]), upstream) as proxy:
-        await ask(proxy, f"CONNECT {site.host} HTTP/1.1\nHost: x\n{password(proxy)}\n\n")
-        failure = proxy.find_failure(f"https://{site.host}/")
+    async with an_open_proxy(Guard(proxy_suffixes=[NAME], resolver=knows_no_name), upstream) as proxy:
+        await ask(proxy, f"CONNECT {NAME}:{site.port} HTTP/1.1\nHost: x\n{password(proxy)}\n\n")
+        failure = proxy.find_failure(f"https://{NAME}:{site.port}/")
     assert failure is not None
     assert "network.proxy" in str(failure)
+
+
+async def test_an_allowed_private_host_is_connected_to_directly_and_hears_no_password_of_the_proxy(
+    near: GuardedProxy, far: GuardedProxy, site: Any
+) -> None:
+    site.on("/list", "from near by")
+    await far.close()
+    answer = await ask(near, f"GET {site.url('/list')} HTTP/1.1\nHost: x\n{password(near)}\n\n")
+    assert answer.endswith("from near by")
+    assert (site.asked[0].path, "proxy-authorization" in site.asked[0].headers) == ("/list", False)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://a:1", "http://", "http://a:99999"])

@@ -101,6 +101,8 @@ async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
         ("429 Often\r\nRetry-After: 60", "{}", True, 60.0),
         ("500 Down", "{}", True, None),
         ("404 None", "{}", False, None),
+        (f"307 Elsewhere\r\nLocation: https://{HOST}:8443/thief", "{}", False, None),
+        (f"302 Elsewhere\r\nLocation: https://{HOST}/thief", "{}", False, None),
     ],
 )
 async def test_what_the_service_did_not_take_is_not_sent(
@@ -117,6 +119,8 @@ async def test_what_the_service_did_not_take_is_not_sent(
         await channel.send(letter)
     assert (raised.value.may_retry, raised.value.retry_after_s) == (may_retry, after_s)
     assert KEY not in str(raised.value)
+    assert "invalid webhook url" not in str(raised.value), "the service's words are not shown"
+    assert (len(service.asked), service.tunnels) == (1, [f"{HOST}:443"])
 
 
 async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_asked(

@@ -110,3 +110,32 @@ async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, le
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
         await WebhookChannel(target=target, policy=OutboundPolicy(NetworkSettings()), clock=clock).send(letter)
     assert (raised.value.may_retry, site.asked) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": {"code": "no_such_hook", "message": "INNER"}}', "400 with the error no_such_hook."),
+        ('{"code": "INNER in words", "message": "INNER"}', "answered 400."),
+        ("INNER", "answered 400."),
+    ],
+)
+async def test_an_answer_gives_its_error_code_and_no_other_word(
+    channel: WebhookChannel, site: Any, letter: Notification, reply: Any, body: str, said: str
+) -> None:
+    site.on(PATH, reply(body, 400))
+    with pytest.raises(NotDelivered) as raised:
+        await channel.send(letter)
+    assert said in str(raised.value)
+    assert "INNER" not in str(raised.value)
+
+
+async def test_a_server_of_another_kind_is_not_quoted(channel: WebhookChannel, site: Any, letter: Notification) -> None:
+    async def greet(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-INNER\r\n\r\n" * 10)
+        await writer.drain()
+
+    site.on(PATH, lambda _: greet)
+    with pytest.raises(NotDelivered, match="no HTTP") as raised:
+        await channel.send(letter)
+    assert "INNER" not in str(raised.value)
