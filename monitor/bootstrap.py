@@ -18,7 +18,8 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
 from monitor.logs import forward_audit
-from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
+from monitor.services.setting_checks import CHECKS, SettingCheck
+from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
 
 if TYPE_CHECKING:
