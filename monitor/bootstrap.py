@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
     from monitor.jobs.presence import HeartbeatRegistry
+    from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
@@ -126,6 +127,8 @@ class App:
             folder=self.settings.data_dir,
             executor_id=self.settings.work.executor_id,
         )
+
+    watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
 
     @cached_property
     def loaders(self) -> "LoaderPool":
@@ -441,6 +444,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         if database is not None and (worker or scheduler):
             stack.enter_context(lock_database(database))
         app = await stack.enter_async_context(open_app(settings))
+        stack.enter_context(app.watchdog.watch())
         if worker:
             from monitor.jobs.worker import Worker
 

@@ -22,7 +22,7 @@ from monitor.pages.loader import PageLoader
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
 from monitor.sweep.ledger import DateWindow
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
 

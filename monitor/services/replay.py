@@ -33,7 +33,7 @@ from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.pipeline import run_sweep
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from monitor.steps import StepRunner
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.query import QueryRunner
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import EventKind, Phase, Render
 
 
