@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
+    from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
@@ -129,6 +130,14 @@ class App:
         )
 
     watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
+
+    @cached_property
+    def workers(self) -> "WorkerPool":
+        from monitor.isolation.pool import WorkerPool
+
+        workers = WorkerPool()
+        self._stack.push_async_callback(workers.close)
+        return workers
 
     @cached_property
     def loaders(self) -> "LoaderPool":
