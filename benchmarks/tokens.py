@@ -21,6 +21,7 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.site import SampleSite, build_sample_settings
 from monitor.extract.documents import DocumentReader
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
@@ -89,6 +90,8 @@ async def _prepare_run(
         loader = await stack.enter_async_context(
             Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
         )
+        workers = WorkerPool()
+        stack.push_async_callback(workers.close)
         server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME))
         stack.push_async_callback(server.close)
         focus = [area["name"] for area in site.focus_areas]
@@ -103,6 +106,7 @@ async def _prepare_run(
                 store=store,
                 loader=loader,
                 documents=DocumentReader(max_bytes=settings.pages.max_bytes),
+                workers=workers,
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),
                 clock=clock,

@@ -260,6 +260,7 @@ class App:
             alarm_service=self.alarms,
             dependency_factory=RunDependencyFactory(
                 records=self.records,
+                workers=self.workers,
                 settings=self.settings,
                 clock=self.clock,
                 new_loader=self.loaders.for_run,

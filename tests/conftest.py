@@ -26,6 +26,7 @@ from hypothesis import settings
 from psycopg import sql
 
 from monitor.db import migrate
+from monitor.isolation.pool import WorkerPool
 
 SLOWEST_FILE = "test_every_page"
 
@@ -129,6 +130,14 @@ def postgres_url(postgres: Server) -> Iterator[str]:
     name = postgres.create(template=_TEMPLATE)
     yield postgres.url(name)
     postgres.drop(name)
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[WorkerPool]:
+    """The processes that read what comes from outside, shared by all tests."""
+    pool = WorkerPool()
+    yield pool
+    asyncio.run(pool.close())
 
 
 @pytest.fixture

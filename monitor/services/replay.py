@@ -25,6 +25,7 @@ from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.replay import ReplayModel, ReplayTransport
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader
 from monitor.services.briefings import BriefingQuery, BriefingService
@@ -69,6 +70,7 @@ class ReplayService:
     storage: FileStorage
     settings: Settings
     saved_search: SavedSearch
+    workers: WorkerPool
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
         """Do a run again from its records; `RecordLost` where one is missing, `UsageError` where there are none."""
@@ -132,13 +134,14 @@ class ReplayService:
             store=store,
             loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
             documents=DocumentReader(max_bytes=manifest.max_bytes),
+            workers=self.workers,
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
             limits=manifest.limits.model_copy(update={"revisit_days": []}),
             folder=folder,
-            linker=EvidenceLinker(records.load_by_id),
+            linker=EvidenceLinker(records.load_by_id, self.workers),
             query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),

@@ -90,24 +90,26 @@ class EvidenceLinker:
         return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
 
     async def _find_rows(self, record: str, candidates: Sequence[Candidate]) -> list[RowPassages]:
-        result = await self._load(record)
+        result, nothing = await self._load(record), [RowPassages()] * len(candidates)
+        if result is None:
+            return nothing
         try:
-            if result is not None:
-                return await self.workers.run(find_row_passages, result, candidates)
+            return await self.workers.run(find_row_passages, result, candidates)
         except IsolatedWorkFailed as error:
             self._problems[result.final_url] = error.message
-        return [RowPassages()] * len(candidates)
+            return nothing
 
     async def _find_article_passages(
         self, record: str, days: Sequence[dt.date], urls: Sequence[str]
     ) -> ArticlePassages | None:
         result = await self._load(record)
+        if result is None:
+            return None
         try:
-            if result is not None:
-                return await self.workers.run(find_article_passages, result, days, urls)
+            return await self.workers.run(find_article_passages, result, days, urls)
         except IsolatedWorkFailed as error:
             self._problems[result.final_url] = error.message
-        return None
+            return None
 
     async def _ground_summary(
         self,

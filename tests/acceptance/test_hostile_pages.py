@@ -153,7 +153,7 @@ async def test_a_service_that_was_killed_within_a_hostile_page_does_not_freeze_a
     async with httpx.AsyncClient(base_url=service.address, headers=signed_in, timeout=60) as client:
         begun = await start_runs(client, ["dates"])
         async with asyncio.timeout(60):
-            while not (await client.get("/api/runs/" + begun["dates"])).json()["items"]:
+            while not (await client.get("/api/runs/" + begun["dates"])).json()["items"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     service.process.kill()
     await service.process.wait()

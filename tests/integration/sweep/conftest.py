@@ -19,6 +19,7 @@ from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
+from monitor.isolation.pool import WorkerPool
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
@@ -215,6 +216,7 @@ async def bureau(
     database_url: str,
     page_limits: dict[str, Any],
     search: dict[str, Any],
+    workers: WorkerPool,
 ) -> AsyncIterator[Bureau]:
     settings = Settings(
         pages={"delay_s": 0, "render": "never", **page_limits},
@@ -240,6 +242,7 @@ async def bureau(
         presence = HeartbeatRegistry(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = RunDependencyFactory(
             records=EvidenceArchive(store=store, storage=FileStorage(str(tmp_path))),
+            workers=workers,
             settings=settings,
             clock=movable_clock,
             new_loader=loader.for_run,
@@ -330,7 +333,7 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
 
 
 @pytest.fixture
-def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[AgentResult]]:
+def general(tmp_path: Path, models: list[Any], workers: WorkerPool) -> Callable[[Bureau], Awaitable[AgentResult]]:
     """Run the general agent over the bureau's whole site, called as the seed calls it: without prompt and tools."""
 
     async def run(bureau: Bureau) -> AgentResult:
@@ -343,6 +346,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
                 store=bureau.store,
                 loader=loader,
                 documents=DocumentReader(),
+                workers=workers,
                 model=models[0]("r", bureau.store),
                 steps=InProcessSteps(),
                 clock=bureau.clock,
