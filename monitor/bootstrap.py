@@ -307,6 +307,7 @@ class App:
                 clock=self.clock,
                 records=self.records,
                 documents=self.documents,
+                workers=self.workers,
                 bundles=self.bundles,
                 snapshot_reader=self.snapshot_reader,
                 search_service=self.search,
