@@ -223,7 +223,7 @@ class App:
         async def build_model() -> "ChatModel | None":
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        return StatementService(new_model=build_model, new_prompts=self.prompts.load_active)
+        return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -345,6 +345,7 @@ class App:
 
         return BriefingService(
             store=self.store,
+            workers=self.workers,
             clock=self.clock,
             settings=self.settings,
             new_model=self.models.build_run_model,

@@ -8,7 +8,7 @@ matter, is kept apart from them: it may draw conclusions from supported sentence
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from pydantic import BaseModel, Field
 
@@ -21,7 +21,6 @@ from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.llm.answers import extract_plain_text, parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
-from monitor.logs import get_logger
 from monitor.verify.citations import (
     MAX_SENTENCE_CHARS,
     MIN_SENTENCE_CHARS,
@@ -147,7 +146,7 @@ class Overview(BaseModel):
     """What became of a model's paragraph.
 
     `dropped` counts the sentences that were not kept, `counts` the verdicts on those that were judged, `fault` says why
-    none was kept.
+    none was kept, or why one could not be checked.
     """
 
     sentences: list[OverviewSentence] = Field(default_factory=list)
@@ -240,6 +239,7 @@ class _OverviewWriter:
     workers: WorkerPool
     language: str
     prompts: PromptSet
+    _problem: Message | None = field(default=None, init=False)
 
     async def write(self) -> Overview:
         """Return the overview; raise `ModelFailed` where the model gives no paragraph."""
@@ -265,6 +265,7 @@ class _OverviewWriter:
             sentences=sentences,
             dropped=len(said) - len(sentences),
             counts=StatementCounts.count(draft.judgement for draft in (*kept, *refused) if draft.judgement),
+            fault=self._problem,
         )
 
     def _join_material(self) -> str:
@@ -286,7 +287,7 @@ class _OverviewWriter:
         try:
             (judgement,) = await self.workers.run(judge_statements, sources, [draft.text])
         except IsolatedWorkFailed as error:
-            get_logger("briefing").warning("sentence not checked", reason=str(error))
+            self._problem = error.message
             return Judgement(verdict=Verdict.UNCHECKED)
         return judgement
 

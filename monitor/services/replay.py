@@ -198,7 +198,7 @@ class ReplayService:
         clock = _ReplayClock(run)
         clock.advance_to_end()
         recorded, replayed = [
-            await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)
+            await BriefingService(store=each, clock=clock, settings=self.settings, workers=self.workers).compose(wanted)
             for each in (self.store, store)
         ]
         return recorded.model_dump_json() == replayed.model_dump_json()
