@@ -87,11 +87,11 @@ async def _prepare_run(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
-        loader = await stack.enter_async_context(
-            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
-        )
         workers = WorkerPool()
         stack.push_async_callback(workers.close)
+        loader = await stack.enter_async_context(
+            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock, workers=workers)
+        )
         server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME))
         stack.push_async_callback(server.close)
         focus = [area["name"] for area in site.focus_areas]
@@ -105,7 +105,7 @@ async def _prepare_run(
             SweepDependencies(
                 store=store,
                 loader=loader,
-                documents=DocumentReader(max_bytes=settings.pages.max_bytes),
+                documents=DocumentReader(workers=workers, max_bytes=settings.pages.max_bytes),
                 workers=workers,
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),

@@ -135,7 +135,7 @@ class App:
     def workers(self) -> "WorkerPool":
         from monitor.isolation.pool import WorkerPool
 
-        workers = WorkerPool()
+        workers = WorkerPool(preload=["monitor.pages.strategy"])
         self._stack.push_async_callback(workers.close)
         return workers
 
@@ -143,7 +143,12 @@ class App:
     def loaders(self) -> "LoaderPool":
         from monitor.pages.loader import LoaderPool
 
-        loaders = LoaderPool(settings=self.settings, clock=self.clock, cache_folder=self.settings.data_dir / "cache")
+        loaders = LoaderPool(
+            settings=self.settings,
+            clock=self.clock,
+            workers=self.workers,
+            cache_folder=self.settings.data_dir / "cache",
+        )
         self._stack.push_async_callback(loaders.close)
         return loaders
 
@@ -165,7 +170,7 @@ class App:
     def documents(self) -> "DocumentReader":
         from monitor.extract.documents import DocumentReader
 
-        return DocumentReader(max_bytes=self.settings.pages.max_bytes)
+        return DocumentReader(workers=self.workers, max_bytes=self.settings.pages.max_bytes)
 
     @cached_property
     def bundles(self) -> "BundleFolder":

@@ -134,8 +134,8 @@ def postgres_url(postgres: Server) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def workers() -> Iterator[WorkerPool]:
-    """The processes that read what comes from outside, shared by all tests."""
-    pool = WorkerPool()
+    """The processes that parse, which start with the first page of the first test that has one."""
+    pool = WorkerPool(preload=["monitor.pages.strategy"])
     yield pool
     asyncio.run(pool.close())
 

@@ -92,7 +92,7 @@ class WorkerPool:
         self._is_closed = False
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return `function(*args)`; its exceptions pass through, `IsolatedWorkFailed` says that it had to be ended.
+        """Return what the function returns; its exceptions pass through, `IsolatedWorkFailed` says that it was ended.
 
         It is a function of a module, not of a class or another function. Cancelling ends the work at once.
         """
@@ -100,9 +100,7 @@ class WorkerPool:
 
     async def run_limited(self, limits: WorkerLimits, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As `run`, with limits of time and input of its own."""
-        if kwargs:
-            raise TypeError("Isolated work takes positional arguments alone.")
-        task = pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL)
+        task = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
         if len(task) > limits.max_input_bytes:
             sizes = {"size": f"{len(task) / 2**20:.3g}", "limit": f"{limits.max_input_bytes / 2**20:.3g}"}
             raise IsolatedWorkFailed(Message("isolation.too_large", sizes))

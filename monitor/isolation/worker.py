@@ -125,8 +125,8 @@ def _serve(descriptor: int, memory_bytes: int) -> None:
 def _work(task: bytearray) -> tuple[AnswerKind, bytes]:
     try:
         function: Callable[..., Any]
-        function, arguments = pickle.loads(task)  # noqa: S301  the program's own task
-        return AnswerKind.VALUE, pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
+        function, args, kwargs = pickle.loads(task)  # noqa: S301  the program's own task
+        return AnswerKind.VALUE, pickle.dumps(function(*args, **kwargs), pickle.HIGHEST_PROTOCOL)
     except MemoryError:
         return AnswerKind.NO_MEMORY, b""
     except Exception as error:  # noqa: BLE001  it is handed over

@@ -132,8 +132,8 @@ class ReplayService:
         pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
         parts = SweepDependencies(
             store=store,
-            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
-            documents=DocumentReader(max_bytes=manifest.max_bytes),
+            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites, workers=self.workers),
+            documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
             workers=self.workers,
             steps=_ReplaySteps(clock),
             clock=clock,

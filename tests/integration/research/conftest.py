@@ -99,7 +99,7 @@ class Lab:
         )
         self.stack.push_async_callback(backends.close)
         loader = Loader.from_settings(
-            pages=settings.pages, network=settings.network, clock=self.clock, cache_folder=None
+            pages=settings.pages, network=settings.network, clock=self.clock, workers=self.workers
         )
         self.stack.push_async_callback(loader.close)
         parts = {
@@ -162,8 +162,8 @@ async def lab(
     reply: Any,
     sqlite_template: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     workers: WorkerPool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Lab]:
     monkeypatch.setenv("TAVILY_API_KEY", "a-key-for-the-test")
     async with _open(site, network, reply, sqlite_template, tmp_path, workers) as opened:

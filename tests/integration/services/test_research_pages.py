@@ -33,13 +33,15 @@ def records(either_store: Store, tmp_path: Path) -> EvidenceArchive:
 
 @pytest.fixture
 async def pages(
-    either_store: Store, records: EvidenceArchive, site: Any, turned_clock: Any
+    either_store: Store, records: EvidenceArchive, site: Any, turned_clock: Any, workers: WorkerPool
 ) -> AsyncIterator[ResearchPageLoader]:
     await either_store.research.create(Research(id="r-1", query="?", language="zh", created_at=NOON))
     settings = Settings(network={"allowed_private_hosts": [site.host]}, pages={"delay_s": 0, "render": "never"})
-    loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
+    loaders = LoaderPool(settings=settings, clock=turned_clock, workers=workers, cache_folder=None)
     recorder = records.create_recorder(research_id="r-1", attempt=1)
-    yield ResearchPageLoader(store=either_store, loader=loaders.for_run(recorder), documents=DocumentReader())
+    yield ResearchPageLoader(
+        store=either_store, loader=loaders.for_run(recorder), documents=DocumentReader(workers=workers)
+    )
     await loaders.close()
 
 
@@ -76,7 +78,9 @@ async def test_a_page_that_was_not_saved_is_fetched_and_kept(
     kept = await either_store.evidence.get_record(page.record or "")
     assert kept is not None
     assert (kept.research_id, kept.run_id) == ("r-1", None)
-    again = SnapshotReader(store=either_store, records=records, documents=DocumentReader(), workers=workers)
+    again = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert TEXT in (await again.load_text(kept.id) or "")
 
 
@@ -111,7 +115,9 @@ async def test_a_document_has_its_text_and_its_record(
     page = await pages.load(url)
     assert page.error is None
     assert page.text.strip()
-    kept = SnapshotReader(store=either_store, records=records, documents=DocumentReader(), workers=workers)
+    kept = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert await kept.load_text(page.record or "") == page.text
 
 

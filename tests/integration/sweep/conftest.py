@@ -119,6 +119,7 @@ class Bureau:
     health: AlarmService
     notices: "Notices"
     saved_search: SavedSearch
+    workers: WorkerPool
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -228,7 +229,11 @@ async def bureau(
     async with (
         Store.open(database_url) as store,
         Loader.from_settings(
-            pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
+            pages=settings.pages,
+            network=settings.network,
+            clock=movable_clock,
+            cache_folder=tmp_path / "cache",
+            workers=workers,
         ) as loader,
         open_saved_search(store, settings, movable_clock) as saved_search,
     ):
@@ -253,7 +258,7 @@ async def bureau(
             store=store,
             settings=settings,
             clock=movable_clock,
-            documents=DocumentReader(),
+            documents=DocumentReader(workers=workers),
             steps=InProcessSteps(),
             presence=presence,
             runs=RunService(store=store, clock=movable_clock, presence=presence, timezone=settings.timezone),
@@ -261,7 +266,7 @@ async def bureau(
             dependency_factory=recording,
             saved_search=saved_search,
         )
-        yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search)
+        yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search, workers)
 
 
 class CannedModel:
@@ -333,20 +338,22 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
 
 
 @pytest.fixture
-def general(tmp_path: Path, models: list[Any], workers: WorkerPool) -> Callable[[Bureau], Awaitable[AgentResult]]:
+def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[AgentResult]]:
     """Run the general agent over the bureau's whole site, called as the seed calls it: without prompt and tools."""
 
     async def run(bureau: Bureau) -> AgentResult:
         source = await bureau.store.sources.get("site") or await bureau.store.sources.add(
             Source(name="site", url=bureau.site.url("/"), created_at=bureau.clock.now())
         )
-        loader = Loader.from_settings(pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock)
+        loader = Loader.from_settings(
+            pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock, workers=bureau.workers
+        )
         async with loader:
             deps = SweepDependencies(
                 store=bureau.store,
                 loader=loader,
-                documents=DocumentReader(),
-                workers=workers,
+                documents=DocumentReader(workers=bureau.workers),
+                workers=bureau.workers,
                 model=models[0]("r", bureau.store),
                 steps=InProcessSteps(),
                 clock=bureau.clock,
