@@ -26,7 +26,7 @@ from hypothesis import settings
 from psycopg import sql
 
 from monitor.db import migrate
-from monitor.isolation.pool import WorkerPool
+from monitor.isolation.pool import WorkerLimits, WorkerPool
 
 SLOWEST_FILE = "test_every_page"
 
@@ -136,6 +136,14 @@ def postgres_url(postgres: Server) -> Iterator[str]:
 def workers() -> Iterator[WorkerPool]:
     """The processes that parse, which start with the first page of the first test that has one."""
     pool = WorkerPool(preload=["monitor.pages.strategy"])
+    yield pool
+    asyncio.run(pool.close())
+
+
+@pytest.fixture(scope="session")
+def refusing_workers() -> Iterator[WorkerPool]:
+    """Processes that take no work of any size: what is left of everything that they should have read."""
+    pool = WorkerPool(WorkerLimits(max_input_bytes=1))
     yield pool
     asyncio.run(pool.close())
 

@@ -316,3 +316,11 @@ def test_what_the_second_reader_finds_unsupported_goes() -> None:
     overview = write(model)
     assert [sentence.text for sentence in overview.sentences] == ["办法自2027年1月1日起施行。"]
     assert overview.counts == StatementCounts(supported_by_code=1, unsupported=1)
+
+
+def test_without_a_reader_of_the_answer_there_is_no_overview_and_a_reason(refusing_workers: WorkerPool) -> None:
+    made = write_overview(ITEMS, TEXTS, model=Scripted(TRUE), workers=refusing_workers, language="zh")
+    overview = asyncio.run(made)
+    assert overview.sentences == []
+    assert overview.fault is not None
+    assert overview.fault.code == "isolation.too_large"

@@ -276,3 +276,14 @@ async def test_the_second_reader_is_asked_once_a_block_and_after_the_stream(writ
     counted = await score(workers, report, given(None, quotes))
     assert (counted.supported_by_model, counted.unchecked) == (1, 1)
     assert counted.supported_share == 0.5
+
+
+async def test_sentences_that_could_not_be_judged_are_marked_and_the_report_says_why(
+    parts_of: Callable[..., ResearchDependencies], refusing_workers: WorkerPool
+) -> None:
+    parts = replace(parts_of("zh"), model=Model(HONEST), query="电价与资本", workers=refusing_workers)
+    report = await ReportFormattingNode(parts).run(given())
+    assert report.statements
+    assert {statement.verdict for statement in report.statements} == {Verdict.UNCHECKED}
+    assert report.fallback is not None
+    assert report.fallback.code == "isolation.too_large"
