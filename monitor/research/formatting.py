@@ -118,7 +118,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             basis = given.bases[number - 1]
             report.sources.append(ReportSource(title=basis.title, url=basis.url, note_index=number - 1))
         report.refused = dict(+editor.refused)
-        report.fallback = report.fallback or judge.problem
+        report.fallback = judge.problem or report.fallback
         return report
 
     async def _find_disagreements(self, notes: Sequence[ResearchNote]) -> list[Disagreement]:

@@ -88,8 +88,8 @@ def write(model: ChatModel, items: list[ItemSchema] = ITEMS) -> Overview:
     return asyncio.run(write_overview(items, TEXTS, model=model, workers=POOL[0], language="zh"))
 
 
-def written(*answers: str | Completion, items: list[ItemSchema] = ITEMS) -> Overview:
-    return write(Scripted(*answers), items)
+def written(*answers: str | Completion, items: list[ItemSchema] | None = None) -> Overview:
+    return write(Scripted(*answers), items or ITEMS)
 
 
 def kept(answer: str) -> list[tuple[str, list[int]]]:
