@@ -461,10 +461,12 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         if database is not None and (worker or scheduler):
             stack.enter_context(lock_database(database))
         app = await stack.enter_async_context(open_app(settings))
-        stack.enter_context(app.watchdog.watch())
         if worker:
             from monitor.jobs.worker import Worker
 
+            app.workers.start()
+            if settings.llm.is_on:
+                import_module("monitor.llm.client")  # takes seconds, in which a first run would hold the event loop
             queue_worker = Worker(
                 store=app.store,
                 settings=app.settings,
