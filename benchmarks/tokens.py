@@ -109,6 +109,7 @@ async def _prepare_run(
                 store=store,
                 loader=loader,
                 documents=DocumentReader(workers=workers, max_bytes=settings.pages.max_bytes),
+                workers=workers,
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),
                 clock=clock,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from monitor.extract.documents import DocumentReader
     from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
+    from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
@@ -138,6 +139,8 @@ class App:
             executor_id=self.settings.work.executor_id,
         )
 
+    watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
+
     @cached_property
     def workers(self) -> "WorkerPool":
         from monitor.isolation.pool import WorkerPool
@@ -240,7 +243,7 @@ class App:
         async def build_model() -> "ChatModel | None":
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        return StatementService(new_model=build_model, new_prompts=self.prompts.load_active)
+        return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -277,6 +280,7 @@ class App:
             alarm_service=self.alarms,
             dependency_factory=RunDependencyFactory(
                 records=self.records,
+                workers=self.workers,
                 settings=self.settings,
                 clock=self.clock,
                 new_loader=self.loaders.for_run,
@@ -323,6 +327,7 @@ class App:
                 clock=self.clock,
                 records=self.records,
                 documents=self.documents,
+                workers=self.workers,
                 bundles=self.bundles,
                 snapshot_reader=self.snapshot_reader,
                 search_service=self.search,
@@ -360,6 +365,7 @@ class App:
 
         return BriefingService(
             store=self.store,
+            workers=self.workers,
             clock=self.clock,
             settings=self.settings,
             new_model=self.models.build_run_model,
@@ -475,6 +481,9 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         if worker:
             from monitor.jobs.worker import Worker
 
+            app.workers.start()
+            if settings.llm.is_on:
+                import_module("monitor.llm.client")  # takes seconds, in which a first run would hold the event loop
             queue_worker = Worker(
                 store=app.store,
                 settings=app.settings,

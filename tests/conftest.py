@@ -29,7 +29,7 @@ from psycopg import sql
 from monitor.config.model import NetworkSettings
 from monitor.db import migrate
 from monitor.fetch.outbound import OutboundPolicy
-from monitor.isolation.pool import WorkerPool
+from monitor.isolation.pool import WorkerLimits, WorkerPool
 
 SLOWEST_FILE = "test_every_page"
 
@@ -145,6 +145,14 @@ def postgres_url(postgres: Server) -> Iterator[str]:
 def workers() -> Iterator[WorkerPool]:
     """The processes that parse, which start with the first page of the first test that has one."""
     pool = WorkerPool(preload=["monitor.pages.strategy"])
+    yield pool
+    asyncio.run(pool.close())
+
+
+@pytest.fixture(scope="session")
+def refusing_workers() -> Iterator[WorkerPool]:
+    """Processes that take no work of any size: what is left of everything that they should have read."""
+    pool = WorkerPool(WorkerLimits(max_input_bytes=1))
     yield pool
     asyncio.run(pool.close())
 

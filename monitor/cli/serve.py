@@ -54,6 +54,7 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         if web:
             await _start_web(terminal, app, stack)
         _tune_garbage_collection()
+        stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         terminal.notify("serve.working", parts=parts)
         await stop.wait()

@@ -5,6 +5,7 @@ import datetime as dt
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -198,6 +199,8 @@ class Worker:
                 await self._events.close()
                 await reaper.lease.release()
                 await asyncio.to_thread(queue.close)
+                # DBOS put its own executor in place of the loop's, and has shut it down.
+                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     @contextmanager
     def _track_workflow(self) -> Iterator[None]:

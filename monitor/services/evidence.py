@@ -21,6 +21,7 @@ from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.isolation.pool import WorkerPool
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.verify.statements import Reason
 from monitor.vocabulary import FetchMode, JudgedBy, Verdict
@@ -57,6 +58,7 @@ class SnapshotReader:
     store: Store
     records: EvidenceArchive
     documents: DocumentReader
+    workers: WorkerPool
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
         shown = SnapshotView(
@@ -78,10 +80,10 @@ class SnapshotReader:
             return None
         try:
             result = await self.records.load(record)
-            kind = _detect_file_type(result)
+            kind = await self.workers.run(_detect_file_type, result)
             if kind in _DOCUMENT_TYPES:
                 return await self._read_document(result, kind)
-            return "" if result.body is None else await asyncio.to_thread(extract_all_text, result)
+            return "" if result.body is None else await self.workers.run(extract_all_text, result)
         except (RecordLost, WorkFailed):
             return None
 
@@ -89,10 +91,10 @@ class SnapshotReader:
         result = await self.records.load(record)
         if result.body is None:
             return HighlightedText("")
-        kind = _detect_file_type(result)
+        kind = await self.workers.run(_detect_file_type, result)
         if kind in _DOCUMENT_TYPES:
-            return await asyncio.to_thread(highlight_text, await self._read_document(result, kind), passage, near=title)
-        return await asyncio.to_thread(highlight_passage, result, passage, near=title)
+            return await self.workers.run(highlight_text, await self._read_document(result, kind), passage, title)
+        return await self.workers.run(highlight_passage, result, passage, title)
 
     async def _read_document(self, result: FetchResult, kind: str) -> str:
         with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:

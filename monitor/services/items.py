@@ -1,6 +1,5 @@
 """Items as people see them: lists, one item with its kin, and the marks that people put on them."""
 
-import asyncio
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,11 +16,12 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
 from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
-from monitor.dedupe.clusters import DocumentCluster, cluster_items
+from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.isolation.pool import WorkerPool
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.audit import Actor, AuditAction, AuditedService
@@ -317,6 +317,7 @@ class ItemFilterOptions(BaseModel):
 @dataclass(kw_only=True)
 class ItemService:
     store: Store
+    workers: WorkerPool
     archive: ArchiveService
 
     async def list_page(
@@ -415,7 +416,7 @@ class ItemService:
         if len(near) == 1:
             return RelatedItems()
         texts = await self.store.items.load_texts([number for number in near if number is not None])
-        groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
+        groups = await cluster_in_workers(list(near.values()), texts, self.workers)
         return next((kin for group in groups if (kin := _find_related_in(group, item)) is not None), RelatedItems())
 
 

@@ -34,7 +34,7 @@ from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.pipeline import run_sweep
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")
@@ -134,13 +134,14 @@ class ReplayService:
             store=store,
             loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites, workers=self.workers),
             documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
+            workers=self.workers,
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
             limits=manifest.limits.model_copy(update={"revisit_days": []}),
             folder=folder,
-            linker=EvidenceLinker(records.load_by_id),
+            linker=EvidenceLinker(records.load_by_id, self.workers),
             query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
@@ -197,7 +198,7 @@ class ReplayService:
         clock = _ReplayClock(run)
         clock.advance_to_end()
         recorded, replayed = [
-            await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)
+            await BriefingService(store=each, clock=clock, settings=self.settings, workers=self.workers).compose(wanted)
             for each in (self.store, store)
         ]
         return recorded.model_dump_json() == replayed.model_dump_json()

@@ -300,7 +300,7 @@ async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]
     for process in started:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 60) == 0
+            assert await asyncio.wait_for(process.wait(), 60) == 0
     await asyncio.gather(*drains)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from monitor.db.queries.service import ServiceMetrics
 from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
 from monitor.db.tables.research import ResearchStatus
+from monitor.jobs.watchdog import LoopWatchdog
 from monitor.research.shapes import ReportScore
 from monitor.services.alarms import SourceHealth
 from monitor.services.health import HostBlock, ReadinessSchema, ServiceStatus
@@ -180,11 +181,17 @@ async def readyz(app: AppDep, request: Request, response: Response) -> Readiness
 )
 async def metrics(app: AppDep, _: Reader) -> Response:
     """Figures in the form that Prometheus reads."""
-    return Response(_render_metrics(*await app.readiness.get_metrics()), media_type=CONTENT_TYPE_LATEST)
+    rendered = _render_metrics(*await app.readiness.get_metrics(), watchdog=app.watchdog)
+    return Response(rendered, media_type=CONTENT_TYPE_LATEST)
 
 
-def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int]) -> bytes:
-    """The figures are those of the database: every process of a service tells the same, and a restart loses none."""
+def _render_metrics(
+    figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int], *, watchdog: LoopWatchdog
+) -> bytes:
+    """The figures are those of the database: every process of a service tells the same, and a restart loses none.
+
+    Those of the event loop are this process's own, as are those of the process.
+    """
     research = figures.research
     scores = [ReportScore.model_validate(report.score) for report in research.reports]
     refused = sum((Counter(score.refused) for score in scores), Counter[str]())
@@ -218,6 +225,8 @@ def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts
         ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
         ("monitor_research_tokens", "Tokens of the model calls of researches", research.tokens),
         ("monitor_research_cost", "What these cost, where they had a price", research.cost),
+        ("monitor_loop_blocked_total", "How often the event loop was blocked for a second", watchdog.blocked_total),
+        ("monitor_loop_blocked_seconds", "For how long it was blocked", watchdog.blocked_seconds),
         *_list_worst_scores(scores),
     ]
     for name, text, value in totals:

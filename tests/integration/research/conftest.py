@@ -111,6 +111,7 @@ class Lab:
             "search": backends.build_search(["tavily"]),
             "pages": loader.for_run(self.kept_results),
             "notebook": FolderNotebook(self.folder / "notebook"),
+            "workers": self.workers,
             "bundles": BundleFolder(self.folder / "bundles"),
             "scoring": ResultScorer(settings.search.weights, settings.retrieval),
             "clock": self.clock,

@@ -78,7 +78,9 @@ async def test_a_page_that_was_not_saved_is_fetched_and_kept(
     kept = await either_store.evidence.get_record(page.record or "")
     assert kept is not None
     assert (kept.research_id, kept.run_id) == ("r-1", None)
-    again = SnapshotReader(store=either_store, records=records, documents=DocumentReader(workers=workers))
+    again = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert TEXT in (await again.load_text(kept.id) or "")
 
 
@@ -113,7 +115,9 @@ async def test_a_document_has_its_text_and_its_record(
     page = await pages.load(url)
     assert page.error is None
     assert page.text.strip()
-    kept = SnapshotReader(store=either_store, records=records, documents=DocumentReader(workers=workers))
+    kept = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert await kept.load_text(page.record or "") == page.text
 
 

@@ -248,6 +248,7 @@ async def bureau(
         presence = HeartbeatRegistry(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = RunDependencyFactory(
             records=EvidenceArchive(store=store, storage=FileStorage(str(tmp_path))),
+            workers=workers,
             settings=settings,
             clock=movable_clock,
             new_loader=loader.for_run,
@@ -355,6 +356,7 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
                 store=bureau.store,
                 loader=loader,
                 documents=DocumentReader(workers=bureau.workers),
+                workers=bureau.workers,
                 model=models[0]("r", bureau.store),
                 steps=InProcessSteps(),
                 clock=bureau.clock,
