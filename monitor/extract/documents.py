@@ -6,11 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from selectolax.lexbor import LexborHTMLParser
-
 from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
 from monitor.i18n.message import Message
+from monitor.markup import parse_html
 
 _TEXT_SUFFIXES = (".txt", ".csv", ".md")
 _MARKUP_SUFFIXES = (".html", ".htm", ".shtml", ".xml")
@@ -91,7 +90,7 @@ def _read_text(path: Path, is_markup: bool) -> str:
     text, _ = decode(path.read_bytes(), None)
     if not is_markup:
         return text
-    tree = LexborHTMLParser(text)
+    tree = parse_html(text)
     tree.strip_tags(["script", "style", "noscript", "template"])
     lines = tree.body.text(separator="\n").splitlines() if tree.body else []
     return "\n".join(line.strip() for line in lines if line.strip())

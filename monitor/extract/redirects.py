@@ -8,6 +8,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.extract.html import collapse_whitespace, get_base_url
+from monitor.markup import parse_html
 from monitor.page import Page
 from monitor.urls import clean_url, is_same_site
 
@@ -46,7 +47,7 @@ def find_redirect(html: str, url: str) -> str | None:
     """
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
-    tree = LexborHTMLParser(html[: 2 * _MAX_HTML_CHARS])
+    tree = parse_html(html[: 2 * _MAX_HTML_CHARS])
     target = _find_refresh_target(tree)
     if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
         target = _find_script_target(tree)

@@ -5,8 +5,6 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from selectolax.lexbor import LexborHTMLParser
-
 from monitor.errors import BrowserMissing
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_sitemap_index
@@ -22,6 +20,7 @@ from monitor.fetch.result import (
     decompress,
 )
 from monitor.i18n.message import Message
+from monitor.markup import parse_html
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
@@ -86,7 +85,7 @@ def _parse_body(result: FetchResult) -> ParsedResponse:
     html = decode(body, content_type)[0]
     frame = None
     if not has_list and "frame" in html.lower():
-        frame = find_main_frame(LexborHTMLParser(html), page.final_url)
+        frame = find_main_frame(parse_html(html), page.final_url)
     return ParsedResponse(page, html, find_redirect(html, page.final_url), frame)
 
 
