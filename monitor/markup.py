@@ -44,7 +44,8 @@ h3 h4 h5 h6 header hgroup main menu nav ol p pre section summary table ul
 """
 _BLOCKS = frozenset(_BLOCKS_TEXT.split())
 # Their end tags close themselves alone, not the blocks in them.
-_FORMATTING = frozenset({*"a b big code em font form i nobr s small strike strong tt u".split()})
+_FORMATTING_TEXT = "a b big code em font form i nobr s small strike strong tt u"
+_FORMATTING = frozenset(_FORMATTING_TEXT.split())
 _CLOSING_ALL = (_BLOCKS | _BORDERS | _LIST_ITEMS.keys() | _CELLS.keys()) - _FORMATTING
 
 

@@ -19,7 +19,7 @@ from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_feed, is_sitemap_index
 from monitor.extract.parse import parse_page
 from monitor.extract.redirects import find_main_frame, find_redirect, needs_browser
-from monitor.extract.sentences import is_prose, split_sentences
+from monitor.extract.sentences import MAX_SENTENCE_CHARS, is_prose, split_sentences
 from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
@@ -238,7 +238,7 @@ READERS: dict[str, Reader] = {
     "grounding": lambda text: find_ungrounded_numbers(_SUMMARY, text, published_on=_TODAY),
     "lists that are counted": lambda text: list(find_list_counts(text)),
     "sentences": lambda text: (split_sentences(text), is_prose(text), list(iter_whole_sentences(text, 200))),
-    "names": find_names,
+    "names": lambda text: find_names(text[:MAX_SENTENCE_CHARS]),
     "index of names": lambda text: [NameIndex(text).find(name) for name in find_names(_SUMMARY)],
     "clauses": lambda text: parse_segments(text, is_page=True),
     "citations": lambda text: parse_cited_sentences(text, 9),
