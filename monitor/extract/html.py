@@ -201,6 +201,11 @@ class Outline:
             if element.tag in ("a", "area") or after is None or not element.contains(after[0])
         ]
 
+    @cached_property
+    def link_indexes(self) -> frozenset[int]:
+        """The indexes of the elements that are links."""
+        return frozenset(anchor.element.index for anchor in self.anchors)
+
     def _get_link_text(self, element: Element) -> str:
         # The title of an empty link counts: a script writes its text, or it lies over a card.
         title = "" if element.end > element.index + 1 else element.get_title()
