@@ -73,6 +73,7 @@ _WORD = re.compile(
 )
 _ORDINAL_UNITS = re.compile(r"[条章款号届]|季度")
 _SENTENCE = re.compile(r"[^。！？；\n]+[。！？；\n]?")
+_MAY_HOLD_FIGURE = re.compile(r"\d|[^\W\d_a-zA-Z]|[a-zA-Z]{3}|%")  # a numeral, or a word of three letters
 _FULL_WIDTH_COMMA = re.compile(r"(?<![０-９])，|，(?![０-９])")
 _UNDER = re.compile(
     r"(?:近|将近|接近|不足|不到|低于|\b(?:nearly|almost|close to|just under|less than|fewer than|below|under))\s?$",
@@ -164,7 +165,7 @@ def parse_figures(
 
 def _split_sentences(text: str) -> Iterator[str]:
     for sentence in _SENTENCE.finditer(text):
-        if not sentence[0].isspace():
+        if _MAY_HOLD_FIGURE.search(sentence[0]):
             yield from cut_long(sentence[0])
 
 
