@@ -14,6 +14,7 @@ from monitor.extract.articles.text import extract_block_text
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
 from monitor.fetch.result import FetchResult
+from monitor.markup import parse_html
 from monitor.pages.strategy import unpack_body
 from monitor.urls import clean_url, url_key
 
@@ -93,7 +94,7 @@ class PassageFinder:
 
     @cached_property
     def _tree(self) -> LexborHTMLParser:
-        tree = LexborHTMLParser(self._source)
+        tree = parse_html(self._source)
         tree.strip_tags(["script", "style", "noscript", "template"])
         return tree
 
@@ -262,7 +263,7 @@ def _extract_text(source: str, url: str) -> str:
     """Return what a browser shows of a page, a line for each block."""
     if _XML_START.match(source):
         return _extract_xml_text(source)
-    page = build_outline(LexborHTMLParser(source), url)
+    page = build_outline(parse_html(source), url)
     return extract_block_text(page, page.elements[0]) if page.elements else ""
 
 

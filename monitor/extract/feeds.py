@@ -28,6 +28,8 @@ _DATE_FIELDS = (
     *("pubdate", "published", "issued", "date", "publication_date"),
     *("created", "lastmod", "updated", "modified"),
 )
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
+_MAX_DATE_CHARS = 200
 _ENTRY_NAMES = frozenset({"item", "entry", "url", "sitemap"})
 
 
@@ -77,7 +79,7 @@ def _join_text(element: etree._Element) -> str:
 
 def _strip_markup(written: str) -> str:
     """Return the text of a title that may contain markup, plain or escaped."""
-    return re.sub(r"</?[A-Za-z][^>]*>", " ", unescape(re.sub(r"</?[A-Za-z][^>]*>", " ", written)))
+    return _MARKUP.sub(" ", unescape(_MARKUP.sub(" ", written)))
 
 
 def _build_candidate(entry: etree._Element, base: str, today: dt.date) -> Candidate | None:
@@ -125,6 +127,7 @@ def _get_news_text(entry: etree._Element, name: str) -> str:
 
 
 def _parse_date_text(text: str, today: dt.date) -> dt.date | None:
+    text = text[:_MAX_DATE_CHARS]
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError):

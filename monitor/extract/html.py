@@ -1,10 +1,11 @@
 """The outline of a parsed page: its elements, texts and links in page order, on flat arrays for fast look-ups."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -13,8 +14,8 @@ from monitor.urls import clean_url
 _URL_ATTRIBUTES = ("data-url", "data-href", "data-link", "data-src-url", "_href", "link")
 # openUrl('/art/2026/a.html'), window.open("a.html"), location.href = 'a.html', toDetail('detail?id=3').
 _CALL = re.compile(
-    r"(?:\b(?:\w*(?:open|go|goto|jump|link|url|href|view|detail|show|redirect|navigate|to)\w*)\s*\(|"
-    r"location(?:\.href)?\s*=)\s*(?P<quote>[\"'])(?P<url>[^\"'<>\s]{3,1000})(?P=quote)",
+    r"(?:\b(?:\w{0,40}(?:open|go|goto|jump|link|url|href|view|detail|show|redirect|navigate|to)\w{0,40})\s{0,9}\(|"
+    r"location(?:\.href)?\s{0,9}=)\s{0,9}(?P<quote>[\"'])(?P<url>[^\"'<>\s]{3,1000})(?P=quote)",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(
@@ -56,6 +57,9 @@ _HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "head", "sv
 _MAX_DEPTH = 200
 # Longer "urls" are data, and hostile to every pattern that looks at them.
 _MAX_URL_CHARS = 2048
+MAX_LINK_CHARS = 5_000
+"""A link with more text is a whole page: it is read so far, for links may lie in links."""
+
 _ZERO_WIDTH = ("\u200b", "\ufeff")
 _WIDE_CHARS = re.compile("[\u2e80-\U0010ffff]+")
 # An address without a query, a dot segment or a character that an url must not hold.
@@ -150,9 +154,18 @@ class Outline:
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
 
-    def get_text(self, element: Element) -> str:
-        """Return the visible text in an element, its white space collapsed."""
-        return collapse_whitespace(" ".join(self.texts[element.text_start : element.text_end]))
+    def get_text(self, element: Element, max_chars: int | None = None) -> str:
+        """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""
+        end = element.text_end
+        if max_chars is not None:
+            start = bisect_left(self._lengths, self._lengths[element.text_start] + max_chars, element.text_start, end)
+            end = min(end, start + 1)
+        return collapse_whitespace(" ".join(self.texts[element.text_start : end]))
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        """The length of all texts before each one, and of all."""
+        return [0, *accumulate(map(len, self.texts))]
 
     def get_descendants(self, element: Element) -> list[Element]:
         return self.elements[element.index + 1 : element.end]
@@ -171,7 +184,7 @@ class Outline:
         """The links to other documents in page order; what a script opens is a link where its text has the address."""
         here = clean_url(self.url)
         resolve = _build_resolver(self.base)
-        found: list[Anchor] = []
+        found: list[tuple[Element, str]] = []
         for element in self.elements:
             if not element.attributes:
                 continue
@@ -180,15 +193,23 @@ class Outline:
                 continue
             url = resolve(href)
             if url and url != here and len(url) <= _MAX_URL_CHARS:
-                # The title of an empty link counts: a script writes its text, or it lies over a card.
-                title = "" if element.end > element.index + 1 else element.get_title()
-                found.append(Anchor(element, url, self.get_text(element) or title))
+                found.append((element, url))
         # Without the clickable rows and boxes that contain a link of their own.
         return [
-            anchor
-            for anchor, after in zip_longest(found, found[1:])
-            if anchor.element.tag in ("a", "area") or after is None or not anchor.element.contains(after.element)
+            Anchor(element, url, self._get_link_text(element))
+            for (element, url), after in zip_longest(found, found[1:])
+            if element.tag in ("a", "area") or after is None or not element.contains(after[0])
         ]
+
+    @cached_property
+    def link_indexes(self) -> frozenset[int]:
+        """The indexes of the elements that are links."""
+        return frozenset(anchor.element.index for anchor in self.anchors)
+
+    def _get_link_text(self, element: Element) -> str:
+        # The title of an empty link counts: a script writes its text, or it lies over a card.
+        title = "" if element.end > element.index + 1 else element.get_title()
+        return self.get_text(element, MAX_LINK_CHARS) or title
 
 
 def _build_resolver(base: str) -> Callable[[str], str | None]:

@@ -4,11 +4,10 @@ import io
 import zipfile
 from collections.abc import Iterator
 
-from selectolax.lexbor import LexborHTMLParser
-
 from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
 from monitor.i18n.message import Message
+from monitor.markup import parse_html
 
 _MAX_UNPACKED_BYTES = 200 * 2**20
 _MARKUP_SUFFIXES = (".html", ".htm", ".shtml", ".xml")
@@ -41,7 +40,7 @@ def _read_text(body: bytes, *, is_markup: bool) -> str:
     text, _ = decode(body, None)
     if not is_markup:
         return text
-    tree = LexborHTMLParser(text)
+    tree = parse_html(text)
     tree.strip_tags(["script", "style", "noscript", "template"])
     lines = tree.body.text(separator="\n").splitlines() if tree.body else []
     return "\n".join(line.strip() for line in lines if line.strip())

@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 import re
+from collections.abc import Iterator
 
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -17,23 +18,36 @@ from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import find_candidates
 from monitor.extract.lists.paging import find_next_page
 from monitor.i18n.message import Message
+from monitor.markup import limit_depth
 from monitor.page import Link, Page, PageError, PageErrorCode
 from monitor.vocabulary import LOAD_MORE_WORDS
 
 # <script type="text/xml"><datastore>…<record><![CDATA[<li>…</li>]]></record>…</datastore></script>
-_DATA_STORE = re.compile(
-    r"<script\b[^>]*>\s*(?P<data><datastore>.*?</datastore>)\s*</script>", re.IGNORECASE | re.DOTALL
-)
-_RECORD = re.compile(r"<record>\s*<!\[CDATA\[(?P<markup>.*?)\]\]>\s*</record>", re.IGNORECASE | re.DOTALL)
+_DATA_STORE_START = re.compile(r"<script\b[^<>]*>\s*<datastore>", re.IGNORECASE)
+_DATA_STORE_END = re.compile(r"</datastore>\s*</script>", re.IGNORECASE)
+_RECORD_START = re.compile(r"<record>\s*<!\[CDATA\[", re.IGNORECASE)
+_RECORD_END = re.compile(r"\]\]>\s*</record>", re.IGNORECASE)
 
 
 def expand_data_stores(html_text: str) -> str:
     """Return the page with the records of its data stores as markup: many Chinese provinces write list rows so."""
     if "<datastore>" not in html_text:
         return html_text
-    return _DATA_STORE.sub(
-        lambda store: "\n".join(record["markup"] for record in _RECORD.finditer(store["data"])), html_text
-    )
+    pieces, kept = [], 0
+    for start, data, _, end in _iter_between(html_text, _DATA_STORE_START, _DATA_STORE_END):
+        store = html_text[data:end]
+        records = _iter_between(store, _RECORD_START, _RECORD_END)
+        pieces += [html_text[kept:start], "\n".join(store[inner:last] for _, inner, last, _ in records)]
+        kept = end
+    return "".join([*pieces, html_text[kept:]])
+
+
+def _iter_between(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the spans between marks: where the opening one starts and ends, and the next closing one."""
+    position = 0
+    while (begin := opening.search(text, position)) and (end := closing.search(text, begin.end())):
+        yield begin.start(), begin.end(), end.start(), end.end()
+        position = end.end()
 
 
 _BUTTON_SELECTORS = (
@@ -155,7 +169,8 @@ def _is_binary(body: bytes, content_type: str | None) -> bool:
 
 
 def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
-    tree = LexborHTMLParser(expand_data_stores(text))
+    text = limit_depth(expand_data_stores(text))
+    tree = LexborHTMLParser(text)
     outline = build_outline(tree, page.final_url)
     page.candidates = find_candidates(outline, today)
     read_article(page, outline, tree, text, today)

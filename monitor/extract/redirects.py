@@ -8,6 +8,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.extract.html import collapse_whitespace, get_base_url
+from monitor.markup import parse_html
 from monitor.page import Page
 from monitor.urls import clean_url, is_same_site
 
@@ -22,7 +23,7 @@ _LOCATION = re.compile(
     r"(?<![\w$])(?:(?:window|document|self|top|parent)\s*\.\s*)*location"
     r"(?:\s*\.\s*(?:href|(?P<call>replace|assign)))?\s*(?(call)\(|=(?!=))\s*(?P<value>['\"`][^'\"`\n]*['\"`][^\S\n]*(?=[;)'\"\n}]|$))?"
 )
-_COMMENT = re.compile(r"/\*.{0,5000}?\*/|(?<![:'\"\w])//[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|(?<![:'\"\w])//[^\n]*", re.DOTALL)
 # The result of such a script depends on the browser.
 _BROWSER_DEPENDENT = re.compile(r"userAgent|\bplatform\b|\.cookie|screen\.(?:width|height)|innerWidth", re.IGNORECASE)
 _EVENT_ATTRIBUTES = ("onload", "onclick")
@@ -46,7 +47,7 @@ def find_redirect(html: str, url: str) -> str | None:
     """
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
-    tree = LexborHTMLParser(html[: 2 * _MAX_HTML_CHARS])
+    tree = parse_html(html[: 2 * _MAX_HTML_CHARS])
     target = _find_refresh_target(tree)
     if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
         target = _find_script_target(tree)
@@ -193,8 +194,8 @@ def _parse_pixels(element: LexborNode, name: str) -> float | None:
 
 
 _APP_ROOT = re.compile(
-    r"<(?:div|main|section|app-root)[^>]*\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
-    r"container-app|vue-app|ember\d*|application)[\"']?[^>]*>",
+    r"<(?:div|main|section|app-root)[^<>]{0,400}\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
+    r"container-app|vue-app|ember\d{0,9}|application)[\"']?[^<>]{0,400}>",
     re.IGNORECASE,
 )
 _APP_MARKER = re.compile(
@@ -203,12 +204,12 @@ _APP_MARKER = re.compile(
     re.IGNORECASE,
 )
 _NOSCRIPT_NOTICE = re.compile(
-    r"<noscript[^>]*>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
+    r"<noscript[^<>]{0,200}>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
     r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
 )
-_EMPTY_ELEMENT = re.compile(r"<(div|main|section)\b[^>]*\bid=[^>]*>\s*</\1\s*>", re.IGNORECASE)
-_LOADED_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
+_EMPTY_ELEMENT = re.compile(r"<(div|main|section)\b[^<>]{0,400}\bid=[^<>]{0,400}>\s{0,200}</\1\s{0,9}>", re.IGNORECASE)
+_LOADED_SCRIPT = re.compile(r"<script\b[^<>]{0,400}\bsrc\s{0,9}=", re.IGNORECASE)
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
 _FILLS_LIST = re.compile(
     r"\$\.(?:ajax|get|post|getJSON)\s*\(|XMLHttpRequest|\bfetch\s*\(|axios|\.innerHTML\s*\+?=|v-for=|ng-repeat=|"
@@ -216,14 +217,17 @@ _FILLS_LIST = re.compile(
     re.IGNORECASE,
 )
 _EMPTY_LIST = re.compile(
-    r"<(ul|ol|tbody|dl|div)\b[^>]*(?:id|class)=[\"'][^\"']*(?:list|news|data|content|result|"
-    r"table)[^\"']*[\"'][^>]*>\s*(?:<!--.*?-->\s*)?</\1>",
+    r"<(ul|ol|tbody|dl|div)\b[^<>]{0,400}?(?:id|class)=[\"'][^\"'<>]{0,80}?(?:list|news|data|content|result|"
+    r"table)[^\"'<>]{0,80}[\"'][^<>]{0,400}>\s{0,200}(?:<!--.{0,2000}?-->\s{0,200})?</\1>",
     re.IGNORECASE | re.DOTALL,
 )
 _COOKIE_CHALLENGE = re.compile(
     r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
 )
-_HIDDEN_ELEMENT = re.compile(r"<(script|style|noscript|template|head)\b.*?(?:</\1\s*>|$)", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"<[^<>]*>")
+_HIDDEN_ELEMENT = re.compile(
+    r"<(script|style|noscript|template|head)\b.*?(?:</\1\s{0,9}>|$)", re.IGNORECASE | re.DOTALL
+)
 _MAX_SHELL_CHARS = 300
 _MAX_EMPTY_CHARS = 80
 
@@ -239,7 +243,7 @@ def needs_browser(page: Page, html: str) -> bool:
     script_count = len(_SCRIPT.findall(html))
     if not script_count:
         return False
-    visible = len(" ".join(re.sub(r"<[^>]*>", " ", _HIDDEN_ELEMENT.sub(" ", html)).split()))
+    visible = len(" ".join(_MARKUP.sub(" ", _HIDDEN_ELEMENT.sub(" ", html)).split()))
     if visible < _MAX_SHELL_CHARS and any(mark.search(html) for mark in (_APP_ROOT, _APP_MARKER, _NOSCRIPT_NOTICE)):
         return True
     if visible < _MAX_EMPTY_CHARS:

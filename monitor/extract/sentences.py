@@ -1,6 +1,7 @@
 """Splits running text, Chinese or Western, into sentences."""
 
 import re
+from collections.abc import Iterator
 
 from monitor.dates import find_dates
 
@@ -8,13 +9,23 @@ CLOSING_MARKS = "”’」』）)\"'》】"
 WEB_ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
 """Not allowed in a sentence that we write: a page could have made the model cite one."""
 
+MAX_SENTENCE_CHARS = 3_000
+"""What is longer is no sentence but a table without line ends, or hostile: it is read in pieces.
+
+Words of a sentence are compared with each other, and that takes time that grows with the square of its length.
+"""
+
 # A question mark before a Latin letter or digit belongs to an address.
 _SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING_MARKS}]*(?<![!?](?=[A-Za-z0-9=&/%]))|\.[{CLOSING_MARKS}]*(?=\s|$)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|"
-    r"Aug|Sept?|Oct|Nov|Dec|approx|para|pp?|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*|^\s*\d{1,2})$"
+    r"Aug|Sept?|Oct|Nov|Dec|approx|para|pp?|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)$"
 )
+_LIST_NUMBER = re.compile(r"\s*\d{1,2}")
+_MAX_ABBREVIATION_CHARS = 24
+_FIRST_CHAR = re.compile(r"\s*(\S)")
+_PIECE_END = re.compile(r"[\s,，、;；|]")
 
 
 def split_sentences(line: str) -> list[str]:
@@ -33,7 +44,18 @@ def split_sentences(line: str) -> list[str]:
         sentences.append(line[start : match.end()].strip())
         start = match.end()
     sentences.append(line[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    return [piece for sentence in sentences if sentence for piece in cut_long(sentence)]
+
+
+def cut_long(sentence: str) -> Iterator[str]:
+    """Yield the sentence, one that is too long in pieces, each to the end of a word where there is one."""
+    start = 0
+    while len(sentence) - start > MAX_SENTENCE_CHARS:
+        middle, end = start + MAX_SENTENCE_CHARS // 2, start + MAX_SENTENCE_CHARS
+        end = max((stop.end() for stop in _PIECE_END.finditer(sentence, middle, end)), default=end)
+        yield sentence[start:end]
+        start = end
+    yield sentence[start:]
 
 
 def is_prose(text: str) -> bool:
@@ -43,7 +65,12 @@ def is_prose(text: str) -> bool:
 
 
 def _ends_sentence(line: str, start: int, match: re.Match[str]) -> bool:
-    following = line[match.end() :].lstrip()
-    if _ABBREVIATION.search(line[start : match.start()]) and following:
+    following = _FIRST_CHAR.match(line, match.end())
+    if following is None:
+        return True
+    end = match.start()
+    if _ABBREVIATION.search(line, max(start, end - _MAX_ABBREVIATION_CHARS), end):
         return False
-    return not following or not following[0].islower()
+    if end - start <= _MAX_ABBREVIATION_CHARS and _LIST_NUMBER.fullmatch(line, start, end):
+        return False
+    return not following[1].islower()

@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.errors import WorkFailed
 from monitor.i18n.message import Message
+from monitor.markup import parse_html
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode
 
@@ -178,14 +179,14 @@ def _is_captcha_challenge(status: int, headers: Mapping[str, str], body: bytes, 
         return True
     if b"challenge" not in body and b"captcha" not in body and b"anomaly" not in body:
         return False
-    tree = LexborHTMLParser(body[:200_000])
+    tree = parse_html(body[:200_000].decode(errors="replace"))
     return tree.css_first(_CAPTCHA_SELECTORS) is not None and len(_extract_visible_text(tree)) < _MAX_CHALLENGE_CHARS
 
 
 def _is_script_only(body: bytes) -> bool:
     if not body.strip() or len(body) > 500_000:
         return False
-    tree = LexborHTMLParser(body)
+    tree = parse_html(body.decode(errors="replace"))
     return tree.css_first("script") is not None and len(_extract_visible_text(tree)) <= _MAX_SHELL_CHARS
 
 

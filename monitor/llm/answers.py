@@ -7,6 +7,7 @@ shape and nothing more; callers check their content. Nothing in this module rais
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,10 @@ MAX_DEPTH = 40
 
 _MAX_UNCLOSED = 40
 """The number of unclosed brackets that are tried: each makes the scan run to the end of the text."""
+_MAX_SCANNED_CHARS = 1_000_000
+"""How far all of these scans go together."""
+_MAX_REPAIRED_CHARS = 100_000
+"""Longer JSON with mistakes is none: the repair compares what it read with what is to come."""
 
 _ASCII_PUNCTUATION = str.maketrans("，：；［］｛｝＂＇", ",:,[]{}\"'")
 _CLOSERS = {"[": "]", "{": "}"}
@@ -27,6 +32,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}，�
 _LITERALS = {word: word for word in ("true", "false", "null")}
 _LITERALS |= {"True": "true", "False": "false", "None": "null", "NaN": "null"}
 
+_PLAIN_CHARS = re.compile(r"""[^\\"'“”‘’＂＇\x00-\x1f]+""")
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 
 
@@ -44,12 +50,13 @@ class JsonSpan:
 
 def find_json_spans(text: str) -> Iterator[JsonSpan]:
     """Yield the outermost arrays and objects in order; those inside one that never closes are marked as inner."""
-    position, unclosed = 0, 0
-    while unclosed < _MAX_UNCLOSED and (opening := _OPENING.search(text, position)):
+    position, unclosed, scanned = 0, 0, 0
+    while unclosed < _MAX_UNCLOSED and scanned <= _MAX_SCANNED_CHARS and (opening := _OPENING.search(text, position)):
         found = _JsonScanner(text, opening.start(), is_inner=unclosed > 0).scan()
         if found is not None:
             yield found
         is_closed = found is not None and found.is_closed
+        scanned += (found.end if found is not None else len(text)) - opening.start()
         position = found.end if found is not None and is_closed else opening.end()
         unclosed += not is_closed
 
@@ -166,8 +173,9 @@ class _JsonScanner:
                 if not is_name:
                     self._mark_complete()
                 return True
-            written.append(json.dumps(char, ensure_ascii=False)[1:-1])
-            at += 1
+            plain = _PLAIN_CHARS.match(self.text, at)
+            written.append(plain[0] if plain else json.dumps(char, ensure_ascii=False)[1:-1])
+            at += len(plain[0]) if plain else 1
         self.position = at
         return False
 
@@ -206,11 +214,10 @@ class _JsonScanner:
 
 _MAX_CHARS = 400_000
 _TAGS = "think|thinking|thought|reasoning"
-_THINKING = re.compile(rf"<({_TAGS})>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THINKING_END = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
-_THINKING_START = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
+_THINKING_START = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
-_INLINE_FENCE = re.compile(r"^```(?:json|text|markdown)?\s*|\s*```$")
+_INLINE_FENCE = re.compile(r"^```(?:json|text|markdown)?")
 _LABEL = re.compile(
     r"^[*#\s]*(?:内容摘要|文章摘要|摘要|概要|summary)\s*(?:\*\*)?\s*[:：]\s*(?:\*\*)?\s*", re.IGNORECASE
 )
@@ -258,7 +265,7 @@ def parse_tool_arguments(text: str) -> dict[str, JsonValue] | None:
 def extract_plain_text(text: str) -> str:
     """Return the answer as plain text, without thinking, fences, a label such as 摘要：, and enclosing quotes."""
     answer, _ = _strip_thinking(text)
-    answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).strip()
+    answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).removesuffix("```").strip()
     if answer.startswith(("{", "[")):
         texts = [member for member in (parse_object(answer) or {}).values() if isinstance(member, str)]
         answer = texts[0] if len(texts) == 1 and texts[0] else answer
@@ -276,10 +283,22 @@ def _strip_thinking(text: str) -> tuple[str, str]:
 
     A closing tag alone is common too, where the opening one is part of the server's template.
     """
-    answer = _THINKING.sub("\n", text[:_MAX_CHARS])
-    answer = _THINKING_END.split(answer)[-1]
+    answer = _THINKING_END.split(_drop_thoughts(text[:_MAX_CHARS]))[-1]
     opening = _THINKING_START.search(answer)
     return (answer, "") if opening is None else (answer[: opening.start()], answer[opening.end() :])
+
+
+def _drop_thoughts(text: str) -> str:
+    """Return the answer without its closed thoughts."""
+    ends = {tag: [end.end() for end in re.finditer(f"</{tag}>", text, re.IGNORECASE)] for tag in _TAGS.split("|")}
+    pieces, kept = [], 0
+    for opening in _THINKING_START.finditer(text):
+        closing = ends[opening[1].lower()]
+        place = bisect_right(closing, opening.end())
+        if opening.start() >= kept and place < len(closing):
+            pieces += [text[kept : opening.start()], "\n"]
+            kept = closing[place]
+    return "".join([*pieces, text[kept:]])
 
 
 def _parse_values(text: str) -> list[tuple[JsonSpan, JsonValue]]:
@@ -302,7 +321,7 @@ def _parse_span(span: JsonSpan) -> JsonValue | None:
         value = _sanitize(json.loads(span.source, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         value = None
-    if value is None:
+    if value is None and len(span.source) <= _MAX_REPAIRED_CHARS:
         import json_repair
 
         try:

@@ -4,8 +4,6 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from selectolax.lexbor import LexborHTMLParser
-
 from monitor.errors import BrowserMissing
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_sitemap_index
@@ -22,6 +20,7 @@ from monitor.fetch.result import (
 )
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.markup import parse_html
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
@@ -93,7 +92,7 @@ def parse_body(result: FetchResult) -> ParsedResponse:
     html = decode(body, content_type)[0]
     frame = None
     if not has_list and "frame" in html.lower():
-        frame = find_main_frame(LexborHTMLParser(html), page.final_url)
+        frame = find_main_frame(parse_html(html), page.final_url)
     return ParsedResponse(
         page,
         needs_browser=needs_browser(page, html),

@@ -17,6 +17,7 @@ from monitor.extract.encoding import decode
 from monitor.fetch.outbound import find_error_code
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, Response, classify_response
 from monitor.i18n.message import Message
+from monitor.markup import parse_html
 from monitor.page import PageError, PageErrorCode
 from monitor.search.contract import (
     DateRange,
@@ -264,7 +265,7 @@ def resolve_range(date_range: DateRange, today: dt.date) -> tuple[dt.date, dt.da
 
 
 def parse_tree(response: Response) -> LexborHTMLParser:
-    return LexborHTMLParser(decode(response.body, response.content_type)[0])
+    return parse_html(decode(response.body, response.content_type)[0])
 
 
 def select_outermost(nodes: Iterable[LexborNode]) -> list[LexborNode]:

@@ -12,7 +12,7 @@ from monitor.llm.prompts import flatten_untrusted_text
 from monitor.verify.grounding import NumberIndex
 
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 8, 400
-CITATION = re.compile(r"\s*[\[［【]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]］】]")
+CITATION = re.compile(r"(?:(?<!\s)\s+)?[\[［【]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]］】]")
 """Numbers in square brackets: [1], [1, 2], 【3】."""
 
 _CITATION_AFTER_STOP = re.compile(rf"([。！？!?.][{re.escape(CLOSING_MARKS)}]*)((?:{CITATION.pattern})+)")
@@ -23,7 +23,7 @@ DOCUMENT_NUMBER = re.compile(
 )
 _PLAN = re.compile(r"十[一二三四五六]五(?:规划|时期|期间)?")  # a period, not a name
 _QUOTED_QUESTION = re.compile(r"[！？!?][》”」』]$")
-_FINAL_STOP = re.compile(rf"\s*[。！？!?.]+[{re.escape(CLOSING_MARKS)}]*$")
+_FINAL_STOP = re.compile(rf"(?:(?<!\s)\s+)?(?<![。！？!?.])[。！？!?.]+[{re.escape(CLOSING_MARKS)}]*$")
 
 
 @dataclass(frozen=True, slots=True)

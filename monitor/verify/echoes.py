@@ -7,7 +7,8 @@ from functools import cached_property
 
 _FENCE = re.compile(r"<{3}|>{3}")
 _PROMPT_LABEL = re.compile(
-    r"^[\s*#>]*(?:标题|正文|管理员的要求|title|text|the administrator asks)[\s*]*[:：]", re.IGNORECASE | re.MULTILINE
+    r"^(?:[^\S\r\n]|[*#>])*(?:标题|正文|管理员的要求|title|text|the administrator asks)[\s*]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _RUN_LENGTH = 12

@@ -151,13 +151,25 @@ def _trim(text: str, words: list[_Word]) -> list[_Word]:
 def _is_ordinary_start(text: str, words: list[_Word]) -> bool:
     """Whether the word begins a sentence and may be capitalised for that alone."""
     word = words[0]
-    before = text[: word.start].rstrip(" \t\"'“‘(*-–—·")
+    before = text[max(0, word.start - _MAX_MARKS_CHARS) : word.start].rstrip(" \t\"'“‘(*-–—·")
     if before and before[-1] not in ".!?:;\n。！？：；":
         return False
     if word.folded.endswith(("ing", "ed", "ly")):
         return True
     if len(words) == 1 and not _ACRONYM.fullmatch(word.text):
-        return re.search(rf"[a-z,] {re.escape(word.text)}\b", text) is None
+        return not _stands_within_sentence(text, word.text)
+    return False
+
+
+def _stands_within_sentence(text: str, word: str) -> bool:
+    """Whether a word stands behind a small letter or a comma somewhere in a text."""
+    place = text.find(f" {word}")
+    while place >= 0:
+        end = place + 1 + len(word)
+        before, after = text[place - 1 : place], text[end : end + 1]
+        if (before == "," or "a" <= before <= "z") and not (after.isalnum() or after == "_"):
+            return True
+        place = text.find(f" {word}", end)
     return False
 
 
@@ -201,6 +213,7 @@ def _classify(text: str, words: list[_Word]) -> tuple[int, int, NameKind] | None
     return start, end, NameKind.ORGANISATION
 
 
+_MAX_MARKS_CHARS = 40
 SMALL_WORDS = frozenset(("of", "and", "for", "the", "in", "on", "to", "a", "an", "&", "de"))
 _WEAK_WORDS = frozenset(
     ("uk", "us", "eu", "european", "british", "american", "chinese", "german", "new", "national", "international")

@@ -17,6 +17,7 @@ from monitor.dates.numerals import (
     parse_numeral,
 )
 from monitor.dates.partial import SpanSet
+from monitor.extract.sentences import cut_long
 from monitor.verify.quantities import Quantity, find_fractions, find_halves, find_mixed_numbers, find_multiples
 from monitor.verify.units import (
     BOUND,
@@ -43,7 +44,7 @@ _IDIOMS = re.compile(
     r"一年一度|一季度性|一级|[一二三]产(?:业|融)|一二三产业|十分(?!之|钟)|千方百计|千家万户|千千万万|成千上万|"
     r"千万不|千万要|百姓|百货|百科|百强|百分百|三农|三位一体|双一流|两会|两手|两岸|两国|两地|两者|两高|两山|两翼|两重|两新|两用|"
     r"四个(?:全面|意识|自信|革命)|两个(?:确立|维护|毫不动摇|百年)|三个(?:代表|面向)|八项规定|三重一大|"
-    r"[一二三四五六七八九十]+五(?=[”\"'」』]|规划|时期|期间|以来|末|开局|收官|新型)|九一八|四川|三亚|九江|三峡|五台|六安|八达岭|"
+    r"[一二三四五六七八九十]{1,8}五(?=[”\"'」』]|规划|时期|期间|以来|末|开局|收官|新型)|九一八|四川|三亚|九江|三峡|五台|六安|八达岭|"
     r"(?<![A-Za-z])(?:CO2|CH4|N2O|SF6|PM2\.5|PM10)(?![0-9])"
 )
 
@@ -72,6 +73,7 @@ _WORD = re.compile(
 )
 _ORDINAL_UNITS = re.compile(r"[条章款号届]|季度")
 _SENTENCE = re.compile(r"[^。！？；\n]+[。！？；\n]?")
+_MAY_HOLD_FIGURE = re.compile(r"\d|[^\W\d_a-zA-Z]|[a-zA-Z]{3}|%")  # a numeral, or a word of three letters
 _FULL_WIDTH_COMMA = re.compile(r"(?<![０-９])，|，(?![０-９])")
 _UNDER = re.compile(
     r"(?:近|将近|接近|不足|不到|低于|\b(?:nearly|almost|close to|just under|less than|fewer than|below|under))\s?$",
@@ -149,7 +151,7 @@ def parse_figures(
     dates: list[WrittenDate] = []
     periods: list[WrittenPeriod] = []
     bounds: set[WrittenDate] = set()
-    for sentence in _SENTENCE.findall(fold_width(text).translate(_SIMPLIFIED)):
+    for sentence in _split_sentences(fold_width(text).translate(_SIMPLIFIED)):
         found = find_dates(sentence, order=order)
         scan = PeriodScan(sentence, found, published_on=published_on, year=year)
         reading = read(sentence, found, scan)
@@ -159,6 +161,12 @@ def parse_figures(
         bounds |= reading.bounds
         year = scan.last_year
     return FiguresAndDates(tuple(figures), tuple(dates), tuple(periods), frozenset(bounds), year)
+
+
+def _split_sentences(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.finditer(text):
+        if _MAY_HOLD_FIGURE.search(sentence[0]):
+            yield from cut_long(sentence[0])
 
 
 def _read_claim(sentence: str, found: Sequence[WrittenDate], scan: PeriodScan) -> FiguresAndDates:

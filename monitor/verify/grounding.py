@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from monitor.dates import DateOrder, PartialDate, WrittenDate, WrittenPeriod, carry_years, detect_order
+from monitor.extract.sentences import cut_long
 from monitor.verify.figures import FiguresAndDates, parse_figures
 from monitor.verify.quantities import ListCount, find_list_counts
 from monitor.verify.units import (
@@ -69,7 +71,7 @@ class NumberIndex:
     def __init__(self, text: str, *, published_on: dt.date | None = None) -> None:
         self._text = text
         self._published_on = published_on
-        self._pieces = _SENTENCE.findall(text)
+        self._pieces = [piece for sentence in _SENTENCE.findall(text) for piece in cut_long(sentence)]
         self._order = detect_order(text)
         findings = self._parse_pieces()
         self._dates = list(_iter_dates_with_sentences(findings))
@@ -249,7 +251,10 @@ class NumberIndex:
 
     @cached_property
     def _lists(self) -> dict[int, list[tuple[ListCount, int]]]:
-        starts = [found.start() for found in _SENTENCE.finditer(self._text)]
+        starts: list[int] = []
+        for sentence in _SENTENCE.finditer(self._text):
+            lengths = map(len, cut_long(sentence[0]))
+            starts += [sentence.start() + offset for offset in accumulate(lengths, initial=0)][:-1]
         lists: dict[int, list[tuple[ListCount, int]]] = defaultdict(list)
         for count in find_list_counts(self._text):
             lists[count.count].append((count, max(bisect_right(starts, count.start) - 1, 0)))

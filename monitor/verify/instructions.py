@@ -60,14 +60,13 @@ _CHINESE = rf"""
         (?:话|内容|文字|句子|网址|网站|链接|地址|网页|工具|结论) (?:[:“"]|https?|作为|即可|$)
     | (?:摘要|回答|答案|总结) (?:中|里)? (?:必须|务必|只能|一律)
     | 引用 .{{0,20}} https?: | 引用 .{{0,80}} 作为 (?:唯一)? 的? (?:来源|出处|依据)
-    | https?:\S+ .{{0,12}} (?:列为|作为) .{{0,6}} (?:来源|出处)
 """
 
 _FORMATS = rf"""
     <\|?/?(?:im_start|im_end|system|assistant|user|endoftext|think)\b | \[/?(?:INST|SYS)\] | <<SYS>>
     | \#\#\# \s* (?:instruction|system)
     | <{{3}} | >{{3}}
-    | !?\[[^\]]*\]\(https?:
+    | !?\[[^\]]{{0,200}}\]\(https?:
     | {_TOOLS}
 """
 
@@ -87,13 +86,28 @@ _BEGINNINGS = rf"""
 
 _INJECTION = re.compile(f"{_ENGLISH}|{_CHINESE}|{_FORMATS}", re.IGNORECASE | re.VERBOSE)
 _INJECTION_AT_START = re.compile(_BEGINNINGS, re.IGNORECASE | re.VERBOSE)
+_AS_SOURCE = re.compile(r"(?:列为|作为).{0,6}(?:来源|出处)")
+_LAST_ADDRESS = re.compile(r"https?:\S+", re.IGNORECASE)
+_MAX_ADDRESS_CHARS, _MAX_WORDS_CHARS = 300, 12
 _INVISIBLE_CHARS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def is_prompt_injection(text: str) -> bool:
     """Whether a sentence, or a sentence of a paragraph, is an instruction to a language model."""
     plain = _INVISIBLE_CHARS.sub("", unicodedata.normalize("NFKC", text))
-    return _INJECTION.search(plain) is not None or any(map(_INJECTION_AT_START.match, split_sentences(plain)))
+    if _INJECTION.search(plain) is not None or _names_address_as_source(plain):
+        return True
+    return any(map(_INJECTION_AT_START.match, split_sentences(plain)))
+
+
+def _names_address_as_source(text: str) -> bool:
+    """Whether an address stands before 列为来源 or 作为出处, with at most a few words between."""
+    for found in _AS_SOURCE.finditer(text):
+        before = text[max(0, found.start() - _MAX_ADDRESS_CHARS) : found.start()]
+        address = _LAST_ADDRESS.match(before, max(before.rfind("http"), before.rfind("HTTP"), 0))
+        if address is not None and len(before) - address.end() <= _MAX_WORDS_CHARS:
+            return True
+    return False
 
 
 def list_safe_lines(text: str) -> list[str]:

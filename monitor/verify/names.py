@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from monitor.extract.sentences import cut_long
 from monitor.verify.chinese_names import (
     BODY_HEAD,
     COMPANY_FIELDS,
@@ -150,10 +151,11 @@ class NameIndex:
         names: dict[str, list[Name]] = {}
         position = 0
         for line in self._text.splitlines(keepends=True):
-            for name in find_names(line):
-                moved = Name(name.text, name.kind, position + name.start, position + name.end)
-                names.setdefault(name.text, []).append(moved)
-            position += len(line)
+            for piece in cut_long(line):
+                for name in find_names(piece):
+                    moved = Name(name.text, name.kind, position + name.start, position + name.end)
+                    names.setdefault(name.text, []).append(moved)
+                position += len(piece)
         return names
 
     @cached_property

@@ -67,9 +67,8 @@ def iter_whole_sentences(text: str, max_weight: float) -> Iterator[str]:
             if compute_text_weight(sentence) <= max_weight:
                 yield sentence
             else:
-                yield from (
-                    part for part in re.findall(r"[^；]+；", sentence) if 15 <= compute_text_weight(part) <= max_weight
-                )
+                clauses = (f"{clause}；" for clause in sentence.split("；")[:-1] if clause)
+                yield from (clause for clause in clauses if 15 <= compute_text_weight(clause) <= max_weight)
 
 
 def compute_text_weight(text: str) -> float:

@@ -12,6 +12,7 @@ from monitor.dates.numerals import (
     parse_english_number,
     parse_numeral,
 )
+from monitor.extract.sentences import cut_long
 from monitor.verify.units import FRACTION, MONTHS, MULTIPLE
 
 
@@ -27,7 +28,7 @@ class Quantity:
 
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = re.compile(
-    r"(?<![百千万])(?P<below>[二三四五六七八九十]+|(?<!\d)(?<!\d[.,])\d{1,3})分之(?P<above>[一二三四五六七八九十]+|\d{1,3})"
+    r"(?<![百千万])(?P<below>[二三四五六七八九十]{1,8}|(?<!\d)(?<!\d[.,])\d{1,3})分之(?P<above>[一二三四五六七八九十]{1,8}|\d{1,3})"
     r"(?![\d〇零一二三四五六七八九十百千万亿]|[.,]\d)"  # never a part of a longer number
     r"|(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?![\d/])"
     r"|\b(?P<whole>one|two|three|four)[- ](?P<part>half|third|quarter|fifth|tenth)s?\b"
@@ -202,24 +203,31 @@ def find_list_counts(text: str) -> Iterator[ListCount]:
     for pattern in _MARKS:
         yield from _count_marks(pattern, text)
     for sentence in _SENTENCE.finditer(text):
-        if "、" in sentence[0]:
-            for found in _CHINESE_LIST.finditer(sentence[0]):
-                yield _read_chinese_list(found, sentence)
-        if _CHINESE_PAIR.search(sentence[0]):
-            yield ListCount(2, sentence.start(), sentence[0], is_alike=True)
-        for found in _ENGLISH_LIST.finditer(sentence[0]) if " and " in sentence[0] else ():
-            items = found["items"].split(", ")
-            ending = items[0].rpartition(" ")[2]
-            is_alike = len(items) > 1 and all(ending in item.split() for item in (*items, found["last"]))
-            yield ListCount(len(items) + 1, sentence.start(), sentence[0], tuple(items[1:]), is_alike)
+        start = sentence.start()
+        for piece in cut_long(sentence[0]):
+            yield from _list_counts_in_sentence(piece, start)
+            start += len(piece)
 
 
-def _read_chinese_list(found: re.Match[str], sentence: re.Match[str]) -> ListCount:
+def _list_counts_in_sentence(sentence: str, start: int) -> Iterator[ListCount]:
+    if "、" in sentence:
+        for found in _CHINESE_LIST.finditer(sentence):
+            yield _read_chinese_list(found, sentence, start)
+    if _CHINESE_PAIR.search(sentence):
+        yield ListCount(2, start, sentence, is_alike=True)
+    for found in _ENGLISH_LIST.finditer(sentence) if " and " in sentence else ():
+        items = found["items"].split(", ")
+        ending = items[0].rpartition(" ")[2]
+        is_alike = len(items) > 1 and all(ending in item.split() for item in (*items, found["last"]))
+        yield ListCount(len(items) + 1, start, sentence, tuple(items[1:]), is_alike)
+
+
+def _read_chinese_list(found: re.Match[str], sentence: str, start: int) -> ListCount:
     *items, last = found[0].split("、")
     has_and = re.search("[和与及]", last) is not None
     ending = items[0][-2:]
     is_alike = len(ending) == 2 and all(item.endswith(ending) for item in items) and ending in last
-    return ListCount(len(items) + 1 + has_and, sentence.start(), sentence[0], tuple(items[1:]), is_alike)
+    return ListCount(len(items) + 1 + has_and, start, sentence, tuple(items[1:]), is_alike)
 
 
 def _count_marks(pattern: re.Pattern[str], text: str) -> Iterator[ListCount]:

@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -25,6 +25,7 @@ _MAX_NEARBY_TEXTS = 6
 _MAX_HEADLINE_TEXTS = 2
 _MAX_TEXTS_ABOVE = 3
 _OPENING_CHARS = 12
+_MAX_HEADLINE_CHARS = 2_000
 
 
 def _is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
@@ -56,20 +57,24 @@ def _starts_like_article(
     today: dt.date,
 ) -> bool:
     """Whether an h1, or a text that `title` repeats, has a date that no row shows and sentences before the next row."""
+    weights = [0, *accumulate(prose)]
+    starts = frozenset(places)
     for element in page.elements:
         first, start = element.text_start, element.text_end
         # A quick check before the exact one: an element of one or two texts that begins with words of the title.
         may_be_headline = 0 < start - first <= _MAX_HEADLINE_TEXTS
         if element.tag != "h1" and not (may_be_headline and page.texts[first].strip()[:_OPENING_CHARS] in title):
             continue
-        text = page.get_text(element)
-        if measure_width(text) < _MIN_HEADLINE_WIDTH or start in places or (element.tag != "h1" and text not in title):
+        text = page.get_text(element, _MAX_HEADLINE_CHARS)
+        if measure_width(text) < _MIN_HEADLINE_WIDTH or start in starts or (element.tag != "h1" and text not in title):
             continue
         following = bisect_left(places, start)
         end = places[following] if following < len(places) else len(page.texts)
         above = max(first - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
         lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
-        if sum(prose[start:end]) >= _MIN_PROSE_CHARS and any(_is_own_date_line(line, listed, today) for line in lines):
+        if weights[end] - weights[start] >= _MIN_PROSE_CHARS and any(
+            _is_own_date_line(line, listed, today) for line in lines
+        ):
             return True
     return False
 

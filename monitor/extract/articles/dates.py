@@ -42,6 +42,7 @@ _MIN_SENTENCE_CHARS = 40
 _MAX_SENTENCES = 3
 _MAX_TEXTS_ABOVE = 5
 _MAX_DATE_TEXTS = 4
+_MAX_TIME_CHARS = 1_000
 _MIN_TITLE_CHARS = 20
 
 
@@ -119,7 +120,7 @@ def _find_by_time_element(view: ArticleView) -> dt.date | None:
         is_entry = "published" in element.css_class.split() and element.text_end - element.text_start <= _MAX_DATE_TEXTS
         if element.tag != "time" and itemprop not in ("datepublished", "datecreated") and not is_entry:
             continue
-        text = view.page.get_text(element)
+        text = view.page.get_text(element, _MAX_TIME_CHARS)[:_MAX_TIME_CHARS]
         names = "" if is_entry else element.class_and_id
         if is_not_posting_date(f"{names} {itemprop} {text}") or _is_in_teaser(view, element):
             continue
@@ -149,8 +150,10 @@ def _find_by_time_element(view: ArticleView) -> dt.date | None:
 def _is_in_teaser(view: ArticleView, element: Element) -> bool:
     """Whether an element is in the teaser of another article: its box, or a link with more text than the date."""
     link = element.parent.closest(("a",)) if element.parent else None
-    if link is not None and len(view.page.get_text(link)) >= len(view.page.get_text(element)) + _MIN_TITLE_CHARS:
-        return True
+    if link is not None:
+        own = len(view.page.get_text(element, _MAX_TIME_CHARS))
+        if len(view.page.get_text(link, own + 4 * _MIN_TITLE_CHARS)) >= own + _MIN_TITLE_CHARS:
+            return True
     return view.is_in_other_article(element)
 
 

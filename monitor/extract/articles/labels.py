@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
@@ -65,6 +66,8 @@ _LABEL_WITH_COLON = re.compile(
 _LABEL_ALONE = re.compile(rf"^[\s\u3000【\[]*({_LABEL_PATTERN})[\s\u3000】\]:：]*$")
 _MAX_LINE_CHARS = 300
 _MAX_LABEL_CHARS = 16
+_MAX_CELLS = 40  # of a row of labels
+_MAX_ELEMENTS_BETWEEN = 40  # between a row of labels and the row of their values
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,8 @@ def _read_standalone_label(page: Outline, index: int, label: Label, *, ends_open
         return LabelledValue(label, value, under.text_start if value else index)
     if cell.text_end > index + 1:
         return _read_next_text(page, index, label)
-    beside = next((e for e in page.elements[cell.end :] if e.parent is cell.parent), None)
-    is_empty = beside is None or beside.text_end == beside.text_start
+    beside = page.elements[cell.end] if cell.end < len(page.elements) else None
+    is_empty = beside is None or beside.parent is not cell.parent or beside.text_end == beside.text_start
     return LabelledValue(label, "", index) if is_empty else _read_next_text(page, index, label)
 
 
@@ -146,14 +149,26 @@ def _find_cell_below(page: Outline, cell: Element) -> Element | None:
     row = cell.parent
     if row is None or row.tag != "tr":
         return None
-    labels = [element for element in page.get_descendants(row) if element.parent is row]
-    if len(labels) < 2 or not all(_LABEL_ALONE.match(page.get_text(element)) for element in labels):
+    if not 2 <= row.child_count <= _MAX_CELLS:
         return None
-    below = next((e for e in page.elements[row.end :] if e.tag == "tr" and e.depth == row.depth), None)
-    if below is None:
+    labels = _list_children(page, row)
+    if not all(_LABEL_ALONE.match(page.get_text(element, _MAX_LINE_CHARS)) for element in labels):
         return None
-    values = [element for element in page.get_descendants(below) if element.parent is below]
+    following = islice(page.elements, row.end, row.end + _MAX_ELEMENTS_BETWEEN)
+    below = next((e for e in following if e.tag == "tr" and e.depth == row.depth), None)
+    if below is None or below.child_count != len(labels):
+        return None
+    values = _list_children(page, below)
     return values[labels.index(cell)] if len(values) == len(labels) else None
+
+
+def _list_children(page: Outline, element: Element) -> list[Element]:
+    children: list[Element] = []
+    index = element.index + 1
+    while index < element.end:
+        children.append(page.elements[index])
+        index = children[-1].end
+    return children
 
 
 def _normalize_value(text: str) -> str:

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from lxml import etree
 
@@ -136,11 +136,10 @@ def _find_linked_texts(page: Outline) -> set[int]:
 
 def _list_content_lines(page: Outline) -> list[TextLine]:
     """Return the page's lines without navigation, sidebars and other blocks beside the content."""
-    block_of: list[Element] = []
+    block_of = _list_blocks(page)
     beside: list[bool] = []
     for element in page.elements:
         parent = element.parent
-        block_of.append(element if parent is None or element.tag in BLOCK_TAGS else block_of[parent.index])
         beside.append(
             (parent is not None and beside[parent.index])
             or (_is_beside_content(element) and 3 * (element.text_end - element.text_start) < len(page.texts))
@@ -148,6 +147,7 @@ def _list_content_lines(page: Outline) -> list[TextLine]:
     linked = _find_linked_texts(page)
     breaks = {element.text_start for element in page.elements if element.tag == "br"}
     lines: list[TextLine] = []
+    parts: list[list[str]] = []
     for index, text in enumerate(page.texts):
         owner = page.text_owner[index]
         if beside[owner]:
@@ -155,14 +155,24 @@ def _list_content_lines(page: Outline) -> list[TextLine]:
         block = block_of[owner]
         weight = measure_width(text.strip())
         if lines and lines[-1].block is block and index not in breaks:
-            lines[-1].text += text
+            parts[-1].append(text)
             lines[-1].weight += weight
             lines[-1].linked_weight += weight if index in linked else 0
         else:
-            lines.append(TextLine(block, text, weight, weight if index in linked else 0))
-    for line in lines:
-        line.text = collapse_whitespace(line.text)
+            lines.append(TextLine(block, "", weight, weight if index in linked else 0))
+            parts.append([text])
+    for line, pieces in zip(lines, parts, strict=True):
+        line.text = collapse_whitespace("".join(pieces))
     return [line for line in lines if line.text]
+
+
+def _list_blocks(page: Outline) -> list[Element]:
+    """Return for each element the block that it is or lies in, the root where there is none."""
+    block_of: list[Element] = []
+    for element in page.elements:
+        parent = element.parent
+        block_of.append(element if parent is None or element.tag in BLOCK_TAGS else block_of[parent.index])
+    return block_of
 
 
 def _is_beside_content(element: Element) -> bool:
@@ -243,17 +253,16 @@ def _run_trafilatura(html_text: str, *, is_fast: bool) -> str:
 def _find_named_body(page: Outline) -> Element | None:
     named = [element for element in page.elements if _BODY_NAMES.search(element.class_and_id)]
     bodies = (element for element in named if element.tag not in ("body", "html", "a", "img"))
-    best = max(bodies, key=lambda element: len(page.get_text(element)), default=None)
+    lengths = [0, *accumulate(len(collapse_whitespace(text)) + 1 for text in page.texts)] if named else []
+    best = max(bodies, key=lambda element: lengths[element.text_end] - lengths[element.text_start], default=None)
     return best if best is not None and len(page.get_text(best)) >= 80 else None
 
 
 def extract_block_text(page: Outline, element: Element) -> str:
     """Return the text of an element, a line for each block in it."""
-
-    def get_block(index: int) -> int:
-        block = page.elements[page.text_owner[index]].closest(BLOCK_TAGS)
-        return block.index if block else 0
-
-    blocks = groupby(range(element.text_start, element.text_end), key=get_block)
+    block_of = _list_blocks(page)
+    blocks = groupby(
+        range(element.text_start, element.text_end), key=lambda index: block_of[page.text_owner[index]].index
+    )
     lines = ("".join(page.texts[index] for index in indexes) for _, indexes in blocks)
     return "\n".join(filter(None, map(collapse_whitespace, lines)))

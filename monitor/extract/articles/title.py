@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import urlsplit
 
 from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
@@ -37,6 +38,7 @@ _OFFICE_NAME = re.compile(
 )
 _NON_WORD = re.compile(r"[\W_]+")
 _MAX_SITE_NAME_CHARS = 20
+_MAX_HEADLINE_CHARS, _MAX_ELEMENTS_INSIDE = 1_000, 100
 _KIND_SCORES = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
 
 
@@ -200,7 +202,7 @@ def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
             kind = "named"
         if not kind:
             continue
-        masked = mask_dates(page.get_text(element), YEAR_FIRST)
+        masked = mask_dates(page.get_text(element, _MAX_HEADLINE_CHARS)[:_MAX_HEADLINE_CHARS], YEAR_FIRST)
         text = masked.restore(_HEADLINE_TAIL.sub("", masked.text))
         if 2 <= len(text) <= 300:
             found.append(_HeadlineCandidate(text, kind, _is_aside(element), _is_home_link(page, element, url_of)))
@@ -229,7 +231,8 @@ def _is_aside(element: Element) -> bool:
 
 def _is_home_link(page: Outline, element: Element, url_of: Mapping[int, str]) -> bool:
     """Whether the heading links to a home page, as logos do, or to the folder of the page."""
-    links = [inner for inner in page.get_descendants(element) if inner.tag == "a"]
+    inside = islice(page.elements, element.index + 1, min(element.end, element.index + _MAX_ELEMENTS_INSIDE))
+    links = [inner for inner in inside if inner.tag == "a"]
     if element.parent is not None and element.parent.tag == "a":
         links.append(element.parent)
     urls = (url_of.get(link.index, "") for link in links)

@@ -2,10 +2,11 @@
 
 import datetime as dt
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from monitor.dates import DateOrder, find_dates, find_days
 from monitor.extract.articles.labels import Label, LabelledValue, find_label_before
@@ -94,7 +95,13 @@ class ArticleView:
             return False
         if not _is_signature(text):
             return True
-        return all(len(above) < _MIN_SENTENCE_CHARS for above in self.page.texts[start:index])
+        return self._last_sentences[index] < start
+
+    @cached_property
+    def _last_sentences(self) -> list[int]:
+        """The index of the last sentence above each text, -1 where there is none."""
+        long = (index if len(text) >= _MIN_SENTENCE_CHARS else -1 for index, text in enumerate(self.page.texts))
+        return list(accumulate(long, max, initial=-1))
 
     def is_in_teaser_row(self, index: int, blocks: frozenset[str]) -> bool:
         """Whether a text shares one of these blocks with a link to another article, whose date it then is."""
@@ -116,7 +123,9 @@ class ArticleView:
 
     def _is_clock(self, index: int) -> bool:
         """Whether a text above the headline shows today's date with its weekday."""
-        if index >= min(self.body_starts, default=0) or not _WEEKDAY.search(self.page.texts[index]):
+        if index >= (self._ordered_starts[0] if self._ordered_starts else 0) or not _WEEKDAY.search(
+            self.page.texts[index]
+        ):
             return False
         matches = find_days(self.page.texts[index], self.today, order=self.order)
         return any(abs(match.date - self.today) <= dt.timedelta(days=1) for match in matches)
@@ -152,7 +161,12 @@ class ArticleView:
         return article is not None and self._is_in_article and not self._holds_headline(article)
 
     def _holds_headline(self, element: Element) -> bool:
-        return any(element.text_start < start <= element.text_end for start in self.body_starts)
+        place = bisect_right(self._ordered_starts, element.text_start)
+        return place < len(self._ordered_starts) and self._ordered_starts[place] <= element.text_end
+
+    @cached_property
+    def _ordered_starts(self) -> list[int]:
+        return sorted(self.body_starts)
 
     @cached_property
     def _is_in_article(self) -> bool:

@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from dataclasses import replace
+from itertools import islice
 
 from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract.html import Anchor, Element, Outline, collapse_whitespace, is_within_sentence
@@ -35,7 +36,7 @@ _MAX_PROSE_WEIGHT = 200
 def _is_side_list(page: Outline, rows: list[ListRow]) -> bool:
     """Whether the heading just above a group says that it is a list of related or popular pages."""
     start = rows[0].text_start
-    texts = [collapse_whitespace(text) for text in page.texts[max(0, start - _MAX_HEADING_TEXTS) : start]]
+    texts = [collapse_whitespace(text[:_MAX_CHARS]) for text in page.texts[max(0, start - _MAX_HEADING_TEXTS) : start]]
     return any(len(text) <= 24 and _SIDE_HEADING.match(text) for text in texts)
 
 
@@ -56,15 +57,16 @@ def _find_only_row(page: Outline, scorer: ListScorer) -> ListRow | None:
 def _build_row(page: Outline, anchor: Anchor) -> ListRow | None:
     if is_pager_text(anchor.text):
         return None
-    row = anchor.element.closest(_SIDE_ROW_TAGS)
-    if row is None or any(row.contains(other.element) for other in page.anchors if other.url != anchor.url):
+    element = anchor.element.closest(_SIDE_ROW_TAGS)
+    if element is None or len(page.get_text(element, 2 * _MAX_ROW_CHARS)) > _MAX_ROW_CHARS:
         return None
-    return ListRow(anchor, [anchor], row) if len(page.get_text(row)) <= _MAX_ROW_CHARS else None
+    row = ListRow(anchor, [anchor], element)
+    return None if any(other.url != anchor.url for other in list_row_links(page, row)) else row
 
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
-_MAX_CHARS = 500
+_MAX_CHARS, _MAX_ELEMENTS, _MAX_TEXTS = 500, 400, 200  # of a row and its title, beyond which it is none
 _ELLIPSIS = re.compile(r"\s*(?:…+|\.{2,}|⋯+|。。+)\s*$")
 
 _GENERIC_TEXT = re.compile(
@@ -123,13 +125,15 @@ def _strip_date(title: str, *places: re.Pattern[str]) -> str:
 
 
 def _find_heading(page: Outline, element: Element) -> str:
-    headings = [page.get_text(inner) for inner in page.get_descendants(element) if inner.tag in _HEADING_TAGS]
+    inside = islice(page.elements, element.index + 1, min(element.end, element.index + _MAX_ELEMENTS))
+    headings = [page.get_text(inner, _MAX_CHARS)[:_MAX_CHARS] for inner in inside if inner.tag in _HEADING_TAGS]
     return max([heading for heading in headings if not _GENERIC_TEXT.match(heading)], key=len, default="")
 
 
 def _find_longest_text(page: Outline, row: ListRow) -> str:
     longest = ""
-    for text in map(collapse_whitespace, page.texts[row.text_start : row.text_end]):
+    texts = page.texts[row.text_start : min(row.text_end, row.text_start + _MAX_TEXTS)]
+    for text in (collapse_whitespace(text[: 2 * _MAX_CHARS]) for text in texts):
         is_label = _GENERIC_TEXT.match(text) or _DATE_LABEL.match(text)
         if not (is_label or _DATE_HEAD.match(mask_dates(text, YEAR_FIRST).text + " ")):
             longest = max(longest, _BULLET.sub("", text), key=len)
@@ -149,6 +153,7 @@ _ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
 _MIN_FURTHER_SCORE = 7.0
 _MIN_FURTHER_DATED_SHARE = 0.8
 _MAX_KNOWN_SHARE = 0.25
+_MAX_LISTS = 60  # each is held against all others
 _ADDRESS_PREFIXES = ("http://", "https://", "www.")
 
 
@@ -178,7 +183,7 @@ def _find_lists(page: Outline, scorer: ListScorer) -> list[RowGroup]:
         return []
     chosen = [_widen_list(groups[0], groups, scorer)]
     for group in groups[1:] if chosen[0].dated_share >= _MIN_DATED_SHARE else []:
-        if group.score < _MIN_FURTHER_SCORE:
+        if group.score < _MIN_FURTHER_SCORE or len(chosen) == _MAX_LISTS:
             break
         if all(_are_apart(page, group, other) for other in chosen) and _is_further_list(group, scorer):
             chosen.append(group)

@@ -2,12 +2,14 @@
 
 import datetime as dt
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 
 from monitor.dates import ERA_START, DateMatch, DateOrder, date_in_url, detect_order, find_dates, find_days, infer_order
+from monitor.dates.partial import SpanSet
 from monitor.extract.html import Element, Outline, collapse_whitespace
 from monitor.extract.lists.rows import ListRow
 from monitor.vocabulary import DateSource
@@ -22,6 +24,9 @@ _HAS_DIGIT = re.compile(r"\d")
 _MAX_PIECE_CHARS = 40
 _MAX_DATE_LINE_CHARS = 30
 _MAX_LINE_CHARS = 100
+_MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
+"""How much of a row, or of what is between two, is read for dates: what is longer is no row."""
+
 SlotKey = tuple[str, ...]
 
 
@@ -48,6 +53,7 @@ class DateReader:
     order: DateOrder | None
     _matches_by_text: dict[tuple[str, int | None], list[DateMatch]] = field(default_factory=dict)
     _headers: dict[tuple[int, int], str] = field(default_factory=dict)
+    _machine_dates: dict[int, dt.date | None] = field(default_factory=dict)
 
     def list_dates(
         self, zone: str, start: int, end: int, top: Element | None, row: ListRow, year: int | None
@@ -57,8 +63,8 @@ class DateReader:
         parts: list[str] = []
         matches: list[DateMatch] = []
         offset = 0
-        for index in range(start, end):
-            text = collapse_whitespace(self.page.texts[index])
+        for index in range(start, min(end, start + _MAX_ROW_TEXTS)):
+            text = collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS])
             spans.append((offset, offset + len(text), index))
             parts.append(text)
             stated = self._find_machine_date(index)
@@ -70,10 +76,14 @@ class DateReader:
         if not any(map(_HAS_DIGIT.search, parts)) and not matches:
             return []
         joined = " ".join(parts)
+        taken = SpanSet(len(joined))
+        for match in matches:
+            taken.take(match.start, match.end)
         for left, right in _list_runs(spans, parts, matches):
             for match in find_days(joined[left:right], self.today, order=self.order, year=year):
                 moved = _shift_match(match, left)
-                if all(moved.end <= other.start or moved.start >= other.end for other in matches):
+                if taken.is_free(moved.start, moved.end):
+                    taken.take(moved.start, moved.end)
                     matches.append(moved)
         matches.sort(key=lambda match: match.start)
         return self._place_dates(zone, matches, spans, joined, top, row) if matches else []
@@ -83,10 +93,16 @@ class DateReader:
         owner = self.page.elements[self.page.text_owner[index]]
         for element in islice(owner.iter_ancestors(), 3):
             if value := _get_machine_date(element):
-                shown = find_days(self.page.get_text(element), self.today, order=self.order)
-                found = find_days(value, self.today)
-                return found[0].date if found and not any(match.has_year for match in shown) else None
+                if element.index not in self._machine_dates:
+                    self._machine_dates[element.index] = self._read_machine_date(element, value)
+                return self._machine_dates[element.index]
         return None
+
+    def _read_machine_date(self, element: Element, value: str) -> dt.date | None:
+        text = self.page.get_text(element, _MAX_TEXT_CHARS)[:_MAX_TEXT_CHARS]
+        shown = find_days(text, self.today, order=self.order)
+        found = find_days(value[:_MAX_TEXT_CHARS], self.today)
+        return found[0].date if found and not any(match.has_year for match in shown) else None
 
     def _find_in_text(self, text: str, year: int | None) -> list[DateMatch]:
         """Return the dates of one text, cached: a row is read for itself and as the neighbour of others."""
@@ -108,28 +124,29 @@ class DateReader:
     ) -> list[PlacedDate]:
         counts: dict[SlotKey, int] = defaultdict(int)
         found = []
-        ends = {anchor.element.text_end - 1 for anchor in row.anchors}
+        anchors = row.anchors[:_MAX_ROW_TEXTS]
+        ends = {anchor.element.text_end - 1 for anchor in anchors}
         title_ends = [right for _, right, i in spans if i in ends]
+        lefts = [left for left, _, _ in spans]
         for match in matches:
-            index = next((i for left, right, i in spans if left <= match.start <= right), None)
-            if index is None:
-                continue
+            text_left, text_right, index = spans[bisect_right(lefts, match.start) - 1]
             owner = self.page.elements[self.page.text_owner[index]]
             path, column = self._get_path(owner, top)
             key = (zone, *path, match.form if match.form == "compact" else "")
             counts[key] += 1
-            is_in_title = any(anchor.element.contains(owner) for anchor in row.anchors) and (
-                match.end - match.start < 0.6 * len(collapse_whitespace(self.page.texts[index]))
+            length = text_right - text_left
+            is_in_title = match.end - match.start < 0.6 * length and any(
+                anchor.element.contains(owner) for anchor in anchors
             )
             # The words of a title ("publication of…") are no label of the date after it.
-            left = max([right for right in title_ends if right <= match.start], default=0)
+            title_place = bisect_right(title_ends, match.start)
+            left = title_ends[title_place - 1] if title_place else 0
             before = re.sub(r"^.*\d", "", joined[max(left, match.start - 24) : match.start])
             label = f"{before} {self._get_header(owner, column)} {owner.css_class}"
             around = joined[max(0, match.start - 48) : match.end + 24]
             is_heading = any(node.tag in HEADING_TAGS for node in islice(owner.iter_ancestors(), 2)) or bool(
                 _ANNOUNCEMENT.search(around)
             )
-            length = len(self.page.texts[index].strip())
             is_line, is_in_sentence = length <= _MAX_DATE_LINE_CHARS, length > _MAX_LINE_CHARS and not is_heading
             slot = (*key, str(counts[key]))
             found.append(PlacedDate(match, slot, owner, is_in_title, label, is_heading, is_line, is_in_sentence))
@@ -152,8 +169,9 @@ class DateReader:
         table = owner.closest(("table",)) or self.page.elements[0]
         key = table.index, column
         if key not in self._headers:
-            above = (cell for cell in self.page.get_descendants(table)[:60] if cell.index < owner.index)
-            cells = ((cell.tag, self.page.get_text(cell)) for cell in above if cell.position == column)
+            inside = islice(self.page.elements, table.index + 1, min(table.end, table.index + 61))
+            above = (cell for cell in inside if cell.index < owner.index)
+            cells = ((cell.tag, self.page.get_text(cell, _MAX_TEXT_CHARS)) for cell in above if cell.position == column)
             headers = (text for tag, text in cells if tag == "th" or (tag == "td" and not _HAS_DIGIT.search(text)))
             self._headers[key] = next(headers, "")[:40]
         return self._headers[key]
@@ -177,13 +195,14 @@ def _list_runs(
     spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
 ) -> Iterator[tuple[int, int]]:
     """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
-    dated = {match.start for match in matches}
+    dated = sorted(match.start for match in matches)
+
+    def is_dated(index: int) -> bool:
+        return bisect_left(dated, spans[index][0]) < bisect_left(dated, spans[index][1])
+
     for is_short, group in groupby(range(len(parts)), key=lambda position: len(parts[position]) <= _MAX_PIECE_CHARS):
         run = list(group)
-        has_undated_number = any(
-            _HAS_DIGIT.search(parts[index]) and not any(spans[index][0] <= start < spans[index][1] for start in dated)
-            for index in run
-        )
+        has_undated_number = any(_HAS_DIGIT.search(parts[index]) and not is_dated(index) for index in run)
         if is_short and len(run) >= 2 and has_undated_number:
             yield spans[run[0]][0], spans[run[-1]][1]
 
@@ -385,6 +404,8 @@ def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | No
 def _parse_heading_year(page: Outline, index: int) -> int | None:
     """Return the year of a heading: 2023, 2023年11月, 令和5年, 2023 News Releases."""
     if not 0 <= index < len(page.texts):
+        return None
+    if len(page.texts[index]) > _MAX_TEXT_CHARS:
         return None
     found = _YEAR_HEADING.match(collapse_whitespace(page.texts[index]))
     tag = page.elements[page.text_owner[index]].tag

@@ -115,6 +115,8 @@ def is_pager_text(text: str) -> bool:
 _NEXT_CLASS = re.compile(r"(?:^|[\s_-])(?:next|pagenext|nextpage|nextpostslink|pager-next)(?=$|[\s_-])")
 _CAROUSEL = re.compile(r"slick|swiper|carousel|slide|calendar|gallery|month|lightbox|nav-next|post-navigation")
 _PAGER_NAMES = re.compile(r"pag(?:e|ing|in)|fenye|yema")
+_SEPARATORS = re.compile(r"[\s|,·\[\]-]*")
+_MAX_SEPARATORS, _MAX_NUMBER_CHARS = 12, 40
 _PAGE_NUMBER = re.compile(r"^[\s\[(第]*(\d{1,4})[\s\])页頁]*$")
 
 
@@ -197,10 +199,10 @@ def _find_by_number(page: Outline) -> str | None:
 
 def _is_preceded_by(page: Outline, anchor: Anchor, number: int) -> bool:
     """Whether the text just before a link is the number before its own, and no link itself."""
-    index = anchor.element.text_start - 1
-    while index >= 0 and re.fullmatch(r"[\s|,·\[\]-]*", page.texts[index]):
-        index -= 1
-    if index < 0:
+    last = anchor.element.text_start - 1
+    above = range(last, max(-1, last - _MAX_SEPARATORS), -1)
+    index = next((index for index in above if not _SEPARATORS.fullmatch(page.texts[index])), -1)
+    if index < 0 or len(page.texts[index]) > _MAX_NUMBER_CHARS:
         return False
     found = _PAGE_NUMBER.match(page.texts[index].replace("|", " "))
     if not found or int(found[1]) != number:
@@ -208,7 +210,7 @@ def _is_preceded_by(page: Outline, anchor: Anchor, number: int) -> bool:
     owner = page.elements[page.text_owner[index]]
     if not _is_in_pager(anchor) and anchor.element.parent is not owner.parent and anchor.element.parent is not owner:
         return False
-    return not any(other.element.contains(owner) for other in page.anchors)
+    return not any(node.index in page.link_indexes for node in owner.iter_ancestors())
 
 
 def _counters_differ_by_one(url: str, other: str) -> bool:

@@ -31,7 +31,7 @@ def group_links(page: Outline) -> list[list[Anchor]]:
         anchor
         for anchor in page.anchors
         if anchor.element.index not in pagers
-        and (anchor.text or page.get_descendants(anchor.element) or anchor.element.css_class)
+        and (anchor.text or anchor.element.end > anchor.element.index + 1 or anchor.element.css_class)
     ]
     names = _PathIndex([anchor.element for anchor in anchors])
     groups: dict[Hashable, list[Anchor]] = defaultdict(list)
@@ -58,9 +58,10 @@ def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
     kept = [anchor for anchor in members if anchor.text and counts[anchor.text] < _MIN_REPEATS]
     if len(kept) >= 0.2 * len(members):
         return [kept] if len(kept) <= 0.8 * len(members) or counts[""] else []
-    return [
-        [anchor for anchor in members if anchor.text == text] for text, count in counts.items() if count >= _MIN_REPEATS
-    ]
+    by_text: dict[str, list[Anchor]] = defaultdict(list)
+    for anchor in members:
+        by_text[anchor.text].append(anchor)
+    return [repeated for repeated in by_text.values() if len(repeated) >= _MIN_REPEATS]
 
 
 def _find_pager_links(page: Outline) -> set[int]:
@@ -227,6 +228,11 @@ class ListScorer:
     def __init__(self, page: Outline) -> None:
         self.page = page
         self._dates = [0, *accumulate(has_day(text) or _RECENTLY.search(text) is not None for text in page.texts)]
+        date_lines = (
+            end > start and len(text.strip()) <= _MAX_DATE_CHARS
+            for text, (start, end) in zip(page.texts, pairwise(self._dates), strict=True)
+        )
+        self._date_lines = [0, *accumulate(date_lines)]
         anchored = [False] * (len(page.elements) + 1)
         linked = [False] * len(page.texts)
         for anchor in page.anchors:
@@ -306,7 +312,7 @@ class ListScorer:
         if table is None:
             return False
         if table.index not in self._named_columns:
-            inside = self.page.get_descendants(table)[:_MAX_HEADER_ELEMENTS]
+            inside = islice(self.page.elements, table.index + 1, min(table.end, table.index + 1 + _MAX_HEADER_ELEMENTS))
             self._named_columns[table.index] = sum(cell.tag == "th" for cell in inside) >= 2
         return self._named_columns[table.index]
 
@@ -314,7 +320,7 @@ class ListScorer:
         """Whether the links are headings with a date each and other links below them, which are the real rows."""
         headings = [
             row.element.tag in _HEADING_TAGS
-            and len(self.page.get_text(row.element)) <= _MAX_DATE_CHARS
+            and len(self.page.get_text(row.element, 2 * _MAX_DATE_CHARS)) <= _MAX_DATE_CHARS
             and self.is_dated(row)
             and self._links[row.element.end] < self._links[following.element.index]
             for row, following in pairwise(rows)
@@ -333,10 +339,7 @@ class ListScorer:
         for position, record in enumerate(rows):
             end = record.text_end
             # The heading above the rows of one day is hardly more than a date.
-            headings += any(
-                dates[index + 1] > dates[index] and len(self.page.texts[index].strip()) <= _MAX_DATE_CHARS
-                for index in range(before, record.text_start)
-            )
+            headings += self._date_lines[max(before, record.text_start)] > self._date_lines[before]
             headed += headings > 0
             before = end
             if dates[end] > dates[record.text_start]:
