@@ -189,7 +189,7 @@ class WorkerPool:
                 worker = self._idle.pop()  # the one that worked last: others stay asleep
                 if worker.is_alive():
                     return worker
-                self._kill(worker)
+                await asyncio.to_thread(self._bury, worker)
             # What a cancelled start has started waits among the idle for the next piece of work.
             await asyncio.to_thread(self._start_worker)
 
@@ -220,7 +220,7 @@ class WorkerPool:
         """Return how a worker ended; a negative number is a signal."""
         with self._lock:
             worker.socket.close()
-            if worker not in self._workers or worker.spawner is not self._spawner:
+            if self._spawner is None or worker not in self._workers:
                 return -signal.SIGKILL  # it is buried, or ended with its spawner
             self._workers.discard(worker)
             try:
@@ -233,6 +233,7 @@ class WorkerPool:
         if self._spawner is not None:
             self._spawner.close()
             self._spawner = None
+            self._workers.clear()
 
     def _close(self) -> None:
         with self._lock:
@@ -241,14 +242,12 @@ class WorkerPool:
             self._drop_spawner()
             while self._idle:
                 self._idle.pop().socket.close()
-            self._workers.clear()
 
 
 @dataclass(eq=False)
 class _Worker:
     """A worker process and the socket on which it is asked."""
 
-    spawner: "_Spawner"
     process: int
     socket: socket.socket
     walls: Walls
@@ -323,7 +322,7 @@ class _Spawner:
             ours.close()
             raise _SpawnerGone
         ours.setblocking(False)
-        return _Worker(self, process, ours, Walls(*protocol.READY.unpack(ready)))
+        return _Worker(process, ours, Walls(*protocol.READY.unpack(ready)))
 
     def end(self, process: int) -> int:
         """Return how a worker ended, which is killed where it has not."""
