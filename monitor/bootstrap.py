@@ -139,8 +139,6 @@ class App:
             executor_id=self.settings.work.executor_id,
         )
 
-    watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
-
     @cached_property
     def workers(self) -> "WorkerPool":
         from monitor.isolation.pool import WorkerPool
@@ -401,6 +399,7 @@ class App:
 
     prompts: "_Part[PromptService]" = _Part("services.prompts.PromptService")
     today: "_Part[TodayService]" = _Part("services.today.TodayService")
+    watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
     readiness: "_Part[Readiness]" = _Part("services.health.Readiness")
     costs: "_Part[CostService]" = _Part("services.usage.CostService")
     storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
@@ -481,9 +480,6 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         if worker:
             from monitor.jobs.worker import Worker
 
-            app.workers.start()
-            if settings.llm.is_on:
-                import_module("monitor.llm.client")  # takes seconds, in which a first run would hold the event loop
             queue_worker = Worker(
                 store=app.store,
                 settings=app.settings,

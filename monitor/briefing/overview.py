@@ -248,8 +248,8 @@ class _OverviewWriter:
         if completion.is_cut:
             return Overview(fault=Message("cause.answer_cut"))
         said = _parse_drafts(completion.text[:_MAX_ANSWER_CHARS], len(self.items))
-        told = [message.content for message in messages]
-        drafts = await self.workers.run(drop_echoes, said, told, self._join_material())
+        wordings = [message.content for message in messages]
+        drafts = await self.workers.run(drop_echoes, said, wordings, self._join_material())
         findings = await self._judge([draft for draft in drafts if not draft.is_assessment and draft.is_sentence])
         refused = [draft for draft in findings if not draft.is_kept]
         if refused and len(findings) - len(refused) < MAX_SENTENCES:
@@ -339,9 +339,9 @@ class _OverviewWriter:
         )
 
 
-def drop_echoes(drafts: Sequence[_Draft], told: Sequence[str], material: str) -> list[_Draft]:
+def drop_echoes(drafts: Sequence[_Draft], wordings: Sequence[str], material: str) -> list[_Draft]:
     """Return the drafts without those that repeat what the model was told, unless its material says so."""
-    echoes = EchoDetector(told, title="", text=material)
+    echoes = EchoDetector(wordings, title="", text=material)
     return [draft for draft in drafts if echoes.find(draft.text) is None]
 
 

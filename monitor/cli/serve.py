@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, get_terminal
@@ -53,6 +54,10 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         if web:
             await _start_web(terminal, app, stack)
+        if worker:
+            app.workers.start()
+            if settings.llm.is_on:
+                import_module("monitor.llm.client")  # the first run would hold the event loop for its seconds
         _tune_garbage_collection()
         stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]

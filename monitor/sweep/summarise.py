@@ -13,7 +13,7 @@ from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSna
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.evidence.revisions import create_page_snapshot
 from monitor.i18n.message import Message
-from monitor.isolation.pool import IsolatedWorkFailed
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.page import ArticleFacts, Page, PageErrorCode
@@ -88,6 +88,10 @@ def hash_file(path: Path) -> str:
 
 
 _MAX_ATTEMPTS = 2
+_MAX_UNREADABLE_PAGES = 3
+"""After so many pages of a run that no worker gets through, its others are not tried: workers are for all runs."""
+
+_EXTRACT_LIMITS = WorkerLimits(timeout_s=5.0, cpu_s=3.0)
 
 
 @dataclass(frozen=True)
@@ -119,9 +123,16 @@ class Summariser:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._deps = run.deps
+        self._unreadable: dict[str, Message] = {}  # by url
 
     async def summarise(self, item: Item) -> None:
+        if len(self._unreadable) >= _MAX_UNREADABLE_PAGES:
+            reason = next(reversed(self._unreadable.values()))
+            await self._run.record_fallback(Phase.SUMMARISE, item.url, reason)
+            return
         article = await fetch_article(self._run, item)
+        if article.failure is not None and _is_isolation_failure(article.failure):
+            self._unreadable[item.url] = article.failure
         if article.failure is not None:
             await self._run.record_fallback(Phase.SUMMARISE, item.url, article.failure)
             if article.is_disallowed:
@@ -157,8 +168,11 @@ class Summariser:
             dropped = written.counts
         language = self._run.source.summary_language
         try:
-            sentences = await self._deps.workers.run(extract_sentences, item.title, article.text, language)
+            sentences = await self._deps.workers.run_limited(
+                _EXTRACT_LIMITS, extract_sentences, item.title, article.text, language
+            )
         except IsolatedWorkFailed as error:
+            self._unreadable[item.url] = error.message
             await self._run.record_fallback(Phase.SUMMARISE, item.url, error.message)
             sentences = []
         return _WrittenSummary.from_extract(sentences, dropped)
@@ -185,7 +199,7 @@ class Summariser:
             try:
                 checked = await checker.check(answer)
             except IsolatedWorkFailed as error:  # of the same page another summary fares no better
-                fault = error.message
+                fault = self._unreadable[item.url] = error.message
                 break
             if checked.is_sound:
                 return _WrittenSummary.from_checked(checked)
@@ -233,11 +247,18 @@ class Summariser:
                 statements=summary.statements,
                 published_on=article.facts.stated_date,
                 attachments=article.facts.attachments,
+                is_searchable=item.url not in self._unreadable,
             )
             for url, problem in self._deps.linker.pop_problems().items():
                 await self._run.record_fallback(Phase.SUMMARISE, url, problem)
         snapshot = _build_snapshot(item, article)
         await self._deps.store.revisions.save(snapshot, text=article.text, changes=changes, claims=claims)
+
+
+def _is_isolation_failure(failure: Message) -> bool:
+    """Whether a page could not be read because the work in a worker process failed, as its parsing may."""
+    inner = failure.args.get("error")
+    return (inner if isinstance(inner, Message) else failure).code.startswith("isolation.")
 
 
 def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:

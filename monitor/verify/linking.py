@@ -68,22 +68,25 @@ class EvidenceLinker:
         statements: Sequence[tuple[str, Judgement]],
         published_on: dt.date | None,
         attachments: Sequence[Attachment],
+        is_searchable: bool = True,
     ) -> ClaimUpdate:
         """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures.
 
-        `statements` are the sentences of its summary, each with the judgement on it.
+        `statements` are the sentences of its summary, each with the judgement on it. In a page that is not
+        `is_searchable`, because a worker did not get through it, no passage is looked for.
         """
         claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
         days = sorted(filter(None, {published_on, item.date if item.date_source is DateSource.PAGE else None}))
         urls = [attachment.url for attachment in attachments]
-        passages = await self._find_article_passages(record, days, urls) if days or urls else None
+        is_needed = is_searchable and (days or urls)
+        passages = await self._find_article_passages(record, days, urls) if is_needed else None
         if passages is not None:
             for day, passage in zip(days, passages.days, strict=True):
                 claims.append(_build_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
             for url, passage in zip(urls, passages.links, strict=True):
                 claims.append(_build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passage))
         claims += [_build_statement_claim(item.id, sentence, judgement, record) for sentence, judgement in statements]
-        if statements:
+        if statements and is_searchable:
             claims += await self._ground_summary(
                 item, statements, title=title, text=text, record=record, published_on=published_on or item.date
             )
