@@ -139,7 +139,7 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
-            check_open_files(settings),
+            check_open_files(settings) if is_readable else _skip_check("files"),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
