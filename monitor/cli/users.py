@@ -148,7 +148,7 @@ def export(
         async def write(app: "App", by: "Actor") -> int:
             count = 0
             async for entry in await app.audit.export(since=since, until=until, by=by):
-                target.write(f"{entry.model_dump_json()}\n")
+                target.write(f"{entry.to_json()}\n")
                 count += 1
             return count
 

@@ -53,8 +53,9 @@ def _encode_value(value: Any) -> str:
 
 def extract_content(row: EvidenceRecord | AuditEntry) -> dict[str, Any]:
     """Return what the hash of a row is made of; a field without a value is left out, so that columns may be added."""
-    hidden = {"hash"} if isinstance(row, EvidenceRecord) else {"hash", "id"}
-    return {name: value for name, value in row.model_dump(exclude=hidden).items() if value not in (None, "")}
+    hidden = {"hash"} if isinstance(row, EvidenceRecord) else {"hash", "id", "salts", "erased"}
+    content = {name: value for name, value in row.model_dump(exclude=hidden).items() if value not in (None, "")}
+    return content if isinstance(row, EvidenceRecord) else content | row.compute_commitments()
 
 
 def hash_row(row: EvidenceRecord | AuditEntry) -> str:
@@ -326,6 +327,7 @@ class _Check:
     report: ChainReport
     trusted: set[str]
     found: list[tuple[int, Message]] = field(default_factory=list)
+    erased_names: list[str] | None = None
 
     async def run(self) -> None:
         heads = await self.store.chain.list_heads()
@@ -373,9 +375,18 @@ class _Check:
         rows = await self.store.chain.list_rows(kind, [link.row_id for link in mine])
         for link in mine:
             row = rows.get(link.row_id)
-            if row is not None and hash_row(row) != link.hash:
+            if row is not None and (hash_row(row) != link.hash or not await self._is_erased_openly(row)):
                 self._complain_of_row("altered", link)
         return [link for link in mine if link.row_id not in rows]
+
+    async def _is_erased_openly(self, row: EvidenceRecord | AuditEntry) -> bool:
+        """Whether what is erased in an audit entry belongs to a person whose erasure is on record."""
+        if isinstance(row, EvidenceRecord) or not row.erased:
+            return True
+        if self.erased_names is None:
+            self.erased_names = await self.store.chain.list_erased_names()
+        named = json.dumps([row.person, row.subject, row.detail])
+        return any(f'"{name}"' in named for name in self.erased_names)
 
     async def _check_rest(self, last: ChainHead | None) -> None:
         """Check the rows that are not signed yet by their own hashes, and that every link has a head."""

@@ -170,7 +170,7 @@ class AuditedService:
         )
         entry.hash = hash_row(entry)
         await self.store.audit.add(entry)
-        values = entry.model_dump(exclude={"id"}) | {"at": entry.at.isoformat()}
+        values = entry.model_dump(exclude={"id", "salts", "erased"}) | {"at": entry.at.isoformat()}
         self.store.sessions.call_after_commit(partial(send_audit_entry, values))
 
 

@@ -168,7 +168,7 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
-            check_open_files(settings),
+            check_open_files(settings) if is_readable else _skip_check("files"),
             await self.check_evidence(settings, self.clock.now())
             if database.level == "ok"
             else _skip_check("evidence"),

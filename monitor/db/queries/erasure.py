@@ -36,7 +36,6 @@ _COLUMNS: tuple[tuple[type[SQLModel], str], ...] = (
     (StoredPrompt, "by"),
     (Research, "asked_by"),
     (ResearchRemark, "person"),
-    (AuditEntry, "person"),
 )
 """Where a person is named beside what everybody may read."""
 
@@ -77,12 +76,15 @@ class ErasureStore(Queries, retries=False):
         return int(await session.scalar(erased) or 0)
 
     async def _rename_in_audit(self, session: AsyncSession, name: str, alias: str) -> None:
-        """Acts on a person have the name as their subject; those of a person's session or token name it within."""
-        is_subject = col(AuditEntry.subject) == name
-        await session.execute(update(AuditEntry).where(is_subject).values(subject=alias))
-        named = select(AuditEntry).where(_may_hold(col(AuditEntry.detail), name))
-        for entry in (await session.scalars(named)).all():
-            entry.detail = _replace_name(entry.detail, name, alias)
+        """What the person did, from where, and what was done to them; the hashes of the entries stay as they were."""
+        is_named = or_(
+            col(AuditEntry.person) == name, col(AuditEntry.subject) == name, _may_hold(col(AuditEntry.detail), name)
+        )
+        for entry in (await session.scalars(select(AuditEntry).where(is_named))).all():
+            erased: dict[str, Any] = {"person": alias, "address": ""} if entry.person == name else {}
+            erased |= {"subject": alias} if entry.subject == name else {}
+            detail = _replace_name(entry.detail, name, alias)
+            entry.erase(**erased | ({"detail": detail} if detail != entry.detail else {}))
 
     async def _rename_in_briefings(self, session: AsyncSession, name: str, alias: str) -> None:
         """Notes in a briefing are signed, in its own words and in the edit."""

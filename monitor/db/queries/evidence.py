@@ -318,6 +318,10 @@ class ChainStore(Queries):
         entries = await self._fetch_in(select(AuditEntry), col(AuditEntry.id), [int(row_id) for row_id in row_ids])
         return {str(row.id): row for row in entries}
 
+    async def list_erased_names(self) -> list[str]:
+        """What names the people that were erased, as the audit has it."""
+        return await self._fetch_all(select(col(AuditEntry.subject)).where(col(AuditEntry.action) == "person.erase"))
+
     async def find_researches(self, research_ids: Sequence[str]) -> set[str]:
         return set(await self._fetch_in(select(col(Research.id)), col(Research.id), research_ids))
 

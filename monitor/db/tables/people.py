@@ -1,6 +1,9 @@
 """The tables of people with their sessions and marks, of tokens, saved briefings, settings, and the audit log."""
 
 import datetime as dt
+import hashlib
+import json
+import secrets
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -193,11 +196,23 @@ class StoredPrompt(SQLModel, table=True):
     at: dt.datetime = instant_field(is_required=True)
 
 
+_ERASABLE_FIELDS = ("person", "address", "subject", "detail")
+
+
+def _make_salts() -> dict[str, str]:
+    return {name: secrets.token_hex(16) for name in _ERASABLE_FIELDS}
+
+
+def _hash_salted(salt: str, value: Any) -> str:
+    return hashlib.sha256(f"{salt}{json.dumps(value, sort_keys=True)}".encode()).hexdigest()
+
+
 class AuditEntry(SQLModel, table=True):
     """Who did what: `action` as `source.edit`, with what was before and after in `detail`, without secrets.
 
     `address` is where it was asked for from, empty for a command and for what the service does by itself. `hash` is
-    that of the row's content when it was written; rows of 0.1.0 have none.
+    that of the row's content when it was written; rows of 0.1.0 have none. It is made of salted hashes of what may have
+    to be erased one day: without its `salts`, `erased` fields can neither be guessed nor be put back.
     """
 
     __tablename__ = "audit_entry"
@@ -214,4 +229,22 @@ class AuditEntry(SQLModel, table=True):
     action: str = Field(max_length=60)
     subject: str = Field(sa_column=Column(Text, nullable=False))
     detail: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    salts: dict[str, str] = Field(default_factory=_make_salts, sa_column=Column(JSON, nullable=False))
+    erased: dict[str, str] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
     hash: str | None = Field(default=None, max_length=64)
+
+    def to_json(self) -> str:
+        """Return the entry as one line of JSON, as it is exported."""
+        return self.model_dump_json(exclude={"salts", "erased"})
+
+    def compute_commitments(self) -> dict[str, str]:
+        """Return what stands for the erasable fields in the hash: their salted hashes, kept where they were erased."""
+        return self.erased | {name: _hash_salted(salt, getattr(self, name)) for name, salt in self.salts.items()}
+
+    def erase(self, **values: Any) -> None:
+        """Put other values in place of these fields for good; the hash of the entry stays what it was."""
+        commitments = self.compute_commitments()
+        self.erased = self.erased | {name: commitments[name] for name in values}
+        self.salts = {name: salt for name, salt in self.salts.items() if name not in values}
+        for name, value in values.items():
+            setattr(self, name, value)

@@ -144,7 +144,7 @@ async def export_audit(
 ) -> Response:
     """All entries of these days, oldest first, as JSON lines in the fields of the list."""
     entries = await app.audit.export(since=since, until=until, by=principal)
-    lines = (f"{entry.model_dump_json()}\n" async for entry in entries)
+    lines = (f"{entry.to_json()}\n" async for entry in entries)
     headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
     return StreamingResponse(lines, media_type=_LINES_TYPE, headers=headers)
 

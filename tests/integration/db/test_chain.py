@@ -17,8 +17,8 @@ from monitor.errors import UsageError, WorkFailed
 from monitor.evidence.chain import ChainReport, EvidenceChain, SigningKey, hash_row
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.fetch.result import FetchResult
-from monitor.services.audit import COMMAND_LINE, AuditAction, AuditedService
-from monitor.vocabulary import FetchMode
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction, AuditedService
+from monitor.vocabulary import FetchMode, Role
 
 AT = dt.datetime(2026, 2, 3, 8, 30, tzinfo=dt.UTC)
 
@@ -101,6 +101,28 @@ async def test_a_changed_audit_entry_breaks_the_chain_and_is_named(
     (problem,) = report.problems
     found = await store.audit.list_entries(person=None, action=None, subject="source 2", before_id=None, limit=5)
     assert (problem.code, problem.args["row"]) == ("chain.audit_altered", str(found[0].id))
+
+
+async def test_an_erased_person_leaves_the_chain_whole_and_nothing_else_may_be_erased(
+    store: Store, chain: EvidenceChain
+) -> None:
+    service = AuditedService(store=store, clock=Now())
+    for name in ("lilei", "hanmeimei"):
+        person = Actor(name, Role.EDITOR, address="192.0.2.7")
+        await service.record(person, AuditAction.SOURCE_EDIT, "a source", after={"owner": name})
+    await chain.sign()
+    alias, _ = await store.erasure.erase_person("lilei")
+    assert codes(await chain.verify()) == ["chain.audit_altered"], "no erasure is on record"
+    await service.record(COMMAND_LINE, AuditAction.PERSON_ERASE, alias)
+    assert codes(await chain.verify()) == []
+    first, second, _ = await store.audit.list_after(0, since=None, until=None, limit=9)
+    assert (first.person, first.address, first.detail) == (alias, "", {"after": {"owner": alias}})
+    assert "lilei" not in f"{first.to_json()}{first.salts}{first.erased}"
+    assert (second.person, second.address) == ("hanmeimei", "192.0.2.7")
+    async with store.sessions.begin_write() as session:
+        entry = await session.get(AuditEntry, second.id)
+        entry.erase(person="somebody")
+    assert codes(await chain.verify()) == ["chain.audit_altered"]
 
 
 async def test_the_first_row_that_does_not_fit_comes_first(store: Store, chain: EvidenceChain, write: Any) -> None:
