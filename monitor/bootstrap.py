@@ -396,7 +396,6 @@ class App:
         )
 
     # Running it: health, cost, people.
-
     prompts: "_Part[PromptService]" = _Part("services.prompts.PromptService")
     today: "_Part[TodayService]" = _Part("services.today.TodayService")
     watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")

@@ -56,7 +56,7 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
             await _start_web(terminal, app, stack)
         if worker:
             app.workers.start()
-            if settings.llm.is_on:
+            if app.settings.llm.is_on:
                 import_module("monitor.llm.client")  # the first run would hold the event loop for its seconds
         _tune_garbage_collection()
         stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
