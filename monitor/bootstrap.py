@@ -17,7 +17,8 @@ from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
+from monitor.services.setting_checks import CHECKS, SettingCheck
+from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
 
 if TYPE_CHECKING:

@@ -330,10 +330,10 @@ def _bind_secrets(base: Settings, settings: Settings, stored: Mapping[str, Store
         listed[variable] = listed.get(variable, frozenset()) | {host}
     of_services = SecretBindings(stored, services)
     of_file = SecretBindings(stored)
-    of_desk = SecretBindings(stored, listed)
+    of_page = SecretBindings(stored, listed)
     known = {(target.url, target.secret_env) for target in base.deliver.targets}
     targets = [
-        target.bind_secrets(of_file if (target.url, target.secret_env) in known else of_desk)
+        target.bind_secrets(of_file if (target.url, target.secret_env) in known else of_page)
         for target in settings.deliver.targets
     ]
     return settings.model_copy(

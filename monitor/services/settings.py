@@ -8,18 +8,17 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, InvalidToken
 from pydantic import BaseModel, Field
 
-from monitor.config.model import BACKENDS, Settings
+from monitor.config.model import Settings
 from monitor.config.secrets import StoredSecret
 from monitor.config.stored import (
     ENCRYPTED_SETTINGS,
@@ -46,6 +45,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.setting_checks import SettingCheck
 from monitor.vocabulary import Role
 
 KEY_VARIABLE = "MONITOR_SECRET_KEY"
@@ -135,56 +135,6 @@ def _derive_key(text: str) -> bytes:
     return base64.urlsafe_b64encode(made)
 
 
-SettingCheck = Callable[[Settings], object]
-MODEL_PHASES = ("navigate", "crawl", "summarise", "rank", "plan", "search", "modeling", "report")
-
-
-def _check_public_url(settings: Settings) -> None:
-    url = settings.web.public_url
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and url.isprintable()
-    except ValueError:
-        is_usable = False
-    if not is_usable:
-        raise UsageError("settings.bad_public_url")
-
-
-def _check_backends(settings: Settings) -> None:
-    from monitor.search.registry import describe_unknown_backend
-
-    for name in settings.search.backend_names:
-        if name not in BACKENDS:
-            raise UsageError(describe_unknown_backend(name))
-
-
-def _check_phases(settings: Settings) -> None:
-    for phase, model in settings.llm.models.items():
-        if phase not in MODEL_PHASES or not model.strip():
-            raise UsageError("settings.bad_phase", phase=phase, known=MODEL_PHASES)
-
-
-def _check_model(settings: Settings) -> None:
-    if not settings.llm.model.strip():
-        raise UsageError("settings.no_model")
-
-
-def _check_endpoint(settings: Settings) -> None:
-    settings.llm.check_endpoint()
-
-
-CHECKS: Mapping[str, SettingCheck] = {
-    "llm.base_url": _check_endpoint,
-    "llm.models": _check_phases,
-    "llm.model": _check_model,
-    "search.backend": _check_backends,
-    "web.public_url": _check_public_url,
-}
-"""The checks that need nothing but the settings, by the path that they are about; each raises `UsageError`."""
-
-
 _SECRET_NAME_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _MAX_SECRET_CHARS = 4000
 _INVALID_SECRET = Message.of("settings.bad_secret_characters")
@@ -208,7 +158,8 @@ class SettingSchema(MessageModel):
 class SecretSettingSchema(MessageModel):
     """A secret by the environment variable that it stands for; its value is never shown.
 
-    `hosts` are those that the stored secret was entered for. Version 0.1.0 kept none: `is_host_assumed` marks a secret
+    `origin` says where the secret in use comes from; `is_stored`, whether there is a stored one, in use or not. `hosts`
+    are those that it was entered for. Version 0.1.0 kept none: `is_host_assumed` marks a secret
     that was bound at the upgrade to the hosts that it was then used for.
     """
 
@@ -216,6 +167,7 @@ class SecretSettingSchema(MessageModel):
     is_set: bool
     origin: Origin | None
     used_by: str
+    is_stored: bool = False
     hosts: list[str] = Field(default_factory=list)
     is_host_assumed: bool = False
     complaint: Message | None = None
@@ -328,6 +280,7 @@ class SettingsService(AuditedService):
             is_set=origin is not None,
             origin=origin,
             used_by=readers[0].used_by if readers else "",
+            is_stored=name in self._stored.secrets or SECRET_PREFIX + name in self._stored.complaints,
             hosts=sorted(stored.hosts),
             is_host_assumed=name in self._stored.assumed,
             complaint=problem,

@@ -208,9 +208,8 @@ class World:
     def configure(self, kind: str) -> NetworkSettings:
         """The settings of an operator who has one site on this machine, and names that only the proxy knows."""
         proxy = None if kind == "direct" else f"{kind}://127.0.0.1:{self.proxy.port}"
-        allowed = [self.site.host]
         network = NetworkSettings(
-            proxy=proxy, proxy_suffixes=[PROXIED_NAME], allowed_private_hosts=allowed, timeout_s=2
+            proxy=proxy, proxy_suffixes=[PROXIED_NAME], allowed_private_hosts=[self.site.host], timeout_s=2
         )
         return network.with_service_hosts([f"127.0.0.1:{self.site.port}"])
 

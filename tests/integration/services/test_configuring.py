@@ -217,9 +217,9 @@ async def test_what_version_0_1_0_stored_is_bound_at_the_first_start_and_the_res
             assert secrets["FORGOTTEN"].hosts == []
             assert all(secrets[name].is_host_assumed for name in ("OPENAI_API_KEY", "HOOK", "FORGOTTEN"))
             assert app.settings.network.allowed_private_hosts == []
-            told = {entry.path: entry.complaint for entry in service.list_settings() if entry.complaint}
-            assert told.keys() == {"network.proxy", "network.allowed_private_hosts"}
-            assert SECRET not in render(told["network.proxy"], "en")
+            complaints = {entry.path: entry.complaint for entry in service.list_settings() if entry.complaint}
+            assert complaints.keys() == {"network.proxy", "network.allowed_private_hosts"}
+            assert SECRET not in render(complaints["network.proxy"], "en")
     async with open_app(settings.model_copy(update={"database_url": url})) as app:
         admin = Actor("admin", Role.ADMIN)
         await app.settings_service.update({"llm.base_url": "https://elsewhere.example/v1"}, by=admin)
