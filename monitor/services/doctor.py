@@ -94,7 +94,10 @@ def check_delivery(settings: Settings) -> Finding:
     check_targets(settings)
     targets = settings.deliver.targets
     for target in targets:
-        target.expand_url()
+        if target.kind == "mail":
+            target.load_credentials()  # a password may hold what would end the host in an address
+        else:
+            target.expand_url()
         if target.secret_env:
             target.load_secret()
     return ", ".join(f"{target.name} ({target.shown})" for target in targets) or Message("doctor.no_target")

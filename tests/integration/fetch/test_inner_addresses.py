@@ -42,7 +42,7 @@ from tests.integration.conftest import Reply
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 # The host and port of each way; "{port}" is that of the server that must not be reached.
-WAYS = {
+ADDRESSES = {
     "loopback": "127.0.0.1:{port}",
     "loopback elsewhere": "127.8.9.1:{port}",
     "localhost": "localhost:{port}",
@@ -87,7 +87,7 @@ WAYS = {
     "public name and port as user": "public.example:80@127.0.0.1:{port}",
     "backslash before at": "127.0.0.1:{port}\\@public.example",
 }
-OUTSIDE = "outside.example"  # a name that only the proxy knows, and that it may be asked for
+PROXIED_NAME = "outside.example"  # a name that only the proxy knows, and that it may be asked for
 NAMES = {
     "inner.example": ["10.1.2.3"],
     "both.example": ["93.184.216.34", "127.0.0.1"],
@@ -208,12 +208,13 @@ class World:
     def configure(self, kind: str) -> NetworkSettings:
         """The settings of an operator who has one site on this machine, and names that only the proxy knows."""
         proxy = None if kind == "direct" else f"{kind}://127.0.0.1:{self.proxy.port}"
-        allowed = [self.site.host]
-        network = NetworkSettings(proxy=proxy, proxy_suffixes=[OUTSIDE], allowed_private_hosts=allowed, timeout_s=2)
+        network = NetworkSettings(
+            proxy=proxy, proxy_suffixes=[PROXIED_NAME], allowed_private_hosts=[self.site.host], timeout_s=2
+        )
         return network.with_service_hosts([f"127.0.0.1:{self.site.port}"])
 
     def fill(self, way: str) -> str:
-        return WAYS[way].replace("{port}", str(self.port))
+        return ADDRESSES[way].replace("{port}", str(self.port))
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -358,7 +359,7 @@ NETWORKS = ("direct", "http", "socks5")
 @pytest.mark.parametrize("route", ROUTES)
 async def test_no_way_leads_to_an_inner_address(world: World, route: str, kind: str) -> None:
     async with ROUTES[route](world, world.configure(kind)) as attempt:
-        for way in WAYS:
+        for way in ADDRESSES:
             if route == "mail" and way in CONNECTED_AS_CHECKED:
                 continue
             world.lookups = 0
@@ -374,14 +375,14 @@ async def test_the_same_senders_reach_what_they_may(world: World, route: str, ki
     for path in ("/", "/hook", "/v1/chat/completions", "/search"):
         world.site.on(path, f"<html><body><p>{'text ' * 60}</p></body></html>")
     # What is in the private network is not asked of a proxy, to which the same address would be another machine.
-    places = [world.site.host] if kind == "direct" else [world.site.host, f"{OUTSIDE}:{world.site.port}"]
+    places = [world.site.host] if kind == "direct" else [world.site.host, f"{PROXIED_NAME}:{world.site.port}"]
     async with ROUTES[route](world, world.configure(kind)) as attempt:
         for place in places:
             world.site.asked.clear()
             with contextlib.suppress(MonitorError):  # what answers is a page, to whoever asks
                 await attempt(place)
             assert len(world.site.paths()) == (2 if route == "redirect" else 1)
-    assert world.proxy.asked == [(OUTSIDE, world.site.port) for _ in places[1:]]
+    assert world.proxy.asked == [(PROXIED_NAME, world.site.port) for _ in places[1:]]
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -393,7 +394,7 @@ async def test_a_script_of_a_page_reaches_no_inner_address(world: World, kind: s
     tries = "".join(
         f"<iframe src='http://{place}/'></iframe><script>fetch('http://{place}/', {{mode: 'no-cors'}})"
         ".catch(() => 0)</script>"
-        for place in (world.fill(way).replace("\\", "\\\\") for way in WAYS)
+        for place in (world.fill(way).replace("\\", "\\\\") for way in ADDRESSES)
     )
     url = world.site.on("/", f"<html><body><p>{'text ' * 60}</p>{tries}<script>document.title='ran'</script></body>")
     world.lookups = 0
@@ -407,12 +408,12 @@ async def test_a_script_of_a_page_reaches_no_inner_address(world: World, kind: s
 @pytest.mark.parametrize("kind", NETWORKS)
 async def test_a_chat_service_leads_to_no_inner_address(world: World, kind: str) -> None:
     policy = OutboundPolicy(world.configure(kind), resolver=world.resolve)
-    ways = ("loopback", "a name for an inner address", "a name that only the proxy knows")
+    names = ("loopback", "a name for an inner address", "a name that only the proxy knows")
 
     async def send(place: str) -> None:
         target = TargetSettings(name="t", url=f"workflows://{place}/{'a' * 32}/{'b' * 43}")
         with pytest.raises(MonitorError):
             await ChatChannel(target=target, policy=policy, clock=SystemClock()).send(LETTER)
 
-    await asyncio.gather(*(send(world.fill(way)) for way in ways))
+    await asyncio.gather(*(send(world.fill(way)) for way in names))
     assert (Neighbour.calls, world.proxy.asked) == (0, [])

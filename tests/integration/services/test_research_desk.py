@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,7 +22,6 @@ from monitor.research.shapes import PlanParagraph, ResearchOptions, SamplingOpti
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import Role
-from tests.conftest import name_services
 
 QUESTION = "2026年新型储能的发展现状与政策走向如何？"
 WEB = {"config": SearchConfig(), "by": Actor("anna", Role.EDITOR)}
@@ -247,7 +247,7 @@ async def test_models_sampling_and_budget_of_a_research_are_its_own(
 ) -> None:
     async with open_model() as model:
         app.settings.llm.base_url, app.settings.llm.enabled = model.url, True
-        app.settings.network = name_services(model.url).network
+        app.settings.network = app.settings.network.with_service_hosts([urlsplit(model.url).netloc])
         options = ResearchOptions(models={"search": "small", "report": " "}, sampling=SamplingOptions(temperature=0.9))
         await app.research.run_in_process(QUESTION, options=options, **WEB)
         asked = {(request["model"], request["temperature"], request["top_p"]) for request in model.scripted.requests}
