@@ -119,7 +119,9 @@ class TargetSettings(SettingsGroup):
     def expand_url(self) -> str:
         """The url with the variables put in; `UsageError` where one is not set, or where they lead elsewhere."""
         url = _VARIABLE.sub(lambda found: self._require_variable(found[1]), self.url)
-        if self.host not in (None, _get_target_host(url)) or (self.kind == "chat" and _reads_file(url)):
+        # A mail's credentials are taken from the url before variables are put in, so that nothing can move its host.
+        is_moved = self.kind != "mail" and self.host not in (None, _get_target_host(url))
+        if is_moved or (self.kind == "chat" and _reads_file(url)):
             raise UsageError("target.variable_leads_elsewhere", target=self.name)
         return url
 

@@ -81,6 +81,7 @@ def test_variables_stand_for_secrets_and_one_that_is_not_set_is_named(monkeypatc
         target.load_credentials()
     monkeypatch.setenv("MAIL_PASSWORD", "p/ss@w:rd")
     assert target.load_credentials() == ("user@x", "p/ss@w:rd")
+    assert target.expand_url() == "smtp://user%40x:p/ss@w:rd@mail.example"
     hook = TargetSettings(name="hook", url="https://x.example/${MAIL_PASSWORD}")
     assert hook.expand_url() == "https://x.example/p/ss@w:rd"
     assert "p/ss@w:rd" in hook.list_secrets()
