@@ -267,10 +267,11 @@ class Revision(SQLModel, table=True):
 
 
 class LinkKind(StrEnum):
-    """What a link of the chain stands for: a row of `record` or of `audit_entry`."""
+    """What a link of the chain stands for: a row of `record` or of `audit_entry`, or an entry after an erasure."""
 
     RECORD = "record"
     AUDIT = "audit"
+    ERASURE = "erasure"
 
 
 class ChainLink(SQLModel, table=True):
