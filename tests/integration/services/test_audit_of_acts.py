@@ -343,7 +343,9 @@ def dump(world: World) -> list[str]:
 
 
 def test_every_action_is_covered() -> None:
-    assert {action for action, _, _ in ACTS.values()} == set(AuditAction)
+    # test_scrub.py has these two: they are done to files, and recorded.
+    of_files = {AuditAction.EVIDENCE_EXPORT, AuditAction.EVIDENCE_REPAIR}
+    assert {action for action, _, _ in ACTS.values()} == set(AuditAction) - of_files
 
 
 @pytest.mark.parametrize("name", ACTS)
