@@ -23,7 +23,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from monitor.clock import Clock
 from monitor.db.database import Store
-from monitor.db.sessions import BATCH_SIZE
 from monitor.db.tables.evidence import ChainHead, ChainLink, EvidenceRecord, LinkKind
 from monitor.db.tables.people import AuditEntry
 from monitor.errors import UsageError, WorkFailed
@@ -189,8 +188,7 @@ def write_private_file(file: Path, content: bytes, *, may_replace: bool) -> None
 class ChainReport:
     """What a check of the chain found; `problems` come in the order of the chain, at most 100 of them.
 
-    `removed` links have lost their rows as retention, or the end of their research, wanted it; from `erased` entries a
-    person was erased.
+    `removed` links have lost their rows as retention, or the end of their research, wanted it.
     """
 
     keys: list[str] = field(default_factory=list)
@@ -198,7 +196,6 @@ class ChainReport:
     signed_at: dt.datetime | None = None
     links: int = 0
     removed: int = 0
-    erased: int = 0
     unsigned: int = 0
     stamped_head: int | None = None
     problems: list[Message] = field(default_factory=list)
@@ -242,41 +239,8 @@ class EvidenceChain:
             if head.last - head.first + 1 < _MAX_LINKS:
                 return heads
 
-    async def find_entries(self, name: str) -> list[int]:
-        """Return the audit entries that name somebody, in any field, and are as they were written."""
-        found: list[int] = []
-        after_id = 0
-        while batch := await self.store.chain.list_entries(after_id=after_id, limit=BATCH_SIZE):
-            after_id = batch[-1].id or 0
-            for entry in batch:
-                text = json.dumps([entry.person, entry.subject, entry.detail], ensure_ascii=False)
-                if name in text and entry.hash in (None, hash_row(entry)):
-                    found.append(entry.id or 0)
-        return found
-
-    async def accept_erasure(self, entry_ids: Sequence[int]) -> None:
-        """Sign these audit entries as they are now, inside the transaction that erased a person from them.
-
-        Give the ids that `find_entries` gave before: what was altered before stays found.
-        """
-        rows = await self.store.chain.list_rows(LinkKind.AUDIT, [str(entry_id) for entry_id in entry_ids])
-        changed = [row for row in rows.values() if isinstance(row, AuditEntry) and row.hash != hash_row(row)]
-        for row in changed:
-            row.hash = hash_row(row)
-            await self.store.chain.set_entry_hash(row.id or 0, row.hash)
-        linked = await self.store.chain.find_links(LinkKind.AUDIT, [str(row.id) for row in changed])
-        links = [_build_erasure_link(rows[link.row_id]) for link in linked]
-        if links:
-            # The anchor follows with the next head: this one may be rolled back.
-            await self._sign_some(None, None, is_due=True, erasures=links)
-
     async def _sign_some(
-        self,
-        records_since: dt.datetime | None,
-        audit_since: dt.datetime | None,
-        *,
-        is_due: bool,
-        erasures: Sequence[ChainLink] = (),
+        self, records_since: dt.datetime | None, audit_since: dt.datetime | None, *, is_due: bool
     ) -> ChainHead | None:
         chain = self.store.chain
         async with self.store.transaction():
@@ -286,9 +250,7 @@ class EvidenceChain:
                 return None
             last = await chain.get_last_head()
             position = await chain.get_last_position()
-            links = [*(_build_link(row) for row in rows), *erasures]
-            for place, link in enumerate(links, start=1):
-                link.position = position + place
+            links = [_build_link(row, position + place) for place, row in enumerate(rows, start=1)]
             head = ChainHead(
                 number=last.number + 1 if last else 1,
                 at=self.clock.now(),
@@ -345,22 +307,15 @@ class EvidenceChain:
         return proofs
 
 
-def _build_link(row: EvidenceRecord | AuditEntry) -> ChainLink:
-    """Link a row by the hash that it was written with, so that one that was altered before signing is found.
-
-    Its position is set when it is signed.
-    """
+def _build_link(row: EvidenceRecord | AuditEntry, position: int) -> ChainLink:
+    """Link a row by the hash that it was written with, so that one that was altered before signing is found."""
     digest = row.hash or hash_row(row)
     if isinstance(row, AuditEntry):
-        return ChainLink(position=0, kind=LinkKind.AUDIT, row_id=str(row.id), at=row.at, hash=digest)
+        return ChainLink(position=position, kind=LinkKind.AUDIT, row_id=str(row.id), at=row.at, hash=digest)
     owner = f"run:{row.run_id}" if row.run_id else f"research:{row.research_id}"
-    return ChainLink(position=0, kind=LinkKind.RECORD, row_id=row.id, owner=owner, at=row.fetched_at, hash=digest)
-
-
-def _build_erasure_link(row: EvidenceRecord | AuditEntry) -> ChainLink:
-    """Link an entry as it is after an erasure; more than one person may be erased from it."""
-    link, digest = _build_link(row), hash_row(row)
-    return ChainLink(position=0, kind=LinkKind.ERASURE, row_id=f"{link.row_id}/{digest[:16]}", at=link.at, hash=digest)
+    return ChainLink(
+        position=position, kind=LinkKind.RECORD, row_id=row.id, owner=owner, at=row.fetched_at, hash=digest
+    )
 
 
 @dataclass
@@ -415,33 +370,19 @@ class _Check:
 
     async def _compare(self, kind: LinkKind, links: Iterable[ChainLink]) -> list[ChainLink]:
         mine = [link for link in links if link.kind is kind]
-        if kind is LinkKind.ERASURE:
-            return []
         rows = await self.store.chain.list_rows(kind, [link.row_id for link in mine])
         for link in mine:
             row = rows.get(link.row_id)
-            if row is None or hash_row(row) == link.hash:
-                continue
-            if kind is LinkKind.AUDIT and await self._is_erased(row):
-                self.report.erased += 1
-            else:
+            if row is not None and hash_row(row) != link.hash:
                 self._complain_of_row("altered", link)
         return [link for link in mine if link.row_id not in rows]
-
-    async def _is_erased(self, row: EvidenceRecord | AuditEntry) -> bool:
-        """Whether a link says that an entry is as an erasure left it."""
-        wanted = _build_erasure_link(row)
-        found = await self.store.chain.find_links(LinkKind.ERASURE, [wanted.row_id])
-        return any(link.hash == wanted.hash for link in found)
 
     async def _check_rest(self, last: ChainHead | None) -> None:
         """Check the rows that are not signed yet by their own hashes, and that every link has a head."""
         place = last.last if last else 0
         for row in await self.store.chain.list_unsigned(_MAX_LINKS):
             if row.hash not in (None, hash_row(row)):
-                link = _build_link(row)
-                link.position = place + 1
-                self._complain_of_row("altered", link)
+                self._complain_of_row("altered", _build_link(row, place + 1))
         newest = await self.store.chain.get_last_head()
         position = await self.store.chain.get_last_position()
         has_grown = newest is not None and newest.number > (last.number if last else 0)

@@ -312,20 +312,11 @@ class ChainStore(Queries):
 
     async def list_rows(self, kind: LinkKind, row_ids: Sequence[str]) -> dict[str, EvidenceRecord | AuditEntry]:
         """The rows of these ids that are there, by id."""
-        if kind is LinkKind.ERASURE:
-            return {}
         if kind is LinkKind.RECORD:
             found = await self._fetch_in(select(EvidenceRecord), col(EvidenceRecord.id), row_ids)
             return {row.id: row for row in found}
         entries = await self._fetch_in(select(AuditEntry), col(AuditEntry.id), [int(row_id) for row_id in row_ids])
         return {str(row.id): row for row in entries}
-
-    async def list_entries(self, *, after_id: int, limit: int) -> list[AuditEntry]:
-        query = select(AuditEntry).where(col(AuditEntry.id) > after_id).order_by(col(AuditEntry.id))
-        return await self._fetch_all(query.limit(limit))
-
-    async def set_entry_hash(self, entry_id: int, digest: str) -> None:
-        await self._execute(update(AuditEntry).where(col(AuditEntry.id) == entry_id).values(hash=digest))
 
     async def find_researches(self, research_ids: Sequence[str]) -> set[str]:
         return set(await self._fetch_in(select(col(Research.id)), col(Research.id), research_ids))

@@ -267,11 +267,10 @@ class Revision(SQLModel, table=True):
 
 
 class LinkKind(StrEnum):
-    """What a link of the chain stands for: a row of `record` or of `audit_entry`, or an entry after an erasure."""
+    """What a link of the chain stands for: a row of `record` or of `audit_entry`."""
 
     RECORD = "record"
     AUDIT = "audit"
-    ERASURE = "erasure"
 
 
 class ChainLink(SQLModel, table=True):
