@@ -363,7 +363,10 @@ def dump(world: World) -> list[str]:
 
 
 def test_every_action_is_covered() -> None:
-    assert {action for action, _, _ in ACTS.values()} | RECORDED_READS | SIGN_INS == set(AuditAction)
+    # test_scrub.py has these two: they are done to files, and recorded.
+    of_files = {AuditAction.EVIDENCE_EXPORT, AuditAction.EVIDENCE_REPAIR}
+    of_acts = {action for action, _, _ in ACTS.values()}
+    assert of_acts | of_files | RECORDED_READS | SIGN_INS == set(AuditAction)
 
 
 @pytest.mark.parametrize("name", ACTS)

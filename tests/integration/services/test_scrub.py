@@ -244,6 +244,10 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
     )
     exporter = EvidenceExporter(store=archive.store, clock=turned_clock, records=archive, chain=chain)
     content = await exporter.export_item(item.id or 0, by=COMMAND_LINE)
+    (entry,) = await archive.store.audit.list_entries(
+        person=COMMAND_LINE.name, action="evidence.export", subject=None, before_id=None, limit=5
+    )
+    assert entry.subject == f"item {item.id}"
     file = tmp_path / "item.wacz"
     file.write_bytes(content)
     with zipfile.ZipFile(file) as archived:
