@@ -99,7 +99,8 @@ async def test_a_changed_audit_entry_breaks_the_chain_and_is_named(
     await execute(store, changed.values(person="somebody else"))
     report = await chain.verify()
     (problem,) = report.problems
-    found = await store.audit.list_entries(person=None, action=None, subject="source 2", address=None, before_id=None, limit=5)
+    asked = {"person": None, "action": None, "subject": "source 2", "address": None}
+    found = await store.audit.list_entries(**asked, before_id=None, limit=5)
     assert (problem.code, problem.args["row"]) == ("chain.audit_altered", str(found[0].id))
 
 
