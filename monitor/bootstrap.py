@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -51,7 +52,9 @@ if TYPE_CHECKING:
     from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
     from monitor.services.prompts import PromptService
+    from monitor.services.recording import RunDependencyFactory
     from monitor.services.replay import ReplayService
+    from monitor.services.research.dependencies import ResearchDependencyFactory
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
     from monitor.services.scrub import ScrubService
@@ -71,7 +74,8 @@ T = TypeVar("T")
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    Each argument that its constructor requires is the part of that name, or of the name that `renamed` gives.
+    Each argument that its constructor requires is the part of that name, or what `renamed` gives: the name of another
+    part, or of a method of one, as `loaders.for_run`.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:
@@ -88,7 +92,7 @@ class _Part(Generic[T]):
             for argument in signature(part_class).parameters.values()
             if argument.default is argument.empty
         ]
-        built: T = part_class(**{name: getattr(app, self._renamed.get(name, name)) for name in required})
+        built: T = part_class(**{name: attrgetter(self._renamed.get(name, name))(app) for name in required})
         app.__dict__[self._name] = built  # found there from now on
         return built
 
@@ -143,7 +147,7 @@ class App:
     def workers(self) -> "WorkerPool":
         from monitor.isolation.pool import WorkerPool
 
-        workers = WorkerPool(preload=["monitor.pages.strategy"])
+        workers = WorkerPool(preload=["monitor.pages.strategy", "monitor.verify.judge"])
         self._stack.push_async_callback(workers.close)
         return workers
 
@@ -251,42 +255,21 @@ class App:
         self._stack.push_async_callback(trials.close)
         return trials
 
-    @cached_property
-    def saved_search(self) -> "SavedSearch":
-        from monitor.services.search import SavedSearch
-
-        return SavedSearch(
-            build_search=self.search.build_source_search,
-            folder=self.bundles,
-            new_scoring=self.scoring,
-            clock=self.clock,
-        )
-
-    @cached_property
-    def sweeps(self) -> "SweepService":
-        from monitor.services.recording import RunDependencyFactory
-        from monitor.services.sweeps import SweepService
-
-        return SweepService(
-            store=self.store,
-            settings=self.settings,
-            clock=self.clock,
-            documents=self.documents,
-            steps=self.steps,
-            presence=self.presence,
-            runs=self.runs,
-            alarm_service=self.alarms,
-            dependency_factory=RunDependencyFactory(
-                records=self.records,
-                workers=self.workers,
-                settings=self.settings,
-                clock=self.clock,
-                new_loader=self.loaders.for_run,
-                new_model=self.models.build_run_model,
-                new_prompts=self.prompts.load_active,
-            ),
-            saved_search=self.saved_search,
-        )
+    saved_search: "_Part[SavedSearch]" = _Part(
+        "services.search.SavedSearch",
+        build_search="search.build_source_search",
+        folder="bundles",
+        new_scoring="scoring",
+    )
+    run_dependencies: "_Part[RunDependencyFactory]" = _Part(
+        "services.recording.RunDependencyFactory",
+        new_loader="loaders.for_run",
+        new_model="models.build_run_model",
+        new_prompts="prompts.load_active",
+    )
+    sweeps: "_Part[SweepService]" = _Part(
+        "services.sweeps.SweepService", alarm_service="alarms", dependency_factory="run_dependencies"
+    )
 
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
@@ -303,40 +286,20 @@ class App:
 
     # Search and research.
 
-    @cached_property
-    def search(self) -> "SearchService":
-        from monitor.services.search import SearchService
-
-        return SearchService(
-            settings=self.settings, new_search=self.backends.build_search, new_loader=self.loaders.for_run
-        )
-
-    @cached_property
-    def research(self) -> "ResearchService":
-        from monitor.services.research.dependencies import ResearchDependencyFactory
-        from monitor.services.research.service import ResearchService
-
-        return ResearchService(
-            store=self.store,
-            clock=self.clock,
-            dependency_factory=ResearchDependencyFactory(
-                store=self.store,
-                settings=self.settings,
-                clock=self.clock,
-                records=self.records,
-                documents=self.documents,
-                workers=self.workers,
-                bundles=self.bundles,
-                snapshot_reader=self.snapshot_reader,
-                search_service=self.search,
-                new_model=self.models.build_research_model,
-                new_loader=self.loaders.for_run,
-                new_scoring=self.scoring,
-                new_prompts=self.prompts.load_active,
-            ),
-            steps=self.steps,
-            presence=self.presence,
-        )
+    search: "_Part[SearchService]" = _Part(
+        "services.search.SearchService", new_search="backends.build_search", new_loader="loaders.for_run"
+    )
+    research_dependencies: "_Part[ResearchDependencyFactory]" = _Part(
+        "services.research.dependencies.ResearchDependencyFactory",
+        search_service="search",
+        new_model="models.build_research_model",
+        new_loader="loaders.for_run",
+        new_scoring="scoring",
+        new_prompts="prompts.load_active",
+    )
+    research: "_Part[ResearchService]" = _Part(
+        "services.research.service.ResearchService", dependency_factory="research_dependencies"
+    )
 
     @cached_property
     def research_events(self) -> "EventStreamService[ResearchEvent, ResearchStatus]":
@@ -357,18 +320,9 @@ class App:
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
 
-    @cached_property
-    def briefings(self) -> "BriefingService":
-        from monitor.services.briefings import BriefingService
-
-        return BriefingService(
-            store=self.store,
-            workers=self.workers,
-            clock=self.clock,
-            settings=self.settings,
-            new_model=self.models.build_run_model,
-            new_prompts=self.prompts.load_active,
-        )
+    briefings: "_Part[BriefingService]" = _Part(
+        "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
+    )
 
     @cached_property
     def exports(self) -> "ExportService":
