@@ -18,7 +18,7 @@ from monitor.errors import WorkFailed
 from monitor.evidence.chain import EvidenceChain, encode_head
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.timestamps import REQUEST_TYPE, build_request, check_answer
-from monitor.fetch.client import HttpClient
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -162,7 +162,7 @@ class ScrubService(AuditedService):
         if url is None or head is None or head.timestamp is not None:
             return
         content, nonce = encode_head(head), secrets.randbits(63)
-        client = HttpClient(network=self.settings.network)
+        client = OutboundPolicy(self.settings.network).open_client()
         try:
             response = await client.request(
                 url, method="POST", headers={"content-type": REQUEST_TYPE}, content=build_request(content, nonce)
