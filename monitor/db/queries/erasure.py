@@ -62,7 +62,7 @@ class ErasureStore(Queries, retries=False):
             )
             await session.execute(delete(ItemStar).where(col(ItemStar.person) == name))
             await session.execute(delete(Token).where(col(Token.created_by) == name))
-            await session.execute(delete(SignInTry).where(col(SignInTry.key) == f"name {name}"[:120]))
+            await session.execute(delete(SignInTry).where(col(SignInTry.key).endswith(f" {name}", autoescape=True)))
             await session.execute(delete(Person).where(col(Person.name) == name))
             for table, column in _COLUMNS:
                 is_named = getattr(table, column) == name
