@@ -33,14 +33,12 @@ def compare_amounts(found: Comparison) -> None:
             others = [other for piece in found.segments for other in piece.dates if other is not date]
             rivalry = _Rivalry()
             for unit, part in found.page.parts_with_amounts:
-                if not part.dates:
-                    continue
-                is_here = any(other.covers(date) for other in part.dates)
-                for other in part.dates:
-                    is_said = any(other.covers(third) for third in others)
-                    _rate(
-                        found, segment, unit, part, rivalry, is_own=other.covers(date), is_said=is_said, is_here=is_here
-                    )
+                # What is of one value is compared once.
+                values = dict.fromkeys(other.value for other in part.dates)
+                own = {value for value in values if value.covers(date.value)}
+                for value in values:
+                    is_said = any(value.covers(third.value) for third in others)
+                    _rate(found, segment, unit, part, rivalry, is_own=value in own, is_said=is_said, is_here=bool(own))
             rivals = [other.written for unit in found.units for part in unit.segments for other in part.dates]
             is_borne = any(other.covers(date) for unit in found.units for part in unit.segments for other in part.dates)
             _raise_signs(found, "date", date.written, rivalry, rivals=rivals, is_borne=is_borne)
@@ -56,9 +54,12 @@ def _compare_figure(found: Comparison, segment: Segment, figure: NumericFigure) 
     places, own = {id(part) for _, part, _ in equal}, {id(other) for _, _, other in equal}
     for unit, part in found.page.parts_with_amounts:
         is_here = id(part) in places
+        kinds: set[tuple[bool, bool]] = set()
         for other in part.figures:
             is_own, is_said = id(other) in own, any(value in said for value, _ in other.readings)
-            if is_own or is_said or figure.is_comparable_to(other):
+            # Figures of a part that are alike in both rate alike.
+            if (is_own, is_said) not in kinds and (is_own or is_said or figure.is_comparable_to(other)):
+                kinds.add((is_own, is_said))
                 _rate(found, segment, unit, part, rivalry, is_own=is_own, is_said=is_said, is_here=is_here)
     borne = [other for unit in found.units for part in unit.segments for other in part.figures]
     is_borne = any(id(other) in own for other in borne)

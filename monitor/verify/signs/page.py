@@ -4,8 +4,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -24,6 +24,7 @@ _LEAD_IN = re.compile(r"[:：]\s*$")
 _MAX_HEADING_CHARS = 30
 _FIGURE_BONUS = 1.5
 _AXIS_WEIGHT = 0.3
+_MAX_AMOUNTS = 40  # of a statement: each is held against all of the page and of the statement
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +268,16 @@ class Bearer:
     part: Segment
 
 
+def _bound_amounts(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yield the segments of a statement with its first figures and dates."""
+    left = _MAX_AMOUNTS
+    for segment in segments:
+        figures, dates = segment.figures[:left], segment.dates[:left]
+        left -= min(left, len(figures) + len(dates))
+        is_whole = len(figures) == len(segment.figures) and len(dates) == len(segment.dates)
+        yield segment if is_whole else replace(segment, figures=figures, dates=dates)
+
+
 @dataclass(eq=False)
 class Comparison:
     """A statement beside its page: `signs` are the strengths of what was found, `said` its words and the page's."""
@@ -278,7 +289,7 @@ class Comparison:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        return tuple(parse_segments(self.statement, is_page=False))
+        return tuple(_bound_amounts(parse_segments(self.statement, is_page=False)))
 
     @cached_property
     def words(self) -> frozenset[str]:
