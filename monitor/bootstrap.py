@@ -74,8 +74,8 @@ T = TypeVar("T")
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    Each argument that its constructor requires is the part of that name, or what `renamed` gives: the name of another
-    part, or of a method of one, as `loaders.for_run`.
+    Each argument that its constructor requires is the part of that name; one that `renamed` names is the part that
+    stands there, or the method of one, as `loaders.for_run`.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:
@@ -87,12 +87,12 @@ class _Part(Generic[T]):
 
     def __get__(self, app: "App", owner: type) -> T:
         part_class = getattr(import_module(f"monitor.{self._module}"), self._class_name)
-        required = [
+        given = [
             argument.name
             for argument in signature(part_class).parameters.values()
-            if argument.default is argument.empty
+            if argument.default is argument.empty or argument.name in self._renamed
         ]
-        built: T = part_class(**{name: attrgetter(self._renamed.get(name, name))(app) for name in required})
+        built: T = part_class(**{name: attrgetter(self._renamed.get(name, name))(app) for name in given})
         app.__dict__[self._name] = built  # found there from now on
         return built
 

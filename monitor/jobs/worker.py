@@ -5,7 +5,6 @@ import datetime as dt
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -198,9 +197,7 @@ class Worker:
                 await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
                 await self._events.close()
                 await reaper.lease.release()
-                await asyncio.to_thread(queue.close)
-                # DBOS put its own executor in place of the loop's, and has shut it down.
-                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+                await queue.close()
 
     @contextmanager
     def _track_workflow(self) -> Iterator[None]:

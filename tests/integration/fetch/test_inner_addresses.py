@@ -27,6 +27,7 @@ from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.guard import Address, Guard
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.fetch.transport import SiteTransport
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.notify.chat import ChatChannel
 from monitor.notify.mail import MailChannel
@@ -193,8 +194,9 @@ class Neighbour(asyncio.Protocol):
 
 
 class World:
-    def __init__(self, site: Any, proxy: OpenProxy, port: int, folder: Any, store: Store) -> None:
+    def __init__(self, site: Any, proxy: OpenProxy, port: int, folder: Any, store: Store, workers: WorkerPool) -> None:
         self.site, self.proxy, self.port, self.folder, self.store = site, proxy, port, folder, store
+        self.workers = workers
         self.lookups = 0
 
     async def resolve(self, host: str, _port: int) -> list[Address]:
@@ -219,7 +221,7 @@ class World:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def shared(
-    open_site: Any, sqlite_template: Any, tmp_path_factory: pytest.TempPathFactory
+    open_site: Any, sqlite_template: Any, tmp_path_factory: pytest.TempPathFactory, workers: WorkerPool
 ) -> AsyncIterator[World]:
     listening = socket.create_server(("", 0))
     inner = socket.create_server(("::1", listening.getsockname()[1]), family=socket.AF_INET6)
@@ -231,7 +233,7 @@ async def shared(
     url = f"sqlite:///{folder / 'monitor.db'}"
     (folder / "monitor.db").write_bytes(sqlite_template.read_bytes())
     async with open_site() as site, Store.open(url) as store:
-        yield World(site, proxy, listening.getsockname()[1], folder, store)
+        yield World(site, proxy, listening.getsockname()[1], folder, store, workers)
     for task in list(proxy.tasks):
         task.cancel()
     await asyncio.gather(*proxy.tasks, return_exceptions=True)
@@ -257,7 +259,7 @@ async def open_pages(world: World, network: NetworkSettings) -> AsyncIterator[Lo
     pages, clock = PagesSettings(delay_s=0, timeout_s=10, render="never", respect_robots=False), SystemClock()
     guard = Guard.from_settings(network, resolver=world.resolve)
     sites = SiteTransport.from_settings(pages=pages, network=network, clock=clock, guard=guard, cache_folder=None)
-    async with Loader(pages=pages, clock=clock, guard=guard, transport=sites) as loader:
+    async with Loader(pages=pages, clock=clock, guard=guard, workers=world.workers, transport=sites) as loader:
         yield loader
 
 

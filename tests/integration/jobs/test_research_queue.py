@@ -55,7 +55,7 @@ async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan
 
     await until(app, waiting, ResearchStatus.AWAITING_PLAN)
     await app.research.approve(
-        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], by=Actor("ben", Role.EDITOR)
+        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], by=Actor("anna", Role.EDITOR)
     )
     await until(app, waiting, ResearchStatus.SUCCEEDED)
     assert {note.topic for note in (await app.research.get(waiting, by=COMMAND_LINE)).notes} == {"新型储能装机规模"}
@@ -84,7 +84,7 @@ async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueu
     try:
         yield queue
     finally:
-        await asyncio.to_thread(queue.close)
+        await queue.close()
 
 
 async def on_record(store: Store, clock: Any, **more: Any) -> Research:

@@ -25,6 +25,7 @@ from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.wacz import read_script
 from monitor.fetch.result import FetchResult
+from monitor.isolation.pool import WorkerPool
 from monitor.pages.loader import LoaderPool
 from monitor.services.audit import COMMAND_LINE, SERVICE
 from monitor.services.evidence import EvidenceExporter
@@ -53,7 +54,13 @@ def chain(sqlite_store: Store, turned_clock: Any, tmp_path: Path) -> EvidenceCha
 
 @pytest.fixture
 async def scrub(
-    sqlite_store: Store, archive: EvidenceArchive, chain: EvidenceChain, turned_clock: Any, site: Any, tmp_path: Path
+    sqlite_store: Store,
+    archive: EvidenceArchive,
+    chain: EvidenceChain,
+    turned_clock: Any,
+    site: Any,
+    tmp_path: Path,
+    workers: WorkerPool,
 ) -> Any:
     settings = Settings.model_validate(
         {
@@ -62,7 +69,7 @@ async def scrub(
             "network": {"allowed_private_hosts": [site.host]},
         }
     )
-    loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
+    loaders = LoaderPool(settings=settings, clock=turned_clock, workers=workers, cache_folder=None)
     yield ScrubService(
         store=sqlite_store, clock=turned_clock, records=archive, chain=chain, loaders=loaders, settings=settings
     )
@@ -133,7 +140,7 @@ async def test_of_a_thousand_records_every_damaged_one_is_found_and_repaired_whe
         if record.id not in lost:
             assert (await archive.load(record)).body == by_url[record.url].body
     repairs = await archive.store.audit.list_entries(
-        person="cli", action="evidence.repair", subject=None, before_id=None, limit=50
+        person="cli", action="evidence.repair", subject=None, address=None, before_id=None, limit=50
     )
     assert {entry.subject for entry in repairs} == expected.keys() - lost
 
@@ -175,7 +182,7 @@ async def test_the_background_finds_damage_and_repairs_it(
     assert await archive.store.evidence_files.list_open() == []
     assert (await archive.load(record)).body == seen(site, 0, turned_clock.now()).body
     (entry,) = await archive.store.audit.list_entries(
-        person=SERVICE.name, action=None, subject=None, before_id=None, limit=5
+        person=SERVICE.name, action=None, subject=None, address=None, before_id=None, limit=5
     )
     assert entry.detail["mended_by"] == MendedBy.SAME_BYTES
 
@@ -245,7 +252,7 @@ async def test_an_export_is_proved_by_a_script_that_needs_nothing_of_ours(
     exporter = EvidenceExporter(store=archive.store, clock=turned_clock, records=archive, chain=chain)
     content = await exporter.export_item(item.id or 0, by=COMMAND_LINE)
     (entry,) = await archive.store.audit.list_entries(
-        person=COMMAND_LINE.name, action="evidence.export", subject=None, before_id=None, limit=5
+        person=COMMAND_LINE.name, action="evidence.export", subject=None, address=None, before_id=None, limit=5
     )
     assert entry.subject == f"item {item.id}"
     file = tmp_path / "item.wacz"
