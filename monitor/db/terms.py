@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from itertools import islice
 
 from pydantic import BaseModel
 
@@ -20,6 +21,7 @@ MAX_QUERY_CHARS = 1000
 _MAX_TERM_CHARS = 64
 _MAX_LOOKUP_TERMS = 48
 _MAX_LOOSE_CLAUSES = 24
+_MAX_PATTERN_RUNS = 64  # of a phrase, whose pattern takes the longer to compile the longer it is
 _UNSPACED_CHARS = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f"
 _LETTER = rf"[^\W_{_UNSPACED_CHARS}]"
 _SPACED_RUN = rf"[{_UNSPACED_CHARS}]+(?:\s+[{_UNSPACED_CHARS}]+)*"
@@ -184,7 +186,7 @@ def _build_clause_pattern(runs: Sequence[str]) -> re.Pattern[str]:
         r"\s*".join(map(re.escape, run)) if is_unspaced(run) else rf"(?<!{_LETTER}){re.escape(run)}(?!{_LETTER})"
         for run in runs
     )
-    return re.compile(r"[\W_]*".join(spelt))
+    return re.compile(r"[\W_]*".join(islice(spelt, _MAX_PATTERN_RUNS)))
 
 
 def _split_clause(clause: QueryClause) -> Iterator[str]:

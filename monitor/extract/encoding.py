@@ -40,9 +40,9 @@ _ENCODING_BY_LANGUAGE = {
 _LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
 _JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
 _SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|(?:x-)?mac[\w-]+|ibm866)$")
-_META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w:.-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
-_HTTP_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w:.-]+)", re.IGNORECASE)
+_HTTP_CHARSET = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w:.-]+)", re.IGNORECASE)
 _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
 # Korean first: its syllables look like common Chinese characters, the reverse is never true.
 _CANDIDATE_ENCODINGS = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")

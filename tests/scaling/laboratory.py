@@ -71,6 +71,8 @@ def _serve(connection: Connection, limit_s: float) -> None:
     gc.set_threshold(50_000)  # as the program itself has it
     for reader in READERS.values():
         reader(ATOMS[0].build(100))  # what is imported and built on first use is no part of any measurement
+    gc.collect()
+    gc.freeze()  # else each collection goes through all that was imported
     while True:
         try:
             case: Case = connection.recv()

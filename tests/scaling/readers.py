@@ -46,6 +46,8 @@ _SUMMARY = (
 )
 _MAX_STATEMENT_CHARS = 1000  # what the checks of summaries let through
 
+_MAX_TITLE_CHARS = 500  # of a row of a list
+
 Reader = Callable[[str], object]
 
 
@@ -257,6 +259,6 @@ READERS: dict[str, Reader] = {
     "url": _read_url,
     "cron": _read_cron,
     "robots.txt": lambda text: Protego.parse(f"User-agent: *\nDisallow: {text}\n{text}").can_fetch(_URL, "Monitor"),
-    "title of a document": lambda text: (parse_title(text, published=None, site_names=()), classify_item_type(text)),
+    "title of a document": lambda text: (parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()), classify_item_type(text[:_MAX_TITLE_CHARS])),
     "Markdown": format_inline,
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from monitor.extract.sentences import split_sentences
 from monitor.verify.citations import PassageIndex, fold_alphanumerics
@@ -24,6 +24,7 @@ _LEAD_IN = re.compile(r"[:：]\s*$")
 _MAX_HEADING_CHARS = 30
 _FIGURE_BONUS = 1.5
 _AXIS_WEIGHT = 0.3
+_MAX_EQUAL = 1_000  # places of one amount on a page
 _MAX_AMOUNTS = 40  # of a statement: each is held against all of the page and of the statement
 
 
@@ -154,7 +155,8 @@ class PageIndex:
         by_value = self._amounts_by_value
         places = {place for value in (values if amount.date is None else (None,)) for place in by_value.get(value, ())}
         entries = (self.amounts[place] for place in sorted(places))
-        return [(unit, other) for unit, other in entries if amount.equals(other)]
+        equal = ((unit, other) for unit, other in entries if amount.equals(other))
+        return list(islice(equal, _MAX_EQUAL))
 
     @cached_property
     def parts_with_amounts(self) -> list[tuple["PageUnit", Segment]]:
@@ -173,7 +175,7 @@ class PageIndex:
         """Return where the page has a figure in any of its readings; a place may come twice."""
         values = dict.fromkeys(value for value, _ in figure.readings)
         entries = (entry for value in values for entry in self._figures_by_value.get(value, ()))
-        return [entry for entry in entries if figure.equals(entry[2])]
+        return list(islice((entry for entry in entries if figure.equals(entry[2])), _MAX_EQUAL))
 
     @cached_property
     def amounts_by_unit(self) -> list[tuple["PageUnit", tuple[Amount, ...]]]:
@@ -297,7 +299,7 @@ class Comparison:
 
     @cached_property
     def amounts(self) -> tuple[Amount, ...]:
-        return label_amounts(self.segments)
+        return label_amounts(self.segments)[:_MAX_AMOUNTS]
 
     @cached_property
     def bearers(self) -> list[Bearer]:

@@ -183,10 +183,16 @@ def _compare_rates(found: Comparison, amount: Amount, places: Iterable[tuple[Pag
 
 
 def _find_rate(segments: Sequence[Segment], amount: Amount) -> str | None:
-    text = amount.segment.text
-    matches = list(_RATE.finditer(text, 0, amount.start)) or list(_RATE.finditer(text, amount.end))[:1]
+    rates = _list_rates(amount.segment.text)
+    before = [name for start, end, name in rates if end <= amount.start]
+    found = before[-1:] or [name for start, _, name in rates if start >= amount.end][:1]
     for segment in reversed(segments[max(amount.place - _MAX_BACK, 0) : amount.place]):
-        if matches:
+        if found:
             break
-        matches = list(_RATE.finditer(segment.text))
-    return matches[-1].lastgroup if matches else None
+        found = [name for _, _, name in _list_rates(segment.text)[-1:]]
+    return found[0] if found else None
+
+
+@lru_cache(maxsize=4096)
+def _list_rates(text: str) -> tuple[tuple[int, int, str | None], ...]:
+    return tuple((*match.span(), match.lastgroup) for match in _RATE.finditer(text))
