@@ -222,7 +222,7 @@ async def makes_a_reader_who_may_not_change_anything(person: Person, office: Off
     await reader.main("Items").click()
     await reader.page.locator(".entries.items h2 a").first.click()
     await expect(reader.button("Hide the item")).to_have_count(0)
-    await reader.field("A note for everybody").fill("已读")
+    await reader.field("A note").fill("已读")
     await reader.button("Add the note").click()
     await expect(reader.page.locator(".note")).to_contain_text("已读")
 
