@@ -259,6 +259,9 @@ READERS: dict[str, Reader] = {
     "url": _read_url,
     "cron": _read_cron,
     "robots.txt": lambda text: Protego.parse(f"User-agent: *\nDisallow: {text}\n{text}").can_fetch(_URL, "Monitor"),
-    "title of a document": lambda text: (parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()), classify_item_type(text[:_MAX_TITLE_CHARS])),
+    "title of a document": lambda text: (
+        parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()),
+        classify_item_type(text[:_MAX_TITLE_CHARS]),
+    ),
     "Markdown": format_inline,
 }

@@ -19,7 +19,7 @@ MAX_S_OF_500_KB = 1.0
 SLOW_READERS: dict[str, float] = {}
 """Readers that do so much for each character that they take longer, with the seconds that they may take."""
 
-_SHORT_CHARS, _SHORT_FLOOR_S = 2_000, 0.03
+_SHORT_CHARS, _SHORT_FLOOR_S = 500, 0.03
 _LONG_CHARS, _LONG_FLOOR_S = 125_000, 0.2
 _REPEATS = 3
 
