@@ -11,6 +11,7 @@ _WHOLE = 0.4
 _COURSE = re.compile(r"至|到|为|-|~|\b(?:to|from)\b")
 _YEAR = re.compile(r"(?:19|20)\d\d年?[初中末底度]?")
 _SMALL_COUNT = re.compile(r"[一两二三四五六七八九]\D?$")
+_MAX_PLACES = 60
 _MARGIN = 0.1
 """By how much of its label a place may be worse than the best and still count as a place of the amount."""
 
@@ -56,7 +57,7 @@ def list_own_places(found: Comparison, amount: Amount) -> list[tuple[PageUnit, A
         for unit, other in found.page.list_equal_amounts(amount)
     ]
     highest = max((rate for rate, _, _ in rated), default=0.0)
-    return [(unit, other) for rate, unit, other in rated if rate >= highest - _MARGIN]
+    return [(unit, other) for rate, unit, other in rated if rate >= highest - _MARGIN][:_MAX_PLACES]
 
 
 def _is_rival(amount: Amount, other: Amount, mine: Iterable[Amount]) -> bool:
