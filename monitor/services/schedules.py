@@ -61,8 +61,8 @@ def _normalize_cron(cron: str) -> str:
     expression = " ".join(fields)
     try:
         CronSim(expression, dt.datetime.now(dt.UTC))
-    except CronSimError:
-        raise UsageError("schedule.unreadable", schedule=cron) from None
+    except (CronSimError, ValueError):  # a ValueError is a number of more digits than Python reads
+        raise UsageError("schedule.unreadable", schedule=cron[:200]) from None
     return expression
 
 

@@ -212,12 +212,13 @@ def parse_segments(text: str, *, is_page: bool, order: DateOrder | None = None) 
 
 
 def _split_segments(text: str) -> Iterator[str]:
-    start = 0
+    start = checked = 0
     for match in _SEGMENT_END.finditer(text):
         end = match.end() if len(match[0].strip()) <= 2 and not match[0].strip().isalpha() else match.start()
-        if text[start:end].strip(" ,，;；"):
+        if text[checked:end].strip(" ,，;；"):  # what was looked at before had nothing to say
             yield text[start:end]
             start = end
+        checked = end
     yield text[start:]
 
 

@@ -66,7 +66,8 @@ async def office(
         url = await stack.enter_async_context(site.serve())
         model_url = await stack.enter_async_context(ScriptedModel().serve())
         mailbox = await open_mailbox()
-        hosts = [f"127.0.0.1:{urlsplit(url).port}", f"localhost:{urlsplit(url).port}", f"127.0.0.1:{mailbox.port}"]
+        hosts = [f"127.0.0.1:{urlsplit(address).port}" for address in (url, model_url)]
+        hosts += [f"localhost:{urlsplit(url).port}", f"127.0.0.1:{mailbox.port}"]
         target = {
             "name": "office",
             "url": f"smtp://127.0.0.1:{mailbox.port}",

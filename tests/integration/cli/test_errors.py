@@ -159,6 +159,7 @@ def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_pa
         "delivery",
         "storage",
         "files",
+        "evidence",
         "disk",
         "clock",
     ]
