@@ -151,7 +151,7 @@ class TestProof:
     async def test_the_checker_notices_an_altered_overview(self, recorded: Recorded) -> None:
         with_figures = [entry for entry in recorded.overview if re.search(r"\d", entry["text"])]
         assert len(with_figures) > 5
-        for sentence in with_figures:
+        for sentence in with_figures[:6]:
             altered = sentence | {"text": re.sub(r"\d+", lambda found: f"{found[0]}9", sentence["text"], count=1)}
             assert (await recorded.judged(recorded.items, [altered]))["problems"], altered
         dated = next(figure for figure in with_figures if re.search(r"\d{4}年\d+月\d+日", figure["text"]))
