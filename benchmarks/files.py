@@ -82,7 +82,7 @@ async def _count_fetch(base_url: str, url: str, settings: Settings) -> list[str]
         pages=PagesSettings(delay_s=0.0),
         network=settings.network,
         clock=SystemClock(),
-        guard=Guard(allowed_private_hosts=settings.network.allowed_private_hosts),
+        guard=Guard.from_settings(settings.network),
         cache_folder=settings.data_dir / "cache",
     )
     try:

@@ -33,6 +33,7 @@ from monitor.fetch.browser.renderer import Renderer
 from monitor.fetch.client import CachePolicy, HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import Politeness
+from monitor.isolation.pool import WorkerPool
 from monitor.pages.loader import Loader
 from monitor.vocabulary import Render
 
@@ -150,7 +151,7 @@ class _PagesBenchmark:
         self._round = 0
         self._network = NetworkSettings(allowed_private_hosts=[base.removeprefix("http://") for base in bases])
         self._pages = PagesSettings(delay_s=0, max_concurrency=max(CONCURRENCY_LEVELS))
-        self._guard = Guard(allowed_private_hosts=self._network.allowed_private_hosts)
+        self._guard = Guard.from_settings(self._network)
 
     async def measure_static(self) -> list[PageRate]:
         with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
@@ -252,10 +253,18 @@ class _PagesBenchmark:
 
     @asynccontextmanager
     async def _open_loader(self, cache_folder: Path | None) -> AsyncIterator[Loader]:
-        async with Loader.from_settings(
-            pages=self._pages, network=self._network, clock=SystemClock(), cache_folder=cache_folder
-        ) as loader:
-            yield loader
+        workers = WorkerPool(preload=["monitor.pages.strategy"])
+        try:
+            async with Loader.from_settings(
+                pages=self._pages,
+                network=self._network,
+                clock=SystemClock(),
+                workers=workers,
+                cache_folder=cache_folder,
+            ) as loader:
+                yield loader
+        finally:
+            await workers.close()
 
 
 def _compute_rate(approach: str, at_once: int, reached: Sequence[float], bare: Sequence[float]) -> PageRate:

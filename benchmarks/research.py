@@ -129,7 +129,7 @@ async def _measure_research(servers: _ServerProcess, *, at_once: int) -> Researc
             )
             wall_s, processor_s = time.monotonic() - began, time.process_time() - busy
             own_s = wall_s - (await servers.get_busy_s() - waited_s)
-            view = await app.research.get(task_id)
+            view = await app.research.get(task_id, by=COMMAND_LINE)
     if view.report is None or view.plan is None:
         raise WorkFailed(f"The research ended {view.status}: {view.error}.")
     paragraphs = len(view.plan.metadata.paragraphs)

@@ -116,7 +116,11 @@ class ResearchWorld:
         """The settings with which this web is searched; the environment needs something under `KEY_VARIABLE`."""
         address = f"{HOST}:{port}"
         return {
-            "network": {"proxy": f"http://{address}", "allowed_private_hosts": [address]},
+            "network": {
+                "proxy": f"http://{address}",
+                "allowed_private_hosts": [address],
+                "proxy_suffixes": sorted({urlsplit(url).hostname or "" for url in self._pages}),
+            },
             "pages": {"delay_s": 0, "render": "never"},
             "search": {"backend": "tavily", "backends": {"tavily": {"base_url": f"http://{address}"}}},
             "retrieval": {"authority": self._authority},

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -21,6 +22,8 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.site import SampleSite, build_sample_settings
 from monitor.extract.documents import DocumentReader
+from monitor.fetch.outbound import OutboundPolicy
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
@@ -86,10 +89,13 @@ async def _prepare_run(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
+        workers = WorkerPool()
+        stack.push_async_callback(workers.close)
         loader = await stack.enter_async_context(
-            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock)
+            Loader.from_settings(pages=settings.pages, network=settings.network, clock=clock, workers=workers)
         )
-        server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME))
+        network = settings.network.with_service_hosts([urlsplit(model_url).netloc])
+        server = ModelClient(LlmSettings(base_url=model_url, model=MODEL_NAME), OutboundPolicy(network))
         stack.push_async_callback(server.close)
         focus = [area["name"] for area in site.focus_areas]
         now = clock.now()
@@ -102,7 +108,8 @@ async def _prepare_run(
             SweepDependencies(
                 store=store,
                 loader=loader,
-                documents=DocumentReader(max_bytes=settings.pages.max_bytes),
+                documents=DocumentReader(workers=workers, max_bytes=settings.pages.max_bytes),
+                workers=workers,
                 model=server.for_run(run.id, record=store.usage.add, clock=clock),
                 steps=InProcessSteps(),
                 clock=clock,

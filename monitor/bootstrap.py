@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -17,16 +18,20 @@ from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
-from monitor.fetch.client import HttpClient
-from monitor.services.settings import CHECKS, SecretBox, SettingCheck, SettingsService
+from monitor.logs import forward_audit
+from monitor.services.setting_checks import CHECKS, SettingCheck
+from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
 
 if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
+    from monitor.evidence.chain import EvidenceChain
     from monitor.evidence.records import EvidenceArchive, FileStorage
     from monitor.extract.documents import DocumentReader
+    from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
+    from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
@@ -39,16 +44,20 @@ if TYPE_CHECKING:
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
+    from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
-    from monitor.services.evidence import ProofService, SnapshotReader, SnapshotService
+    from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
     from monitor.services.prompts import PromptService
+    from monitor.services.recording import RunDependencyFactory
     from monitor.services.replay import ReplayService
+    from monitor.services.research.dependencies import ResearchDependencyFactory
     from monitor.services.research.service import ResearchService
     from monitor.services.runs import RunService
+    from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
@@ -65,7 +74,8 @@ T = TypeVar("T")
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    Each argument that its constructor requires is the part of that name, or of the name that `renamed` gives.
+    Each argument that its constructor requires is the part of that name; one that `renamed` names is the part that
+    stands there, or the method of one, as `loaders.for_run`.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:
@@ -77,12 +87,12 @@ class _Part(Generic[T]):
 
     def __get__(self, app: "App", owner: type) -> T:
         part_class = getattr(import_module(f"monitor.{self._module}"), self._class_name)
-        required = [
+        given = [
             argument.name
             for argument in signature(part_class).parameters.values()
-            if argument.default is argument.empty
+            if argument.default is argument.empty or argument.name in self._renamed
         ]
-        built: T = part_class(**{name: getattr(app, self._renamed.get(name, name)) for name in required})
+        built: T = part_class(**{name: attrgetter(self._renamed.get(name, name))(app) for name in given})
         app.__dict__[self._name] = built  # found there from now on
         return built
 
@@ -117,6 +127,12 @@ class App:
     records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", storage="files")
 
     @cached_property
+    def chain(self) -> "EvidenceChain":
+        from monitor.evidence.chain import EvidenceChain, SigningKey
+
+        return EvidenceChain(store=self.store, clock=self.clock, key=SigningKey(self.settings.data_dir))
+
+    @cached_property
     def presence(self) -> "HeartbeatRegistry":
         from monitor.jobs.presence import HeartbeatRegistry
 
@@ -128,10 +144,23 @@ class App:
         )
 
     @cached_property
+    def workers(self) -> "WorkerPool":
+        from monitor.isolation.pool import WorkerPool
+
+        workers = WorkerPool(preload=["monitor.pages.strategy", "monitor.verify.judge"])
+        self._stack.push_async_callback(workers.close)
+        return workers
+
+    @cached_property
     def loaders(self) -> "LoaderPool":
         from monitor.pages.loader import LoaderPool
 
-        loaders = LoaderPool(settings=self.settings, clock=self.clock, cache_folder=self.settings.data_dir / "cache")
+        loaders = LoaderPool(
+            settings=self.settings,
+            clock=self.clock,
+            workers=self.workers,
+            cache_folder=self.settings.data_dir / "cache",
+        )
         self._stack.push_async_callback(loaders.close)
         return loaders
 
@@ -153,7 +182,7 @@ class App:
     def documents(self) -> "DocumentReader":
         from monitor.extract.documents import DocumentReader
 
-        return DocumentReader(max_bytes=self.settings.pages.max_bytes)
+        return DocumentReader(workers=self.workers, max_bytes=self.settings.pages.max_bytes)
 
     @cached_property
     def bundles(self) -> "BundleFolder":
@@ -179,6 +208,7 @@ class App:
 
     @cached_property
     def backends(self) -> "SearchBackends":
+        from monitor.fetch.outbound import OutboundPolicy
         from monitor.search.registry import SearchBackends
 
         backends = SearchBackends(
@@ -186,7 +216,9 @@ class App:
             searches=self.store.searches,
             archive=self.archive_search,
             clock=self.clock,
-            new_client=lambda: HttpClient(network=self.settings.network, max_bytes=self.settings.pages.max_bytes),
+            new_client=lambda: OutboundPolicy(self.settings.network).open_client(
+                max_bytes=self.settings.pages.max_bytes
+            ),
         )
         self._stack.push_async_callback(backends.close)
         return backends
@@ -203,6 +235,8 @@ class App:
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
+    scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
+    evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
 
     @cached_property
     def statements(self) -> "StatementService":
@@ -211,7 +245,7 @@ class App:
         async def build_model() -> "ChatModel | None":
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        return StatementService(new_model=build_model, new_prompts=self.prompts.load_active)
+        return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":
@@ -221,41 +255,21 @@ class App:
         self._stack.push_async_callback(trials.close)
         return trials
 
-    @cached_property
-    def saved_search(self) -> "SavedSearch":
-        from monitor.services.search import SavedSearch
-
-        return SavedSearch(
-            build_search=self.search.build_source_search,
-            folder=self.bundles,
-            new_scoring=self.scoring,
-            clock=self.clock,
-        )
-
-    @cached_property
-    def sweeps(self) -> "SweepService":
-        from monitor.services.recording import RunDependencyFactory
-        from monitor.services.sweeps import SweepService
-
-        return SweepService(
-            store=self.store,
-            settings=self.settings,
-            clock=self.clock,
-            documents=self.documents,
-            steps=self.steps,
-            presence=self.presence,
-            runs=self.runs,
-            alarm_service=self.alarms,
-            dependency_factory=RunDependencyFactory(
-                records=self.records,
-                settings=self.settings,
-                clock=self.clock,
-                new_loader=self.loaders.for_run,
-                new_model=self.models.build_run_model,
-                new_prompts=self.prompts.load_active,
-            ),
-            saved_search=self.saved_search,
-        )
+    saved_search: "_Part[SavedSearch]" = _Part(
+        "services.search.SavedSearch",
+        build_search="search.build_source_search",
+        folder="bundles",
+        new_scoring="scoring",
+    )
+    run_dependencies: "_Part[RunDependencyFactory]" = _Part(
+        "services.recording.RunDependencyFactory",
+        new_loader="loaders.for_run",
+        new_model="models.build_run_model",
+        new_prompts="prompts.load_active",
+    )
+    sweeps: "_Part[SweepService]" = _Part(
+        "services.sweeps.SweepService", alarm_service="alarms", dependency_factory="run_dependencies"
+    )
 
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
@@ -272,39 +286,20 @@ class App:
 
     # Search and research.
 
-    @cached_property
-    def search(self) -> "SearchService":
-        from monitor.services.search import SearchService
-
-        return SearchService(
-            settings=self.settings, new_search=self.backends.build_search, new_loader=self.loaders.for_run
-        )
-
-    @cached_property
-    def research(self) -> "ResearchService":
-        from monitor.services.research.dependencies import ResearchDependencyFactory
-        from monitor.services.research.service import ResearchService
-
-        return ResearchService(
-            store=self.store,
-            clock=self.clock,
-            dependency_factory=ResearchDependencyFactory(
-                store=self.store,
-                settings=self.settings,
-                clock=self.clock,
-                records=self.records,
-                documents=self.documents,
-                bundles=self.bundles,
-                snapshot_reader=self.snapshot_reader,
-                search_service=self.search,
-                new_model=self.models.build_research_model,
-                new_loader=self.loaders.for_run,
-                new_scoring=self.scoring,
-                new_prompts=self.prompts.load_active,
-            ),
-            steps=self.steps,
-            presence=self.presence,
-        )
+    search: "_Part[SearchService]" = _Part(
+        "services.search.SearchService", new_search="backends.build_search", new_loader="loaders.for_run"
+    )
+    research_dependencies: "_Part[ResearchDependencyFactory]" = _Part(
+        "services.research.dependencies.ResearchDependencyFactory",
+        search_service="search",
+        new_model="models.build_research_model",
+        new_loader="loaders.for_run",
+        new_scoring="scoring",
+        new_prompts="prompts.load_active",
+    )
+    research: "_Part[ResearchService]" = _Part(
+        "services.research.service.ResearchService", dependency_factory="research_dependencies"
+    )
 
     @cached_property
     def research_events(self) -> "EventStreamService[ResearchEvent, ResearchStatus]":
@@ -325,17 +320,9 @@ class App:
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
 
-    @cached_property
-    def briefings(self) -> "BriefingService":
-        from monitor.services.briefings import BriefingService
-
-        return BriefingService(
-            store=self.store,
-            clock=self.clock,
-            settings=self.settings,
-            new_model=self.models.build_run_model,
-            new_prompts=self.prompts.load_active,
-        )
+    briefings: "_Part[BriefingService]" = _Part(
+        "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
+    )
 
     @cached_property
     def exports(self) -> "ExportService":
@@ -363,14 +350,15 @@ class App:
         )
 
     # Running it: health, cost, people.
-
     prompts: "_Part[PromptService]" = _Part("services.prompts.PromptService")
     today: "_Part[TodayService]" = _Part("services.today.TodayService")
+    watchdog: "_Part[LoopWatchdog]" = _Part("jobs.watchdog.LoopWatchdog")
     readiness: "_Part[Readiness]" = _Part("services.health.Readiness")
     costs: "_Part[CostService]" = _Part("services.usage.CostService")
     storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
     retention: "_Part[RetentionService]" = _Part("services.usage.RetentionService")
     people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
+    erasure: "_Part[ErasureService]" = _Part("services.erasure.ErasureService")
     tokens: "_Part[TokenService]" = _Part("services.audit.TokenService")
     audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 
@@ -415,6 +403,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
     `DatabaseError` where the database cannot be used, `SettingsError` for settings that no part could use.
     """
     async with AsyncExitStack() as stack, AsyncExitStack() as lifetime:
+        stack.enter_context(forward_audit(settings.logs.syslog))
         store = await stack.enter_async_context(Store.open(settings.database_url))
         await store.check()
         settings_service = _build_settings_service(settings, store)
@@ -460,9 +449,11 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
             planner = Scheduler(store=app.store, settings=app.settings, clock=app.clock, presence=app.presence)
             await stack.enter_async_context(planner.run())
         # Last, for opening the queue holds the event loop while it waits for the database.
-        retention = app.retention if scheduler else None
+        retention, scrub = (app.retention, app.scrub) if scheduler else (None, None)
         await stack.enter_async_context(
-            run_housekeeping(app.settings_service, close_unused=app.loaders.close_unused, retention=retention)
+            run_housekeeping(
+                app.settings_service, close_unused=app.loaders.close_unused, retention=retention, scrub=scrub
+            )
         )
         yield app
 

@@ -2,8 +2,9 @@
 
 import datetime as dt
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -60,10 +61,21 @@ class Attachment(BaseModel):
     type: str
 
 
+MAX_TITLE_CHARS = 1_000
+"""A longer title is cut: many rules read titles, and nobody writes one that is half as long."""
+
+
+def _cut_title(title: str) -> str:
+    return title[:MAX_TITLE_CHARS]
+
+
+Title = Annotated[str, AfterValidator(_cut_title)]
+
+
 class Candidate(BaseModel):
     """A link on a list page that could be an item; `record` is what was kept of that page, if anything."""
 
-    title: str
+    title: Title
     url: str
     date: dt.date | None = None
     date_source: DateSource = DateSource.UNKNOWN
@@ -78,7 +90,7 @@ class ArticleFacts(BaseModel):
     A field that `db.tables.collection.Item` has under the same name is written to it as it is.
     """
 
-    title: str = ""
+    title: Title = ""
     published_on: dt.date | None = None
     date_source: DateSource = DateSource.UNKNOWN
     language: str | None = None

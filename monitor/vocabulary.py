@@ -41,6 +41,13 @@ class Role(StrEnum):
     READER = "reader"
 
 
+class Visibility(StrEnum):
+    """Who may read what somebody made: its maker alone, or everybody who may sign in."""
+
+    PRIVATE = "private"
+    OPEN = "open"
+
+
 class Phase(StrEnum):
     """What a model is asked for: the four phases of a sweep, the four steps of a research, and second readings."""
 

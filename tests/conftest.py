@@ -18,6 +18,7 @@ from email.message import EmailMessage
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -25,7 +26,10 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 from hypothesis import settings
 from psycopg import sql
 
+from monitor.config.model import NetworkSettings
 from monitor.db import migrate
+from monitor.fetch.outbound import OutboundPolicy
+from monitor.isolation.pool import WorkerLimits, WorkerPool
 
 SLOWEST_FILE = "test_every_page"
 
@@ -45,6 +49,12 @@ gc.set_threshold(50_000)  # as the program itself has it (`monitor.cli.main`)
 _IS_ROOT = os.geteuid() == 0
 _USER = "nobody" if _IS_ROOT else None  # PostgreSQL refuses to run as root
 _TEMPLATE = "migrated"
+
+
+def name_services(*urls: str | None, **network: Any) -> OutboundPolicy:
+    """The policy where the operator's file names services at these addresses, which may be private."""
+    hosts = [urlsplit(url).netloc for url in urls if url]
+    return OutboundPolicy(NetworkSettings(**network).with_service_hosts(hosts))
 
 
 class Server:
@@ -129,6 +139,22 @@ def postgres_url(postgres: Server) -> Iterator[str]:
     name = postgres.create(template=_TEMPLATE)
     yield postgres.url(name)
     postgres.drop(name)
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[WorkerPool]:
+    """The processes that parse, which start with the first page of the first test that has one."""
+    pool = WorkerPool(preload=["monitor.pages.strategy"])
+    yield pool
+    asyncio.run(pool.close())
+
+
+@pytest.fixture(scope="session")
+def refusing_workers() -> Iterator[WorkerPool]:
+    """Processes that take no work of any size: what is left of everything that they should have read."""
+    pool = WorkerPool(WorkerLimits(max_input_bytes=1))
+    yield pool
+    asyncio.run(pool.close())
 
 
 @pytest.fixture

@@ -11,14 +11,20 @@ from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.briefing.render import render_briefing
 from monitor.config.targets import TargetSettings
-from monitor.db.tables.delivery import AlarmView, Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
+from monitor.db.tables.delivery import (
+    MAX_RETRY_DELAY,
+    AlarmView,
+    Delivery,
+    DeliveryKind,
+    DeliveryOutcome,
+    DeliveryStatus,
+)
 from monitor.errors import MonitorError, NotDelivered
 from monitor.exports.document import Document, Paragraph, Span
 from monitor.exports.registry import render_document
 from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
 _RETRY_DELAYS_S = (5, 30, 120, 600, 1800, 3600, 7200, 14400, 14400)
-_MAX_RETRY_DELAY_S = 86_400.0
 _UNREAD_KINDS = ("failed", "cancelled", "running")
 _MAX_SUBJECT_CHARS = 120
 
@@ -58,7 +64,8 @@ def decide_retry(delivery: Delivery, error: MonitorError, now: dt.datetime) -> D
     if not failure.may_retry or left <= 0:
         return outcome
     pause_s = max(
-        _RETRY_DELAYS_S[max(0, len(_RETRY_DELAYS_S) - left)], min(failure.retry_after_s or 0.0, _MAX_RETRY_DELAY_S)
+        _RETRY_DELAYS_S[max(0, len(_RETRY_DELAYS_S) - left)],
+        min(failure.retry_after_s or 0.0, MAX_RETRY_DELAY.total_seconds()),
     )
     return outcome.model_copy(
         update={"status": DeliveryStatus.QUEUED, "next_try_at": now + dt.timedelta(seconds=pause_s)}

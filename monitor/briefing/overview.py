@@ -17,6 +17,7 @@ from monitor.errors import ModelFailed
 from monitor.extract.sentences import WEB_ADDRESS
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.llm.answers import extract_plain_text, parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
@@ -29,7 +30,7 @@ from monitor.verify.citations import (
 )
 from monitor.verify.echoes import EchoDetector
 from monitor.verify.instructions import is_prompt_injection
-from monitor.verify.judge import StatementJudge
+from monitor.verify.judge import MAX_SOURCE_CHARS, StatementJudge, judge_statements
 from monitor.verify.names import NameIndex, find_names
 from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
@@ -43,6 +44,7 @@ MAX_SENTENCES = 6
 MAX_ASSESSMENTS = 2
 _PLACE = "overview"
 _MAX_SUMMARY_CHARS = 300
+_MAX_ANSWER_CHARS = 20_000
 _ASSESSMENT_LABEL = re.compile(r"^\s*(?:评估|assessment)\s*[:：]\s*", re.IGNORECASE)
 _FACTS = {
     ReasonCode.NUMBER,
@@ -144,7 +146,7 @@ class Overview(BaseModel):
     """What became of a model's paragraph.
 
     `dropped` counts the sentences that were not kept, `counts` the verdicts on those that were judged, `fault` says why
-    none was kept.
+    none was kept, or why one could not be checked.
     """
 
     sentences: list[OverviewSentence] = Field(default_factory=list)
@@ -158,21 +160,26 @@ async def write_overview(
     texts: Mapping[int, str],
     *,
     model: ChatModel | None,
+    workers: WorkerPool,
     language: str,
     prompts: PromptSet = DEFAULT_PROMPTS,
 ) -> Overview:
     """Write the overview of the first twenty items; it is empty without a model, or for fewer than two items.
 
-    `texts` are the texts of the items' pages by id, as far as they are kept.
+    `texts` are the texts of the items' pages by id, as far as they are kept. The sentences are judged in `workers`; one
+    that cannot be judged in time is unchecked.
     """
     if model is None or len(items) < MIN_ITEMS:
         return Overview()
     shown = items[:MAX_ITEMS]
-    writer = _OverviewWriter(shown, texts, model=model, language=language, prompts=prompts)
+    texts = {item_id: text[: MAX_SOURCE_CHARS + 1] for item_id, text in texts.items()}
+    writer = _OverviewWriter(shown, texts, model=model, workers=workers, language=language, prompts=prompts)
     try:
         overview = await writer.write()
     except ModelFailed as error:
         return Overview(fault=error.reason)
+    except IsolatedWorkFailed as error:
+        return Overview(fault=error.message)
     if not overview.sentences and overview.fault is None:
         overview.fault = Message("cause.no_sentence")
     return overview
@@ -229,9 +236,10 @@ class _OverviewWriter:
     texts: Mapping[int, str]
     _: KW_ONLY
     model: ChatModel
+    workers: WorkerPool
     language: str
     prompts: PromptSet
-    _judges: dict[tuple[int, ...], StatementJudge] = field(default_factory=dict, init=False)
+    _problem: Message | None = field(default=None, init=False)
 
     async def write(self) -> Overview:
         """Return the overview; raise `ModelFailed` where the model gives no paragraph."""
@@ -239,9 +247,9 @@ class _OverviewWriter:
         completion = await self.model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place=_PLACE))
         if completion.is_cut:
             return Overview(fault=Message("cause.answer_cut"))
-        echoes = EchoDetector([message.content for message in messages], title="", text=self._join_material())
-        said = _parse_drafts(completion.text, len(self.items))
-        drafts = [draft for draft in said if echoes.find(draft.text) is None]
+        said = _parse_drafts(completion.text[:_MAX_ANSWER_CHARS], len(self.items))
+        wordings = [message.content for message in messages]
+        drafts = await self.workers.run(drop_echoes, said, wordings, self._join_material())
         findings = await self._judge([draft for draft in drafts if not draft.is_assessment and draft.is_sentence])
         refused = [draft for draft in findings if not draft.is_kept]
         if refused and len(findings) - len(refused) < MAX_SENTENCES:
@@ -251,12 +259,13 @@ class _OverviewWriter:
         kept = [draft for draft in findings if draft.is_kept][:MAX_SENTENCES]
         refused = [draft for draft in findings if not draft.is_kept]
         assessments = [draft for draft in drafts if draft.is_assessment and draft.is_sentence]
-        grounded = await asyncio.to_thread(self._list_grounded, assessments, kept)
+        grounded = await self._list_grounded(assessments, kept)
         sentences = [self._build_sentence(draft) for draft in (*kept, *grounded[:MAX_ASSESSMENTS])]
         return Overview(
             sentences=sentences,
             dropped=len(said) - len(sentences),
             counts=StatementCounts.count(draft.judgement for draft in (*kept, *refused) if draft.judgement),
+            fault=self._problem,
         )
 
     def _join_material(self) -> str:
@@ -266,14 +275,21 @@ class _OverviewWriter:
         return "\n".join(parts)
 
     async def _judge(self, drafts: Sequence[_Draft]) -> list[_Draft]:
-        judgements = await asyncio.to_thread(
-            lambda: [self._get_judge(draft.numbers).judge(draft.text) for draft in drafts]
-        )
+        judgements = await asyncio.gather(*map(self._judge_draft, drafts))
         texts = [draft.text for draft in drafts]
         judgements = await review_statements(
             self.model, texts, judgements, place=_PLACE, language=self.language, prompts=self.prompts
         )
         return [replace(draft, judgement=judgement) for draft, judgement in zip(drafts, judgements, strict=True)]
+
+    async def _judge_draft(self, draft: _Draft) -> Judgement:
+        sources = [_build_source(self.items[number - 1], self.texts) for number in draft.numbers]
+        try:
+            (judgement,) = await self.workers.run(judge_statements, sources, [draft.text])
+        except IsolatedWorkFailed as error:
+            self._problem = error.message
+            return Judgement(verdict=Verdict.UNCHECKED)
+        return judgement
 
     async def _rewrite(self, refused: Sequence[_Draft], asked: Sequence[ChatMessage]) -> list[_Draft]:
         """Return each sentence as the model wrote it anew, judged; as it was where the model did not."""
@@ -300,20 +316,13 @@ class _OverviewWriter:
         said = flatten_untrusted_text(" ".join(reasons) or get_word(language, "verdict", judgement.verdict))
         return f"{place}. {append_citations(draft.text, draft.numbers)} — {said}"
 
-    def _list_grounded(self, assessments: Sequence[_Draft], findings: Sequence[_Draft]) -> list[_Draft]:
+    async def _list_grounded(self, assessments: Sequence[_Draft], findings: Sequence[_Draft]) -> list[_Draft]:
         """Return the assessments that bring no fact beyond the supported sentences on the items which they cite."""
         supported = [d for d in findings if d.judgement is not None and d.judgement.verdict is Verdict.SUPPORTED]
-        grounded = []
-        for draft in assessments:
-            bases = [self._build_basis(number, supported) for number in draft.numbers]
-            if not all(base.text for base in bases):
-                continue
-            judgement = StatementJudge(bases).judge(draft.text)
-            is_contrary = judgement.verdict is Verdict.CONTRADICTED and not judgement.is_open
-            refuses = is_contrary or _FACTS & {reason.code for reason in judgement.reasons}
-            if not refuses and not _brings_fact(draft.text, bases):
-                grounded.append(draft)
-        return grounded
+        bases = [[self._build_basis(number, supported) for number in draft.numbers] for draft in assessments]
+        texts = [draft.text for draft in assessments]
+        are_grounded = await self.workers.run(check_assessments, texts, bases) if assessments else []
+        return [draft for draft, is_grounded in zip(assessments, are_grounded, strict=True) if is_grounded]
 
     def _build_basis(self, number: int, supported: Sequence[_Draft]) -> SourceText:
         """Return what is supported of an item: sentences of the overview, and its summary if all of that is."""
@@ -323,16 +332,31 @@ class _OverviewWriter:
             texts.append(item.summary)
         return replace(_build_source(item, {}), text="\n".join(texts))
 
-    def _get_judge(self, numbers: tuple[int, ...]) -> StatementJudge:
-        if numbers not in self._judges:
-            self._judges[numbers] = StatementJudge([_build_source(self.items[n - 1], self.texts) for n in numbers])
-        return self._judges[numbers]
-
     def _build_sentence(self, draft: _Draft) -> OverviewSentence:
         ids = [item_id for number in draft.numbers if (item_id := self.items[number - 1].id) is not None]
         return OverviewSentence(
             text=draft.text, items=ids, judgement=draft.judgement, is_assessment=draft.is_assessment
         )
+
+
+def drop_echoes(drafts: Sequence[_Draft], wordings: Sequence[str], material: str) -> list[_Draft]:
+    """Return the drafts without those that repeat what the model was told, unless its material says so."""
+    echoes = EchoDetector(wordings, title="", text=material)
+    return [draft for draft in drafts if echoes.find(draft.text) is None]
+
+
+def check_assessments(texts: Sequence[str], bases: Sequence[Sequence[SourceText]]) -> list[bool]:
+    """Return for each assessment whether it brings no fact that its bases lack, and says nothing against them."""
+    return [_is_grounded(text, sources) for text, sources in zip(texts, bases, strict=True)]
+
+
+def _is_grounded(text: str, bases: Sequence[SourceText]) -> bool:
+    if not all(base.text for base in bases):
+        return False
+    judgement = StatementJudge(bases).judge(text)
+    is_contrary = judgement.verdict is Verdict.CONTRADICTED and not judgement.is_open
+    refuses = is_contrary or _FACTS & {reason.code for reason in judgement.reasons}
+    return not refuses and not _brings_fact(text, bases)
 
 
 def _brings_fact(text: str, bases: Sequence[SourceText]) -> bool:

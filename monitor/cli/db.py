@@ -26,7 +26,7 @@ def init() -> None:
     if path.exists():
         terminal.print("setup.config_kept", path=path)
     else:
-        write_file(path, render_config().encode())
+        write_file(path, render_config().encode(), is_private=True)  # urls in it may hold passwords
         terminal.print("setup.config_written", path=path)
     upgrade()
     terminal.print("setup.next")
@@ -63,12 +63,14 @@ def restore(
 ) -> None:
     """Put a backup into the database, which must be empty and at rest."""
     from monitor.db.maintenance import restore_backup, verify_backup
+    from monitor.evidence.chain import SigningKey
 
     terminal = get_terminal()
     settings = terminal.load_settings()
     verify_backup(file)
     asyncio.run(_check_not_in_use(settings, settings.database_url))
     rows = restore_backup(file, settings.database_url, is_replacing=replace)
+    SigningKey(settings.data_dir).forget_anchor()
     _print_rows(terminal, rows, "db.restored", as_json=as_json)
 
 

@@ -19,6 +19,9 @@ from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
 _EXIT_CRASHED = 1
+_PRIVATE_UMASK = 0o077
+"""What the program creates is for its own user alone, whoever creates it: SQLite, a library, a child process."""
+
 _GC_THRESHOLD = 50_000  # new objects; at 700 of them, as Python has it, a start takes a tenth longer
 
 COMMANDS = {
@@ -58,8 +61,10 @@ COMMANDS = {
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
+    "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
+    "audit": LazyCommand("users:audit_app", "Export the audit: who did what, when and from where."),
 }
 
 
@@ -83,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # Whatever the locale says: what is printed here is Chinese more often than not.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    code = _run(given, Terminal())
+    code = _run(given, Terminal(user_umask=os.umask(_PRIVATE_UMASK)))
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -104,9 +104,9 @@ class _ResearchCommand:
         """Return the research as it is at its end, its report written to the file."""
         with handle_interrupts(self.terminal, self._request_stop), self._show_progress() as on_event:
             task_id = await self._execute(app.research, by, on_event)
-        view = await app.research.get(task_id)
+        view = await app.research.get(task_id, by=by)
         if self.out is not None and view.report is not None:
-            write_file(self.out, await _render_report(app, view, _get_format(self.out)))
+            write_file(self.out, await _render_report(app, view, _get_format(self.out), by))
         return view
 
     async def _execute(
@@ -150,8 +150,8 @@ class _ResearchCommand:
             self.terminal.write_status(f"{event.data['label']} …")
 
 
-async def _render_report(app: "App", view: "ResearchView", form: str) -> bytes:
-    document = await app.research.build_document(view.task_id)
+async def _render_report(app: "App", view: "ResearchView", form: str, by: "Actor") -> bytes:
+    document = await app.research.build_document(view.task_id, by=by)
     return await app.exports.export({"document": lambda: document, "data": view.to_json}, form)
 
 

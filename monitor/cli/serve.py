@@ -1,19 +1,23 @@
 """The long-running commands: `monitor serve`, its parts `worker`, `scheduler` and `web`, and `monitor mcp`."""
 
 import asyncio
+import datetime as dt
 import gc
 import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import Terminal, get_terminal
-from monitor.errors import UsageError
+from monitor.errors import DatabaseError, UsageError
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
+    from monitor.config.model import Settings
 
+_log = logging.getLogger(__name__)
 _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
@@ -44,26 +48,52 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         if scheduler and not worker:
             raise UsageError("serve.scheduler_off")
         scheduler = False
+    await _check_installation(settings)
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         if web:
             await _start_web(terminal, app, stack)
+        if worker:
+            app.workers.start()
+            if app.settings.llm.is_on:
+                import_module("monitor.llm.client")  # the first run would hold the event loop for its seconds
         _tune_garbage_collection()
+        stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         terminal.notify("serve.working", parts=parts)
         await stop.wait()
         terminal.notify("serve.stopping")
 
 
+async def _check_installation(settings: "Settings") -> None:
+    """Close to others what an older version left open, and refuse to work on a damaged SQLite file.
+
+    PostgreSQL only counts pages that were damaged at some time: that is logged.
+    """
+    from monitor.db.engines import DatabaseAddress
+    from monitor.db.integrity import BackupLog, check_integrity
+    from monitor.services.private_files import close_open_paths
+
+    for closed in close_open_paths(settings):
+        _log.warning("%s could be read by others; it is closed to them now.", closed)
+    try:
+        await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
+    except DatabaseError as error:
+        if DatabaseAddress.parse(settings.database_url).file is not None:
+            raise
+        _log.warning("%s", error)
+
+
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:
-    from monitor.services.people import FIRST_ADMIN_NAME
+    from monitor.services.people import FIRST_ADMIN_NAME, FIRST_PASSWORD_LIFETIME
     from monitor.web.app import serve_web
 
     app.build_all()
     terminal.notify("serve.web_address", url=await stack.enter_async_context(serve_web(app)))
     if password := await app.people.create_first_admin():
-        terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password)
+        file, hours = app.people.first_password_file, FIRST_PASSWORD_LIFETIME // dt.timedelta(hours=1)
+        terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password, file=file, hours=hours)
 
 
 def _tune_garbage_collection() -> None:

@@ -4,11 +4,12 @@ import asyncio
 import datetime as dt
 import inspect
 import json
+import os
 import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -37,11 +38,13 @@ class Terminal:
     """The two streams of one command, and the language of the person who reads them.
 
     `config` and `is_debug` are the options before the command; `has_written_json` says that a JSON document was
-    printed, so that nothing else may follow it.
+    printed, so that nothing else may follow it. `user_umask` is the one that the command was started with: it holds for
+    the files that were asked for by their path.
     """
 
-    def __init__(self, language: str | None = None) -> None:
+    def __init__(self, language: str | None = None, *, user_umask: int | None = None) -> None:
         self.language = language or get_system_language()
+        self.user_umask = user_umask
         self.config: Path | None = None
         self.is_debug = False
         self.has_written_json = False
@@ -178,13 +181,27 @@ def parse_day(text: str) -> dt.date:
         raise UsageError("usage.no_date", text=text) from None
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a result to a file and make its folder; `UsageError` where that is not possible."""
+def write_file(path: Path, content: bytes, *, is_private: bool = False) -> None:
+    """Write a result to a file and make its folder; `UsageError` where that is not possible.
+
+    Others may read it as the user's umask says, unless `is_private`.
+    """
+    umask = None if is_private else get_terminal().user_umask
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        with nullcontext() if umask is None else _use_umask(umask):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     except OSError as error:
         raise UsageError("file.not_written", path=path, reason=error.strerror or str(error)) from None
+
+
+@contextmanager
+def _use_umask(umask: int) -> Iterator[None]:
+    previous = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(previous)
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

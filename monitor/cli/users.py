@@ -1,17 +1,24 @@
-"""`monitor users`: people and programs that may sign in."""
+"""`monitor users`: people and programs that may sign in; `monitor audit`: what they did."""
 
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from monitor.cli.parser import build_group
-from monitor.cli.terminal import JsonOption, get_terminal
+from monitor.cli.terminal import JsonOption, SinceOption, UntilOption, get_terminal
+from monitor.errors import UsageError
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
+    from monitor.services.audit import Actor
 
 app = build_group()
+audit_app = build_group()
 RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader.")]
 
 
@@ -57,6 +64,20 @@ def token(
     terminal.write_line(
         terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
     )
+
+
+@app.command()
+def erase(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who is to be erased.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
+) -> None:
+    """Erase a person for good: the audit and what they shared go on under a number."""
+    terminal = get_terminal()
+    if not yes:
+        question = terminal.translate("Erase {name} for good?").format(name=name)
+        typer.confirm(question, abort=True, err=True)
+    alias = terminal.act(lambda app, by: app.erasure.erase(name, by=by))
+    terminal.notify("user.erased", name=name, alias=alias)
 
 
 @app.command("list")
@@ -107,3 +128,44 @@ async def _load_users(app: "App") -> list[dict[str, Any]]:
         for token in await app.tokens.list_tokens()
     ]
     return sorted([*people, *tokens], key=lambda user: user["created_at"], reverse=True)
+
+
+@audit_app.callback()
+def audit() -> None:
+    """Keep `export` a command of its own: typer takes a group of one for that one."""
+
+
+@audit_app.command()
+def export(
+    since: SinceOption = None,
+    until: UntilOption = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
+) -> None:
+    """Write the audit as JSON lines, oldest first: who did what, when and from where."""
+    terminal = get_terminal()
+    with _open_output(out) as target:
+
+        async def write(app: "App", by: "Actor") -> int:
+            count = 0
+            async for entry in await app.audit.export(since=since, until=until, by=by):
+                target.write(f"{entry.to_json()}\n")
+                count += 1
+            return count
+
+        count = terminal.act(write)
+    if out is not None:
+        terminal.notify("audit.written", count=count, path=out)
+
+
+@contextmanager
+def _open_output(out: Path | None) -> Iterator[TextIO]:
+    """Give stdout, or a file that only its owner may read; `UsageError` where it cannot be written."""
+    if out is None:
+        yield sys.stdout
+        return
+    try:
+        handle = os.open(out, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise UsageError("file.not_written", path=out, reason=error.strerror or str(error)) from None
+    with os.fdopen(handle, "w", encoding="utf-8") as target:
+        yield target

@@ -16,6 +16,7 @@ from monitor.cli.terminal import Terminal, get_terminal
 from monitor.errors import DatabaseError
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+from monitor.isolation.pool import WorkerPool
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.statements import StatementInput, StatementService
 
@@ -42,9 +43,11 @@ def verify(
     with asyncio.Runner() as runner, ExitStack() as stack:
         lifetime = AsyncExitStack()
         stack.callback(lambda: runner.run(lifetime.aclose()))
-        service, model = StatementService(), None
+        workers = WorkerPool(size=1)
+        lifetime.push_async_callback(workers.close)
+        service, model = StatementService(workers=workers), None
         if not no_model:
-            service, model = runner.run(_open_service(terminal, lifetime))
+            service, model = runner.run(_open_service(terminal, lifetime, workers))
         has_failed = False
         # Not one run for all of them: a person can interrupt the program while it waits for the next line.
         for batch in _read_batches(1 if model is None else _MAX_BATCH):
@@ -57,7 +60,9 @@ def verify(
         raise typer.Exit(1)
 
 
-async def _open_service(terminal: Terminal, lifetime: AsyncExitStack) -> "tuple[StatementService, ChatModel | None]":
+async def _open_service(
+    terminal: Terminal, lifetime: AsyncExitStack, workers: WorkerPool
+) -> "tuple[StatementService, ChatModel | None]":
     """Return the service and the model that is set; where there is no database to look for one, code alone."""
     from monitor.bootstrap import open_app
 
@@ -68,7 +73,7 @@ async def _open_service(terminal: Terminal, lifetime: AsyncExitStack) -> "tuple[
         if settings.llm.is_on:
             raise
         terminal.notify("statement.by_code_alone", reason=error.message)
-        return StatementService(), None
+        return StatementService(workers=workers), None
     return app.statements, await app.statements.build_second_reader(by=COMMAND_LINE)
 
 

@@ -1,14 +1,14 @@
 """The parts of every group of settings: fields, secrets, and what is said of a wrong value."""
 
 import difflib
-import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal, Self, TypeGuard, get_args, get_origin
+from collections.abc import Iterator, Sequence
+from typing import Any, Self, TypeGuard, get_args, get_origin
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
+from monitor.config.secrets import SecretBindings
 from monitor.errors import SettingsError
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
@@ -18,33 +18,22 @@ class SettingsGroup(BaseModel):
     """One section of the configuration; an unknown key is an error.
 
     Secrets are no settings: a group names the environment variables that hold them. One whose variable is not set may
-    have been stored on the Settings page, and is then at hand here; it is in no dump and no message.
+    have been stored on the Settings page, and is then at hand here for the host that it was given for; it is in no
+    dump and no message.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    _stored_secrets: Mapping[str, str] = PrivateAttr(default_factory=dict)
-    _variables: Collection[str] | None = PrivateAttr(default=None)
+    _secrets: SecretBindings = PrivateAttr(default_factory=SecretBindings)
 
-    def bind_secrets(self, secrets: Mapping[str, str], *, variables: Collection[str] | None = None) -> Self:
-        """Return a copy with these stored secrets, by variable, that reads of the environment only `variables`."""
+    @property
+    def secrets(self) -> SecretBindings:
+        return self._secrets
+
+    def bind_secrets(self, secrets: SecretBindings) -> Self:
         copy = self.model_copy()
-        for name, value in (("_stored_secrets", secrets), ("_variables", variables)):
-            setattr(copy, name, value)
+        copy._secrets = secrets  # noqa: SLF001 -- of this class
         return copy
-
-    def get_secret(self, variable: str) -> str | None:
-        """Return the secret of the environment, else the stored one."""
-        return self._read_variable(variable) or self._stored_secrets.get(variable) or None
-
-    def get_secret_origin(self, variable: str) -> Literal["environment", "stored"] | None:
-        if self._read_variable(variable):
-            return "environment"
-        return "stored" if self._stored_secrets.get(variable) else None
-
-    def _read_variable(self, variable: str) -> str | None:
-        is_readable = self._variables is None or variable in self._variables
-        return os.environ.get(variable) if is_readable else None
 
 
 def set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:

@@ -7,17 +7,90 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from monitor.config.group import describe_first_error, forbid_unknown_keys, is_group, set_path
 from monitor.config.model import ENV_PREFIX, Settings
 from monitor.errors import SettingsError
 from monitor.i18n.message import Message
 
+MAX_YAML_BYTES = 2 * 1024**2
+"""Enough for 5,000 sources."""
+
+_MAX_YAML_DEPTH = 32
+_MAX_YAML_NODES = 250_000  # with what an alias names counted as often as it is named; 5,000 sources have 150,000
+_YamlLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _YamlTooLarge(yaml.YAMLError):
+    """More than a file of settings holds; in the shape of the library's own errors with a place."""
+
+    def __init__(self, problem: str, mark: Any) -> None:
+        super().__init__(problem)
+        self.problem, self.problem_mark = problem, mark
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the values of a YAML document that somebody may have written to do harm.
+
+    `YAMLError` where it is none, is too large or too deep, or where its aliases multiply it: a few lines that name each
+    other take gigabytes once merge keys copy them.
+    """
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_YAML_BYTES:
+        raise yaml.YAMLError(f"more than {MAX_YAML_BYTES // 1024**2} MB")
+    _check_nesting(text)
+    loader = _YamlLoader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _check_expanded_size(root)
+        return loader.construct_document(root)
+    finally:
+        loader.dispose()
+
+
+def _check_nesting(text: str) -> None:
+    """Raise `YAMLError` for more levels or values than a list of settings has; reads no further than it must."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader=_YamlLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_YAML_DEPTH:
+            raise _YamlTooLarge(f"more than {_MAX_YAML_DEPTH} levels", event.start_mark)
+        if number > _MAX_YAML_NODES:
+            raise _YamlTooLarge(f"more than {_MAX_YAML_NODES} values", event.start_mark)
+
+
+def _check_expanded_size(root: Node) -> None:
+    """Raise `YAMLError` where the document has too many values once each alias is replaced by what it names."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def measure(node: Node) -> int:
+        if isinstance(node, ScalarNode):
+            return 1
+        if id(node) in open_nodes:
+            raise _YamlTooLarge("an alias that contains itself", node.start_mark)
+        if id(node) not in sizes:
+            open_nodes.add(id(node))
+            children = list(node.value) if isinstance(node, SequenceNode) else []
+            if isinstance(node, MappingNode):
+                children = [part for pair in node.value for part in pair]
+            sizes[id(node)] = 1 + sum(map(measure, children))
+            open_nodes.discard(id(node))
+        if sizes[id(node)] > _MAX_YAML_NODES:
+            raise _YamlTooLarge("aliases that multiply the document", node.start_mark)
+        return sizes[id(node)]
+
+    measure(root)
+
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Return the file's mapping; `SettingsError` names the line where it is no YAML."""
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MAX_YAML_BYTES:
+            raise SettingsError("config.large", path=path, limit_mb=MAX_YAML_BYTES // 1024**2)
+        values = parse_yaml(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "YAML"

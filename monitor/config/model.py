@@ -5,23 +5,28 @@ documentation, so it is written here once.
 """
 
 import difflib
+import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
-from monitor.config.targets import TargetSettings
+from monitor.config.secrets import get_host
+from monitor.config.targets import TargetSettings, parse_variable_entry
 from monitor.errors import SettingsError
+from monitor.i18n.message import Message
+from monitor.logs import SyslogAddress
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
+_HEADER_TEXT = re.compile(r"[\x20-\x7e]*")
 
 
 class WeightSettings(SettingsGroup):
@@ -59,22 +64,23 @@ class RetrievalSettings(SettingsGroup):
 class BackendInfo:
     """What the settings have to know of a search backend; the rest stands in its module.
 
-    A backend that takes a key finds it in `<NAME>_API_KEY`, unless its settings name another variable.
+    A backend that takes a key finds it in `<NAME>_API_KEY`, unless its settings name another variable. `base_url` is
+    used where the settings name none; a service without one has to be given an address.
     """
 
     key: Literal["none", "optional", "required"] = "none"
-    needs_base_url: bool = False
+    base_url: str | None = None
     is_service: bool = True
 
 
 BACKENDS: Mapping[str, BackendInfo] = {
     "stub": BackendInfo(is_service=False),
-    "ddg_html": BackendInfo(),
-    "baidu_html": BackendInfo(),
-    "searxng": BackendInfo(key="optional", needs_base_url=True),
-    "bocha": BackendInfo(key="required"),
-    "brave": BackendInfo(key="required"),
-    "tavily": BackendInfo(key="required"),
+    "ddg_html": BackendInfo(base_url="https://html.duckduckgo.com"),
+    "baidu_html": BackendInfo(base_url="https://www.baidu.com"),
+    "searxng": BackendInfo(key="optional"),
+    "bocha": BackendInfo(key="required", base_url="https://api.bochaai.com"),
+    "brave": BackendInfo(key="required", base_url="https://api.search.brave.com"),
+    "tavily": BackendInfo(key="required", base_url="https://api.tavily.com"),
     "archive": BackendInfo(is_service=False),
 }
 """The search backends by name; `monitor.search.backends.<name>` is the module of each."""
@@ -155,9 +161,24 @@ class SearchSettings(SettingsGroup):
         takes_key = name in BACKENDS and BACKENDS[name].key != "none"
         return self.get_backend(name).api_key_env or (f"{name.upper()}_API_KEY" if takes_key else None)
 
+    def get_base_url(self, name: str) -> str | None:
+        """The address that a service is asked at: the one that is set, else its own."""
+        return self.get_backend(name).base_url or BACKENDS[name].base_url
+
+    def get_host(self, name: str) -> str | None:
+        """The host that a service's key is bound to; None where it has no address."""
+        base_url = self.get_base_url(name)
+        return get_host(base_url) if base_url else None
+
     def get_key(self, name: str) -> str | None:
+        """The key for the host that the service is asked at."""
         variable = self.get_key_variable(name)
-        return self.get_secret(variable) if variable else None
+        return self.secrets.get(variable, self.get_host(name)) if variable else None
+
+    def describe_key_problem(self, name: str) -> Message | None:
+        """Why a key that is there does not go to the service's host; None where it does, or where there is none."""
+        variable = self.get_key_variable(name)
+        return self.secrets.describe_problem(variable, self.get_host(name)) if variable else None
 
 
 def read_shared_variables(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -170,6 +191,7 @@ def read_shared_variables(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 ENV_PREFIX = "MONITOR_"
+_OPENAI_BASE_URL = "https://api.openai.com/v1"
 
 
 class Price(SettingsGroup):
@@ -199,8 +221,28 @@ class LlmSettings(SettingsGroup):
     prices: dict[str, Price] = setting({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
 
     @property
+    def address(self) -> str:
+        return self.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_BASE_URL
+
+    @property
+    def host(self) -> str | None:
+        """The host that the key is bound to."""
+        return get_host(self.address)
+
+    @property
+    def is_host_of_environment(self) -> bool:
+        """Whether file or environment name this host, so that what the environment holds for it may go there."""
+        hosts = self.secrets.environment
+        return hosts is None or self.host in hosts.get(self.api_key_env, ())
+
+    @property
     def api_key(self) -> str | None:
-        return self.get_secret(self.api_key_env)
+        """The key for the host of the endpoint; a key for another host is none."""
+        return self.secrets.get(self.api_key_env, self.host)
+
+    def describe_key_problem(self) -> Message | None:
+        """Why a key that is there does not go to the endpoint; None where it does, or where there is none."""
+        return self.secrets.describe_problem(self.api_key_env, self.host)
 
     @property
     def is_on(self) -> bool:
@@ -211,7 +253,8 @@ class LlmSettings(SettingsGroup):
 
     def check_endpoint(self) -> None:
         """Raise `SettingsError` for an address or a key that no server can have."""
-        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
+        is_web = self.base_url is None or self.base_url.startswith(("http://", "https://"))
+        if not is_web or self.host is None:
             raise SettingsError("llm.address_invalid", url=self.base_url)
         if not (self.api_key or "").isascii():
             raise SettingsError("llm.key_invalid", variable=self.api_key_env)
@@ -244,6 +287,40 @@ class NetworkSettings(SettingsGroup):
     allowed_private_hosts: list[str] = setting(
         [], 'private hosts that may be asked, as ["127.0.0.1:8099"]; all others are refused'
     )
+    proxy_suffixes: list[str] = setting(
+        [], "endings of names that the proxy may resolve, as [corp.example]; others must resolve here"
+    )
+
+    _service_hosts: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @property
+    def service_hosts(self) -> frozenset[str]:
+        """The services that file and environment name, as `host:port`; their clients may connect to private ones."""
+        return self._service_hosts
+
+    def with_service_hosts(self, hosts: Collection[str]) -> Self:
+        """Return a copy with these services in place of the known ones."""
+        copy = self.model_copy()
+        copy._service_hosts = frozenset(host.lower() for host in hosts)  # noqa: SLF001 -- of this class
+        return copy
+
+    @field_validator("user_agent")
+    @classmethod
+    def _check_user_agent(cls, user_agent: str | None) -> str | None:
+        if user_agent is None:
+            return None
+        if not _HEADER_TEXT.fullmatch(user_agent.strip(" ")):
+            raise ValueError("config.no_header")
+        return user_agent.strip(" ")
+
+    @field_validator("proxy_suffixes")
+    @classmethod
+    def _check_proxy_suffixes(cls, suffixes: list[str]) -> list[str]:
+        names = [suffix.strip().removeprefix("*").strip(".").lower() for suffix in suffixes]
+        for name in names:
+            if "*" in name or not _DOMAIN.fullmatch(name):
+                raise PydanticCustomError("config.no_domain", "", {"domain": name[:60]})
+        return names
 
 
 class SweepSettings(SettingsGroup):
@@ -278,6 +355,19 @@ class WebSettings(SettingsGroup):
     host: str = setting("127.0.0.1", "the address to listen on")
     port: int = setting(8000, "the port to listen on", ge=1, le=65535)
     public_url: str | None = setting(None, "the address that readers type, for links in briefings")
+    trusted_proxies: list[str] = setting(
+        [], 'proxies whose X-Forwarded-For counts, as ["127.0.0.1", "10.0.0.0/8"]; nobody else\'s does'
+    )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_networks(cls, trusted_proxies: list[str]) -> list[str]:
+        for text in trusted_proxies:
+            try:
+                ipaddress.ip_network(text, strict=False)
+            except ValueError:
+                raise PydanticCustomError("config.no_network", "", {"network": text[:60]}) from None
+        return trusted_proxies
 
 
 class WorkSettings(SettingsGroup):
@@ -289,6 +379,29 @@ class WorkSettings(SettingsGroup):
     blackout: str | None = setting(None, "hours in which no planned run starts, as 23:00-06:00; they start after it")
     misfire_grace_s: int = setting(3600, "how late a planned run may still start", ge=1)
     retention_days: int = setting(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
+    audit_retention_days: int = setting(1100, "how long the audit is kept", ge=1)
+
+
+class LogSettings(SettingsGroup):
+    syslog: str | None = setting(
+        None, "where the audit is sent too: udp://host:514, tcp://host:601 or unix:///dev/log; null = nowhere"
+    )
+
+    @field_validator("syslog")
+    @classmethod
+    def _check_syslog_address(cls, syslog: str | None) -> str | None:
+        if syslog is not None:
+            try:
+                SyslogAddress.parse(syslog)
+            except ValueError:
+                raise ValueError("config.no_syslog_address") from None
+        return syslog
+
+
+class EvidenceSettings(SettingsGroup):
+    timestamp_url: str | None = setting(
+        None, "a time stamping authority (RFC 3161) that stamps the head of each day; null = none"
+    )
 
 
 class BriefingSettings(SettingsGroup):
@@ -297,6 +410,16 @@ class BriefingSettings(SettingsGroup):
 
 class DeliverSettings(SettingsGroup):
     targets: list[TargetSettings] = setting([], "the delivery targets, as docs/administrators/delivery.md tells")
+    variables: list[str] = setting(
+        [], "variables that targets of the desk may use too, each for one host: [MAIL_PASSWORD@smtp://mail.example.org]"
+    )
+
+    @field_validator("variables")
+    @classmethod
+    def _check_variables(cls, variables: list[str]) -> list[str]:
+        for entry in variables:
+            parse_variable_entry(entry)
+        return variables
 
     @field_validator("targets")
     @classmethod
@@ -330,6 +453,8 @@ class Settings(BaseSettings):
     research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
+    logs: LogSettings = Field(default_factory=LogSettings, description="where the audit goes beside the database")
+    evidence: EvidenceSettings = Field(default_factory=EvidenceSettings, description="the proof of what was kept")
     briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
     sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,12 +16,14 @@ from pydantic_settings import EnvSettingsSource
 
 from monitor.config.group import SettingsGroup, describe_error_detail, is_group, set_path
 from monitor.config.model import BACKENDS, ENV_PREFIX, BackendSettings, Settings, read_shared_variables
+from monitor.config.secrets import SecretBindings, StoredSecret, get_host_and_port
+from monitor.config.targets import parse_variable_entry
 from monitor.i18n.message import Message
 
 SECRET_PREFIX = "secrets."  # noqa: S105
 """What the path of a stored secret begins with; the name of the environment variable that it stands for follows."""
 
-ENCRYPTED_SETTINGS = frozenset({"network.proxy", "deliver.targets"})
+ENCRYPTED_SETTINGS = frozenset({"deliver.targets"})
 """Settings that may hold a password within their value: they are kept encrypted as a whole."""
 
 _NOT_STORABLE = {
@@ -29,14 +31,21 @@ _NOT_STORABLE = {
     "storage_url": "config.not_stored.place",
     "database_url": "config.not_stored.place",
     "sources": "config.not_stored.sources",
-    "web.host": "config.not_stored.early",
-    "web.port": "config.not_stored.early",
+    "evidence.timestamp_url": "config.not_stored.evidence",
+    "web": "config.not_stored.early",
+    "web.trusted_proxies": "config.not_stored.watch",
+    "work.audit_retention_days": "config.not_stored.watch",
+    "logs.syslog": "config.not_stored.watch",
     "work.scheduler": "config.not_stored.process",
     "work.executor_id": "config.not_stored.process",
-    "pages.browser.path": "config.not_stored.program",
-    "llm.api_key_env": "config.not_stored.variable",
+    "pages.browser": "config.not_stored.program",
+    "network": "config.not_stored.network",
+    "deliver.variables": "config.not_stored.variable",
 }
-"""Settings that the database cannot hold, each with the code of the reason."""
+"""Settings that the database cannot hold, or whole groups of them, each with the code of the reason."""
+
+_STORABLE = frozenset({"network.user_agent", "network.timeout_s", "web.public_url"})
+"""The settings of those groups that it can hold all the same."""
 
 _NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
 SEARCH_SERVICES = tuple(name for name, info in BACKENDS.items() if info.is_service)
@@ -72,7 +81,8 @@ class SettingInfo:
 @cache
 def get_setting_infos() -> dict[str, SettingInfo]:
     """Every setting by its path; those of a search service have one for each service."""
-    return {path: SettingInfo(path, info, _get_not_storable_reason(path)) for path, info in _iter_fields(Settings, "")}
+    fields = _iter_fields(Settings, "")
+    return {path: SettingInfo(path, info, _get_not_storable_reason(path, info)) for path, info in fields}
 
 
 def get_value(settings: Settings, path: str) -> Any:
@@ -113,8 +123,14 @@ def _iter_fields(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Fie
             yield path, info
 
 
-def _get_not_storable_reason(path: str) -> str | None:
-    return _NOT_STORABLE.get(path) or (_NOT_STORABLE["llm.api_key_env"] if path.endswith(".api_key_env") else None)
+def _get_not_storable_reason(path: str, info: FieldInfo) -> str | None:
+    if path in _STORABLE:
+        return None
+    if path.endswith(".api_key_env"):
+        return "config.not_stored.variable"
+    outer = (path.rsplit(".", depth)[0] for depth in range(path.count(".") + 1))
+    found = next((_NOT_STORABLE[place] for place in outer if place in _NOT_STORABLE), None)
+    return found or ("config.not_stored.path" if Path in (info.annotation, *get_args(info.annotation)) else None)
 
 
 Origin = Literal["default", "file", "stored", "environment"]
@@ -128,8 +144,8 @@ class Overlay:
     errors: dict[str, Message] = field(default_factory=dict)
 
 
-def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
-    """The settings of file and environment with what was stored between them.
+def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Mapping[str, StoredSecret]) -> Overlay:
+    """The settings of file and environment (`base`) with what was stored between them, and the secrets at hand.
 
     Each group is checked as a whole by its own model. Where it does not hold together, its stored values are taken one
     by one and those that spoil it are left out, with a complaint: one bad row does not undo the others.
@@ -139,16 +155,23 @@ def apply_stored_settings(base: Settings, stored: Mapping[str, Any], secrets: Ma
     complaints: dict[str, Message] = {}
     for path, value in sorted(stored.items()):
         place = get_setting_infos().get(path)
-        if place is None or place.not_storable_reason:
+        if place is None:
             complaints[path] = Message("config.not_storable")
+        elif place.not_storable_reason:
+            complaints[path] = _describe_unused(place, value)
         elif not _has_path(environment, path):
             by_group.setdefault(place.group, {})[path] = value
     changes = {group: _apply_to_group(base, group, values, complaints) for group, values in by_group.items()}
     settings = base.model_copy(update={name: value for name, value in changes.items() if value is not None})
-    variables = None
-    if changes.get("deliver") is not None:
-        variables = {variable for target in base.deliver.targets for variable in target.list_variables()}
-    return Overlay(_bind_secrets(settings, secrets, variables), complaints)
+    network = settings.network.with_service_hosts(list_service_hosts(base))
+    return Overlay(_bind_secrets(base, settings.model_copy(update={"network": network}), secrets), complaints)
+
+
+def _describe_unused(place: SettingInfo, value: Any) -> Message:
+    """Say that a stored value is not used, and what it is: whoever runs the service may want it in the file."""
+    reason, variable = Message(place.not_storable_reason or ""), format_variable_name(place.path)
+    shown = json.dumps(mask_passwords(value), ensure_ascii=False)
+    return Message.of("config.stored_unused", value=shown, reason=reason, variable=variable)
 
 
 def get_setting_origin(path: str, base: Settings, stored: Mapping[str, Any], environment: Mapping[str, Any]) -> Origin:
@@ -174,9 +197,6 @@ def find_storage_error(path: str, value: Any) -> Message | None:
         return Message("config.bad_characters")
     if path not in ENCRYPTED_SETTINGS and mask_passwords(value) != value:
         return Message("config.holds_password")
-    is_path = Path in (place.field.annotation, *get_args(place.field.annotation))
-    if is_path and isinstance(value, str) and not Path(value).is_absolute():
-        return Message("config.relative_path")
     return None
 
 
@@ -247,32 +267,86 @@ def _get_inner_location(loc: tuple[int | str, ...], about: str) -> tuple[int | s
     return ("", *loc[about.count(".") :])
 
 
-def _bind_secrets(settings: Settings, secrets: Mapping[str, str], variables: Collection[str] | None) -> Settings:
-    """The settings with the stored secrets at hand.
+@dataclass(frozen=True)
+class SecretReader:
+    """Who reads a variable: `llm`, `search.brave` or `deliver.<target>`, for the host that it asks, if it has one."""
 
-    Targets that were stored read of the environment only what the file's targets name: whoever may write them shall
-    not read the environment of the process.
+    variable: str
+    used_by: str
+    host: str | None
+    secrets: SecretBindings
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it is a service's key, which travels in a header."""
+        return not self.used_by.startswith("deliver.")
+
+
+def list_secret_readers(settings: Settings) -> list[SecretReader]:
+    """Return all that read keys and passwords; several may read one variable."""
+    llm, search = settings.llm, settings.search
+    return [
+        SecretReader(llm.api_key_env, "llm", llm.host, llm.secrets),
+        *(
+            SecretReader(variable, f"search.{service}", search.get_host(service), search.secrets)
+            for service in SEARCH_SERVICES
+            if (variable := search.get_key_variable(service))
+        ),
+        *(
+            SecretReader(variable, f"deliver.{target.name}", target.host, target.secrets)
+            for target in settings.deliver.targets
+            for variable in target.list_variables()
+        ),
+    ]
+
+
+def collect_hosts(readers: Iterable[SecretReader]) -> dict[str, frozenset[str]]:
+    """Return by variable the hosts that it is read for."""
+    found: dict[str, set[str]] = {}
+    for reader in readers:
+        found.setdefault(reader.variable, set()).update([reader.host] if reader.host else [])
+    return {variable: frozenset(hosts) for variable, hosts in found.items()}
+
+
+def list_service_hosts(base: Settings) -> frozenset[str]:
+    """Return the services that file and environment name, as `host:port`."""
+    addresses = [base.llm.address, base.pages.browser.endpoint, *(target.url for target in base.deliver.targets)]
+    addresses += [base.evidence.timestamp_url, *(backend.base_url for backend in base.search.backends.values())]
+    hosts = (
+        # A variable may stand for the host; one that stands for a password may hold what looks like a host.
+        get_host_and_port(address) or get_host_and_port(os.path.expandvars(address))
+        for address in addresses
+        if address
+    )
+    return frozenset(host for host in hosts if host)
+
+
+def _bind_secrets(base: Settings, settings: Settings, stored: Mapping[str, StoredSecret]) -> Settings:
+    """Return the settings with the secrets at hand, each for its hosts.
+
+    A variable of the environment is for the hosts that file and environment (`base`) name, stored addresses or not.
+    A target of the file reads what the file says; one that was stored reads what the file lists, for its hosts.
     """
-    targets = [target.bind_secrets(secrets, variables=variables) for target in settings.deliver.targets]
+    readers = list_secret_readers(base)
+    services = collect_hosts(reader for reader in readers if reader.is_key)
+    listed = collect_hosts(reader for reader in readers if not reader.is_key)
+    for variable, host in map(parse_variable_entry, base.deliver.variables):
+        listed[variable] = listed.get(variable, frozenset()) | {host}
+    of_services = SecretBindings(stored, services)
+    of_file = SecretBindings(stored)
+    of_page = SecretBindings(stored, listed)
+    known = {(target.url, target.secret_env) for target in base.deliver.targets}
+    targets = [
+        target.bind_secrets(of_file if (target.url, target.secret_env) in known else of_page)
+        for target in settings.deliver.targets
+    ]
     return settings.model_copy(
         update={
-            "llm": settings.llm.bind_secrets(secrets),
-            "search": settings.search.bind_secrets(secrets),
+            "llm": settings.llm.bind_secrets(of_services),
+            "search": settings.search.bind_secrets(of_services),
             "deliver": settings.deliver.model_copy(update={"targets": targets}),
         }
     )
-
-
-def list_secret_readers(settings: Settings) -> dict[str, tuple[str, SettingsGroup]]:
-    """The variables that keys and passwords are read from, each with who reads it: its name, and the group itself."""
-    readers: dict[str, tuple[str, SettingsGroup]] = {settings.llm.api_key_env: ("llm", settings.llm)}
-    for service in SEARCH_SERVICES:
-        if variable := settings.search.get_key_variable(service):
-            readers.setdefault(variable, (f"search.{service}", settings.search))
-    for target in settings.deliver.targets:
-        for variable in target.list_variables():
-            readers.setdefault(variable, (f"deliver.{target.name}", target))
-    return readers
 
 
 def _has_path(values: Any, path: str) -> bool:

@@ -9,7 +9,9 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import SettingsGroup, check_time_zone, setting
+from monitor.config.secrets import get_host
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 
 MAIL_SCHEMES = ("smtp", "smtps")
 WEBHOOK_SCHEMES = ("http", "https")
@@ -37,6 +39,29 @@ SCHEMES: Mapping[ChannelKind, Collection[str]] = {
 _NAME = re.compile(r"[\w.-]{1,40}")
 _ADDRESS = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_HOSTED_CHAT_SCHEME = "workflows"  # the only chat service whose url names a host; the others have one of their own
+_FILE_OPTION = re.compile(r"[?&;][\s:+-]*template\s*=")
+
+
+def parse_variable_entry(entry: str) -> tuple[str, str]:
+    """Return variable and host of an entry `NAME@address`; a chat's address is its scheme, as `WECOM_KEY@wecombot`."""
+    variable, _, address = entry.strip().partition("@")
+    host = CHAT_SCHEMES.get(address) or get_host(address if "://" in address else f"https://{address}")
+    if not re.fullmatch(r"\w+", variable) or host is None:
+        raise PydanticCustomError("config.variable_entry", "", {"entry": entry[:80]})
+    return variable, host
+
+
+def _get_target_host(url: str) -> str | None:
+    scheme = url.split("://", 1)[0].lower()
+    if scheme in CHAT_SCHEMES and scheme != _HOSTED_CHAT_SCHEME:
+        return CHAT_SCHEMES[scheme]
+    return get_host(url)
+
+
+def _reads_file(url: str) -> bool:
+    """Whether a chat's url names a template: Apprise reads it as a file of this machine."""
+    return bool(_FILE_OPTION.search(unquote(unquote(url)).lower()))
 
 
 class TargetSettings(SettingsGroup):
@@ -79,6 +104,11 @@ class TargetSettings(SettingsGroup):
         host = urlsplit(self.url).netloc.rpartition("@")[2]
         return f"{self.scheme}://{_VARIABLE.sub('…', host)}"
 
+    @property
+    def host(self) -> str | None:
+        """The host that its secrets are bound to, for a chat service its name; None where a variable stands for it."""
+        return _get_target_host(self.url)
+
     def list_variables(self) -> list[str]:
         return [*_VARIABLE.findall(self.url), *([self.secret_env] if self.secret_env else [])]
 
@@ -87,8 +117,23 @@ class TargetSettings(SettingsGroup):
         return self._require_variable(self.secret_env or "").encode()
 
     def expand_url(self) -> str:
-        """The url with the variables put in; `UsageError` where one is not set."""
-        return _VARIABLE.sub(lambda found: self._require_variable(found[1]), self.url)
+        """The url with the variables put in; `UsageError` where one is not set, or where they lead elsewhere."""
+        url = _VARIABLE.sub(lambda found: self._require_variable(found[1]), self.url)
+        # A mail's credentials are taken from the url before variables are put in, so that nothing can move its host.
+        is_moved = self.kind != "mail" and self.host not in (None, _get_target_host(url))
+        if is_moved or (self.kind == "chat" and _reads_file(url)):
+            raise UsageError("target.variable_leads_elsewhere", target=self.name)
+        return url
+
+    def describe_secret_problem(self) -> Message | None:
+        """Why one of its secrets, which is there, does not go to its host; None where all do."""
+        problems = (self.secrets.describe_problem(variable, self.host) for variable in self.list_variables())
+        return next((problem for problem in problems if problem is not None), None)
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether the secret that signs is there, for its host."""
+        return bool(self.secret_env and self.secrets.get(self.secret_env, self.host))
 
     def load_credentials(self) -> tuple[str, str] | None:
         """User and password of a mail server's url, where it has them; `UsageError` where a variable is not set."""
@@ -101,7 +146,7 @@ class TargetSettings(SettingsGroup):
 
     def list_secrets(self) -> list[str]:
         """Return what nobody may see of this target: keys, passwords, whole addresses with them."""
-        values = [self.get_secret(name) for name in self.list_variables()]
+        values = [self.secrets.get(name, self.host) for name in self.list_variables()]
         parts = urlsplit(self.url)
         literal = [] if _VARIABLE.search(self.url) else [unquote(parts.password or ""), parts.query]
         if self.kind in ("chat", "webhook"):
@@ -109,8 +154,10 @@ class TargetSettings(SettingsGroup):
         return sorted((value for value in [*values, *literal] if value), key=len, reverse=True)
 
     def _require_variable(self, variable: str) -> str:
-        value = self.get_secret(variable)
+        value = self.secrets.get(variable, self.host)
         if not value:
+            if problem := self.secrets.describe_problem(variable, self.host):
+                raise UsageError("target.wrong", target=self.name, reason=problem)
             raise UsageError("target.variable_not_set", target=self.name, variable=variable)
         return value
 
@@ -151,6 +198,8 @@ class TargetSettings(SettingsGroup):
             raise PydanticCustomError("config.target_no_webhook", "", {"target": self.name})
         if self.formats and self.kind == "chat":
             raise PydanticCustomError("config.target_chat_formats", "", {"target": self.name})
+        if self.kind == "chat" and _reads_file(self.url):
+            raise PydanticCustomError("config.target_template", "", {"target": self.name})
         return self
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from monitor.db.maintenance import RetentionStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
-    from monitor.db.queries.evidence import EvidenceStore, RevisionStore
+    from monitor.db.queries.erasure import ErasureStore
+    from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore, RevisionStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
@@ -63,6 +64,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
+    erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
     audit: "_Queries[AuditStore]" = _Queries("queries.people.AuditStore")
     metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")
@@ -75,6 +77,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
+    evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")
+    chain: "_Queries[ChainStore]" = _Queries("queries.evidence.ChainStore")
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")

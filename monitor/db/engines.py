@@ -78,7 +78,7 @@ def open_async_engine(address: DatabaseAddress) -> AsyncEngine:
     if address.file is None:
         return create_async_engine(address.url, pool_pre_ping=True, connect_args=_POSTGRES_ARGUMENTS)
     engine = create_async_engine(address.url.set(drivername="sqlite+aiosqlite"), pool_size=_POOL_SIZE)
-    _attach_listeners(engine.sync_engine, pragmas=("synchronous=NORMAL", "foreign_keys=ON", "journal_mode=WAL"))
+    _attach_listeners(engine.sync_engine, pragmas=("synchronous=FULL", "foreign_keys=ON", "journal_mode=WAL"))
     return engine
 
 
@@ -116,7 +116,7 @@ def open_queue_engine(address: DatabaseAddress) -> Engine | None:
 
     def connected(connection: DBAPIConnection, _: object) -> None:
         connection.isolation_level = "IMMEDIATE"
-        _execute_pragmas(connection, f"busy_timeout={2 * _BUSY_TIMEOUT_MS}", "synchronous=NORMAL", "foreign_keys=ON")
+        _execute_pragmas(connection, f"busy_timeout={2 * _BUSY_TIMEOUT_MS}", "synchronous=FULL", "foreign_keys=ON")
 
     event.listen(engine, "connect", connected)
     return engine

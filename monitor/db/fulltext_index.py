@@ -5,6 +5,7 @@ brings the index along. Beside its terms, each item has marks of its day and its
 newest items of a frequent word, and those of one source.
 """
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ INDEX_NAME = "item_terms_index"
 """The name of the index in either database; the tables that SQLite makes for it begin with it."""
 
 TITLE_PREFIX = "t:"  # marks a term as one of the title
+MAX_INDEXED_CHARS = 500_000
+"""How much of a page's text can be found: the terms of a longer one are the work of seconds."""
+
+_MAX_INLINE_CHARS = 20_000  # takes so long to cut into terms that it is done in a thread
 _INDEXED_FIELDS = frozenset({"title", "summary", "date"})
 
 
@@ -53,7 +58,12 @@ async def index_item(session: AsyncSession, item: Item, *, text: str | None = No
     """Index an item as it is in this transaction; `text` is that of its page, if the caller has it."""
     if text is None:
         text = await session.scalar(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item.id))
-    await upsert_rows(session, ItemTerms, [_build_row(item, text or "")], key=["item_id"], update=["terms"])
+    text = (text or "")[:MAX_INDEXED_CHARS]
+    if len(text) > _MAX_INLINE_CHARS:
+        line = await asyncio.to_thread(build_terms_line, item.title, item.summary, sanitize_text(text))
+    else:
+        line = build_terms_line(item.title, item.summary, sanitize_text(text))
+    await upsert_rows(session, ItemTerms, [_build_row(item, line)], key=["item_id"], update=["terms"])
 
 
 async def update_item(session: AsyncSession, item: Item, changes: Mapping[str, Any], text: str | None) -> None:
@@ -69,12 +79,14 @@ async def update_item(session: AsyncSession, item: Item, changes: Mapping[str, A
 async def reindex_without_texts(session: AsyncSession, item_ids: Iterable[int]) -> None:
     """Index items again whose texts were deleted."""
     for some in split_batches(item_ids):
-        rows = [_build_row(item, "") for item in await session.scalars(select(Item).where(col(Item.id).in_(some)))]
+        rows = [
+            _build_row(item, build_terms_line(item.title, item.summary, ""))
+            for item in await session.scalars(select(Item).where(col(Item.id).in_(some)))
+        ]
         await upsert_rows(session, ItemTerms, rows, key=["item_id"], update=["terms"])
 
 
-def _build_row(item: Item, text: str) -> dict[str, Any]:
-    line = build_terms_line(item.title, item.summary, sanitize_text(text))
+def _build_row(item: Item, line: str) -> dict[str, Any]:
     return {"item_id": item.id, "terms": append_marks(line, item.day, item.source_id)}
 
 

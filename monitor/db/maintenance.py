@@ -38,6 +38,7 @@ from monitor.db.sessions import BATCH_SIZE, Queries, SessionFactory, build_not_m
 from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Run, Unseen
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
+from monitor.db.tables.people import AuditEntry
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, RunEvent, SearchCall
 from monitor.errors import DatabaseError, UsageError, WorkFailed
 from monitor.i18n.message import Message
@@ -239,13 +240,14 @@ class PruneResult(BaseModel):
     model_calls: int
     alarms: int
     deliveries: int
+    audit_entries: int = 0
 
 
 class RetentionStore(Queries):
     """Deletes old records in many short transactions, so that nobody waits for it."""
 
     async def prune(self, before: dt.datetime) -> PruneResult:
-        """Delete what is older than an instant. Items, and all urls that were ever seen, stay."""
+        """Delete what is older than an instant. Items, all urls that were ever seen, and the audit stay."""
         old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
         is_old_run = (col(Run.planned_at) < before, col(Run.status).not_in(_ACTIVE_RUN_STATUSES))
         is_old_research = (col(Research.created_at) < before, col(Research.status).not_in(_ACTIVE_RESEARCH_STATUSES))
@@ -274,6 +276,9 @@ class RetentionStore(Queries):
 
     async def prune_events(self, before: dt.datetime) -> int:
         return await self._delete_in_batches(col(RunEvent.id), col(RunEvent.at) < before)
+
+    async def prune_audit(self, before: dt.datetime) -> int:
+        return await self._delete_in_batches(col(AuditEntry.id), col(AuditEntry.at) < before)
 
     async def _delete_in_batches(
         self, key: Mapped[Any], *conditions: ColumnElement[bool], batch: int = BATCH_SIZE

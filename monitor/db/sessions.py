@@ -141,6 +141,7 @@ class SessionFactory:
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
+        self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
 
     @property
     def is_in_transaction(self) -> bool:
@@ -153,12 +154,26 @@ class SessionFactory:
             yield
             return
         task = asyncio.current_task()
-        async with self._begin(self._writers) as session:
-            self._transactions[task] = session
-            try:
-                yield
-            finally:
-                del self._transactions[task]
+        callbacks = self._after_commit[task] = []
+        try:
+            async with self._begin(self._writers) as session:
+                self._transactions[task] = session
+                try:
+                    yield
+                finally:
+                    del self._transactions[task]
+        finally:
+            del self._after_commit[task]
+        for callback in callbacks:
+            callback()
+
+    def call_after_commit(self, callback: Callable[[], None]) -> None:
+        """Call this once the transaction of this task is committed, never if it fails; at once where there is none."""
+        waiting = self._after_commit.get(asyncio.current_task())
+        if waiting is None:
+            callback()
+        else:
+            waiting.append(callback)
 
     def begin_read(self) -> AbstractAsyncContextManager[AsyncSession]:
         return self._begin(self._readers)

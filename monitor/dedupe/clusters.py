@@ -9,7 +9,10 @@ from itertools import combinations, product
 from monitor.db.tables.collection import Item
 from monitor.dedupe.identity import DocumentIdentity, build_identity, count_days_between, is_same_office
 from monitor.dedupe.pairs import DocumentRelation, classify_relation
+from monitor.dedupe.texts import MAX_READ_CHARS
 from monitor.dedupe.titles import strip_document_form
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
+from monitor.logs import get_logger
 
 _MAX_BLOCK_ITEMS = 40
 _MAX_NEIGHBOURS = 10
@@ -19,6 +22,7 @@ _ANCHOR_CHARS = 12
 _ANCHOR_EVERY, _ANCHOR_EVERY_SHORT = 16, 4  # the anchors of a long text are among those that a short one would have
 _SHORT_TEXT_CHARS = 150
 _MAX_ANCHORED_CHARS = 600
+_LIMITS = WorkerLimits(timeout_s=120.0, cpu_s=60.0)  # a briefing may have a thousand items
 IndexPair = tuple[int, int]
 
 
@@ -36,6 +40,18 @@ class DocumentCluster:
         return (self.lead, *self.places)
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """A cluster by the places of its items, the lead first, with its interpretations."""
+
+    places: tuple[int, ...]
+    interpretations: tuple["ClusterPlan", ...] = ()
+
+    def pick(self, items: Sequence[Item]) -> DocumentCluster:
+        lead, *places = (items[place] for place in self.places)
+        return DocumentCluster(lead, tuple(places), tuple(each.pick(items) for each in self.interpretations))
+
+
 def cluster_items(items: Sequence[Item], texts: Mapping[int, str] | None = None) -> list[DocumentCluster]:
     """Return the documents that these items are, each once; `texts` are the pages' texts by the items' ids.
 
@@ -43,6 +59,24 @@ def cluster_items(items: Sequence[Item], texts: Mapping[int, str] | None = None)
     that is among the items. The documents are in the order of the first of their items or interpretations; what is
     clustered does not depend on the order.
     """
+    return [plan.pick(items) for plan in plan_clusters(items, texts)]
+
+
+async def cluster_in_workers(
+    items: Sequence[Item], texts: Mapping[int, str], workers: WorkerPool
+) -> list[DocumentCluster]:
+    """Do the same in a worker process; where that takes too long, each item is a document of its own."""
+    openings = {item_id: text[:MAX_READ_CHARS] for item_id, text in texts.items()}
+    try:
+        plans = await workers.run_limited(_LIMITS, plan_clusters, items, openings)
+    except IsolatedWorkFailed as error:
+        get_logger("dedupe").warning("not clustered", items=len(items), reason=str(error))
+        return [DocumentCluster(item) for item in items]
+    return [plan.pick(items) for plan in plans]
+
+
+def plan_clusters(items: Sequence[Item], texts: Mapping[int, str] | None = None) -> list[ClusterPlan]:
+    """Return the clusters of `cluster_items` by the places of their items."""
     known = texts or {}
     identities = [build_identity(item, known.get(item.id) if item.id is not None else None) for item in items]
     relations = _RelationCache(identities)
@@ -57,16 +91,18 @@ def cluster_items(items: Sequence[Item], texts: Mapping[int, str] | None = None)
     for child, parent in parents.items():
         children[parent].append(child)
 
-    def built(number: int) -> tuple[int, DocumentCluster]:
-        below = sorted(built(child) for child in children[number]) if children[number] else []
+    def built(number: int) -> tuple[int, ClusterPlan]:
+        below = sorted((built(child) for child in children[number]), key=_get_first) if children[number] else []
         members = sorted(clusters[number], key=lambda index: _build_lead_key(items[index], identities[index]))
-        group = DocumentCluster(
-            items[members[0]], tuple(items[index] for index in members[1:]), tuple(each for _, each in below)
-        )
-        return min([*members, *(first for first, _ in below)]), group
+        plan = ClusterPlan(tuple(members), tuple(each for _, each in below))
+        return min([*members, *(first for first, _ in below)]), plan
 
     roots = (built(number) for number in range(len(clusters)) if number not in parents)
-    return [each for _, each in sorted(roots, key=lambda root: root[0])]
+    return [each for _, each in sorted(roots, key=_get_first)]
+
+
+def _get_first(built: tuple[int, ClusterPlan]) -> int:
+    return built[0]
 
 
 class _RelationCache:

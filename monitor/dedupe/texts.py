@@ -10,6 +10,9 @@ from rapidfuzz.distance import Indel
 from monitor.dedupe.numbers import keep_alphanumerics, normalize_text
 
 _MAX_CHARS = 1500  # the opening tells documents apart
+MAX_READ_CHARS = 2 * _MAX_CHARS
+"""How much of a text is read at all."""
+
 _MIN_CHARS = 24
 _MIN_SHARE = 0.6
 _LONG_CHARS = 300
@@ -46,7 +49,7 @@ class TextComparison:
 
 def normalize_for_comparison(text: str | None) -> str:
     """Return a text's opening as it is compared: folded letters and digits, without credits and page numbers."""
-    opening = _PAGE_NUMBER.sub(" ", (text or "")[: 2 * _MAX_CHARS])
+    opening = _PAGE_NUMBER.sub(" ", (text or "")[:MAX_READ_CHARS])
     return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(opening)))[:_MAX_CHARS]
 
 

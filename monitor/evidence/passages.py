@@ -223,7 +223,7 @@ class HighlightedText:
     is_cut: bool = False
 
 
-def highlight_passage(result: FetchResult, passage: str, *, near: str = "") -> HighlightedText:
+def highlight_passage(result: FetchResult, passage: str, near: str = "") -> HighlightedText:
     """Return the text of a recorded page with the passage in it, of several places the nearest to the words `near`."""
     source = decode(*unpack_body(result))[0]
     text = _extract_text(source, result.final_url)
@@ -245,7 +245,7 @@ def extract_all_text(result: FetchResult) -> str:
     return _replace_control_chars(f"{_extract_text(source, result.final_url)}\n{html.unescape(source)}")
 
 
-def highlight_text(text: str, passage: str, *, near: str = "") -> HighlightedText:
+def highlight_text(text: str, passage: str, near: str = "") -> HighlightedText:
     """Return a text with the passage in it; a long one is cut to what is around the passage."""
     text = _replace_control_chars(text)
     place = _locate_passage(passage, text, near)

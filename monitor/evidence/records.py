@@ -5,11 +5,13 @@ import datetime as dt
 import gzip
 import hashlib
 import io
+import os
 import re
 import secrets
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
@@ -18,10 +20,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from monitor.db.database import Store
-from monitor.db.tables.evidence import EvidenceRecord
+from monitor.db.sessions import sanitize_text, sanitize_value
+from monitor.db.tables.evidence import EvidenceFile, EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
 from monitor.errors import RecordLost, SettingsError, WorkFailed
+from monitor.evidence.chain import hash_row
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
+from monitor.logs import get_logger
 from monitor.page import PageError
 from monitor.vocabulary import FetchMode
 
@@ -29,29 +34,25 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 
+_log = get_logger("evidence")
 _LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
 
 
 @dataclass
 class FileStorage:
-    """Files in a folder or bucket, each complete or absent. Calls block."""
+    """Files in a folder or bucket, each complete or absent; in a folder they survive a power loss. Calls block."""
 
     url: str
 
     def write(self, location: str, content: bytes) -> None:
         """Write a file, replacing an earlier one; `WorkFailed` where that fails."""
         with self._access("write", location) as (files, path):
-            if not _is_local(files):
-                files.pipe_file(path, content)
+            if _is_local(files):
+                _write_durably(Path(path), content)
                 return
-            whole = Path(path)
-            part = whole.with_name(f"{secrets.token_hex(8)}.part")
-            whole.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                part.write_bytes(content)
-                part.replace(whole)
-            finally:
-                part.unlink(missing_ok=True)
+            files.pipe_file(path, content)
+            if files.cat_file(path) != content:
+                raise WorkFailed("storage.content_differs", path=str(files.unstrip_protocol(path)))
 
     def read(self, location: str) -> bytes:
         """Return the content of a file; `WorkFailed` where it is missing or cannot be read."""
@@ -112,8 +113,45 @@ class FileStorage:
             raise SettingsError("storage.package_missing", error=str(error)) from error
         except FileNotFoundError as error:
             raise WorkFailed("storage.no_such_file", action=action) from error
+        except WorkFailed:
+            raise
         except Exception as error:
             raise WorkFailed("storage.failed", action=action, error=str(error) or type(error).__name__) from error
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    """Write, sync, read back, rename, and sync the folder: a file under its name is whole, also after a power loss."""
+    _make_folders(path.parent)
+    part = path.with_name(f"{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            os.fsync(opened.fileno())
+        if part.read_bytes() != content:
+            raise OSError(f"{part} holds other bytes than those written")
+        part.replace(path)
+        _sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _make_folders(folder: Path) -> None:
+    """Create a folder and those above it, so that they survive a power loss."""
+    if folder.is_dir():
+        return
+    _make_folders(folder.parent)
+    with suppress(FileExistsError):
+        folder.mkdir(0o700)
+    _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _is_local(files: "AbstractFileSystem") -> bool:
@@ -185,8 +223,8 @@ def extract_body(content: bytes) -> bytes | None:
         for record in ArchiveIterator(io.BytesIO(content)):
             if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD):
                 return bytes(record.raw_stream.read())
-    except (ArchiveLoadFailed, OSError, EOFError, ValueError):
-        return None
+    except (ArchiveLoadFailed, OSError, EOFError, ValueError, AttributeError, LookupError, TypeError, zlib.error):
+        return None  # in a damaged file warcio meets whatever there is
     return None
 
 
@@ -260,7 +298,66 @@ class EvidenceArchive:
         for place in unused:
             if not await self.store.evidence.list_used_locations([place]):
                 await asyncio.to_thread(self.storage.remove, place)
+        await self.store.evidence_files.delete(unused)
         return len(unused)
+
+    async def check_file(
+        self, record: EvidenceRecord, *, at: dt.datetime, notes_time: bool = False, is_quick: bool = False
+    ) -> IncidentKind | None:
+        """Say what is wrong with the file of a record that has one; None where it is as it was written.
+
+        A file of 0.1.0, of which no hash was kept, is taken as it is where the body in it is right. `notes_time` notes
+        that the file was checked; `is_quick` trusts the noted hash and does not unpack the body.
+        """
+        if record.stored_at is None or record.sha256 is None:
+            return None
+        files = self.store.evidence_files
+        known = await files.get(record.stored_at)
+        found = await asyncio.to_thread(
+            _examine_file, self.storage, record.stored_at, record.sha256, known, is_quick=is_quick
+        )
+        file = known or EvidenceFile(location=record.stored_at, sha256=record.sha256, file_sha256="", size=0)
+        if isinstance(found, IncidentKind):
+            incident = EvidenceIncident(
+                kind=found, url=record.url, way=record.way, location=record.stored_at, found_at=at, next_try_at=at
+            )
+            await files.add_incident(incident)
+            await files.save(file.model_copy(update={"checked_at": at}))
+            return found
+        if notes_time or not file.file_sha256:
+            file_sha256, size = found
+            await files.save(file.model_copy(update={"file_sha256": file_sha256, "size": size, "checked_at": at}))
+        return None
+
+    async def repair_file(self, record: EvidenceRecord, *, at: dt.datetime) -> bool:
+        """Write the file of a record anew from the body in it; False where that is damaged too."""
+        try:
+            result = await self.load(record)
+        except RecordLost:
+            return False
+        if record.stored_at is None or record.sha256 is None:
+            return False
+        await self.write_body(result, record.stored_at, record.sha256)
+        await self.store.evidence_files.mend(record.stored_at, at=at, by=MendedBy.OWN_BODY)
+        return True
+
+    async def write_body(self, result: FetchResult, location: str, sha256: str) -> None:
+        """Write the WARC file of a result, and note what was written."""
+        content = await asyncio.to_thread(build_warc, result, sha256=sha256)
+        await asyncio.to_thread(self.storage.write, location, content)
+        noted = None
+        while noted != content:  # another process may write a file of the same body at the same time
+            noted = content
+            await self.store.evidence_files.save(
+                EvidenceFile(
+                    location=location,
+                    sha256=sha256,
+                    file_sha256=hashlib.sha256(content).hexdigest(),
+                    size=len(content),
+                    checked_at=result.at,
+                )
+            )
+            content = await asyncio.to_thread(self.storage.read, location)
 
     async def _load_body(self, record: EvidenceRecord) -> bytes | None:
         if record.sha256 is None or record.stored_at is None:
@@ -275,6 +372,23 @@ class EvidenceArchive:
                 "record.altered", record=record.id, url=record.url, file=record.stored_at, sha256=record.sha256
             )
         return body
+
+
+def _examine_file(
+    storage: FileStorage, location: str, sha256: str, known: EvidenceFile | None, *, is_quick: bool
+) -> IncidentKind | tuple[str, int]:
+    """Return hash and size of a file that is as it was written, else what happened to it."""
+    if not storage.exists(location):
+        return IncidentKind.MISSING
+    content = storage.read(location)
+    digest = hashlib.sha256(content).hexdigest()
+    if is_quick and known is not None and (known.file_sha256, known.sha256) == (digest, sha256):
+        return digest, len(content)
+    body = extract_body(content)
+    is_as_written = known is None or known.file_sha256 in ("", digest)
+    if is_as_written and body is not None and hashlib.sha256(body).hexdigest() == sha256:
+        return digest, len(content)
+    return IncidentKind.TRUNCATED if known is not None and len(content) < known.size else IncidentKind.ALTERED
 
 
 @dataclass
@@ -300,25 +414,7 @@ class RunRecorder:
         number, body = self._count, result.body
         sha256 = None if body is None else hashlib.sha256(body).hexdigest()
         stored_at = None if sha256 is None else await self._store_body(result, sha256)
-        record = EvidenceRecord(
-            id=secrets.token_hex(8),
-            **self.owner,
-            attempt=self.attempt,
-            number=number,
-            url=result.url,
-            way=result.mode,
-            final_url=result.final_url,
-            status=result.status,
-            headers=filter_headers(result.headers),
-            hops=list(result.hops),
-            is_cut_short=result.is_cut_short,
-            error=None if result.error is None else result.error.model_dump(mode="json"),
-            notes={url: note.to_json() for url, note in result.notes.items()},
-            fetched_at=result.at,
-            sha256=sha256,
-            size=len(body or b""),
-            stored_at=stored_at,
-        )
+        record = self._build_record(result, number, sha256, stored_at)
         await self.archive.store.evidence.add_record(record)
         if len(body or b"") <= _MAX_CACHED_BYTES:
             self._latest[record.id] = replace(result, record=record.id)
@@ -330,14 +426,63 @@ class RunRecorder:
         """Return what a record holds; the latest ones come from memory."""
         return self._latest.get(record_id) or await self.archive.load_by_id(record_id)
 
+    def _build_record(
+        self, result: FetchResult, number: int, sha256: str | None, stored_at: str | None
+    ) -> EvidenceRecord:
+        record = EvidenceRecord(
+            id=secrets.token_hex(8),
+            **self.owner,
+            attempt=self.attempt,
+            number=number,
+            url=sanitize_text(result.url),
+            way=result.mode,
+            final_url=sanitize_text(result.final_url),
+            status=result.status,
+            headers=sanitize_value(filter_headers(result.headers)),
+            hops=sanitize_value(list(result.hops)),
+            is_cut_short=result.is_cut_short,
+            error=None if result.error is None else sanitize_value(result.error.model_dump(mode="json")),
+            notes=sanitize_value({url: note.to_json() for url, note in result.notes.items()}),
+            fetched_at=result.at,
+            sha256=sha256,
+            size=len(result.body or b""),
+            stored_at=stored_at,
+        )
+        record.hash = hash_row(record)
+        return record
+
     async def _store_body(self, result: FetchResult, sha256: str) -> str:
-        held = await self.archive.store.evidence.find_body_location(sha256)
-        if held is not None and await asyncio.to_thread(self.archive.storage.exists, held):
-            return held
-        place = held or f"{EVIDENCE_FOLDER}/{result.at:%Y/%m/%d}/{sha256}.warc.gz"
-        content = await asyncio.to_thread(build_warc, result, sha256=sha256)
-        await asyncio.to_thread(self.archive.storage.write, place, content)
+        """Return the location of the body; a file of it that is damaged or gone is written anew."""
+        archive = self.archive
+        held = await archive.store.evidence.find_stored_body(sha256)
+        place = f"{EVIDENCE_FOLDER}/{result.at:%Y/%m/%d}/{sha256}.warc.gz"
+        try:
+            if held is not None and held.stored_at is not None:
+                place = held.stored_at
+                if await archive.check_file(held, at=result.at, is_quick=True) is None:
+                    return place
+            await archive.write_body(result, place, sha256)
+        except WorkFailed:
+            await self._note_gap(result)
+            raise
+        if held is not None:
+            await archive.store.evidence_files.mend(place, at=result.at, by=MendedBy.SAME_BYTES)
+            _log.info("evidence repaired", location=place, url=result.url)
         return place
+
+    async def _note_gap(self, result: FetchResult) -> None:
+        """Remember a page that could not be kept, to be captured later; an error page is no loss."""
+        if result.error is None:
+            gap = EvidenceIncident(
+                kind=IncidentKind.GAP,
+                url=result.url,
+                way=result.mode,
+                run_id=self.owner["run_id"],
+                research_id=self.owner["research_id"],
+                found_at=result.at,
+                next_try_at=result.at,
+            )
+            await self.archive.store.evidence_files.add_incident(gap)
 
 
 def _parse_location_day(location: str) -> dt.date | None:

@@ -20,7 +20,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 
 from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
-from monitor.fetch.guard import Guard, GuardedTransport
+from monitor.fetch.guard import Guard, GuardedTransport, ProxiedTransport
 from monitor.fetch.result import (
     ACCEPT_ENCODING,
     DecompressionError,
@@ -39,7 +39,7 @@ DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
 _CONNECT_TIMEOUT_S = 10.0
-_DEFAULT_MAX_BYTES = 10_485_760
+DEFAULT_MAX_BYTES = 10_485_760
 _MAX_ATTEMPTS = 3
 _MAX_RETRY_AFTER_S = 10.0
 CACHE_FILE = "http-2.db"
@@ -100,17 +100,16 @@ class HttpClient:
         *,
         network: NetworkSettings,
         guard: Guard | None = None,
-        max_bytes: int = _DEFAULT_MAX_BYTES,
+        max_bytes: int = DEFAULT_MAX_BYTES,
         cache_folder: Path | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.guard = guard or Guard(allowed_private_hosts=network.allowed_private_hosts)
+        self.guard = guard or Guard.from_settings(network)
         self.user_agent = network.user_agent or DEFAULT_USER_AGENT
         self._timeout_s = network.timeout_s
         self._max_bytes = max_bytes
         self._sleep = sleep
-        self._has_proxy = network.proxy is not None
-        transport = _build_transport(network, self.guard)
+        transport = build_transport(network, self.guard)
         self._http = httpx.AsyncClient(
             transport=transport if cache_folder is None else _CachingTransport(transport, cache_folder),
             headers={
@@ -212,7 +211,7 @@ class HttpClient:
     async def _follow_redirects(self, request: OutgoingRequest, max_bytes: int, max_redirects: int) -> Response:
         hops: list[str] = []
         while True:
-            await self.guard.check(request.url, may_be_unresolved=self._has_proxy)
+            await self.guard.check(request.url)
             response = await self._send(request, max_bytes, hops)
             location = response.headers.get("location")
             if not max_redirects or response.status not in _REDIRECTS or not location:
@@ -231,6 +230,7 @@ class HttpClient:
         return response
 
     async def _send(self, outgoing: OutgoingRequest, max_bytes: int, hops: list[str]) -> Response:
+        _check_headers(outgoing.headers)
         try:
             request = self._http.build_request(
                 outgoing.method,
@@ -242,7 +242,7 @@ class HttpClient:
             )
             response = await self._http.send(request, stream=True)
             try:
-                body = await _read_body(response, max_bytes)
+                body = await read_body(response, max_bytes)
             finally:
                 await response.aclose()
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
@@ -290,15 +290,25 @@ def _get_tls_context(ca_bundle: Path | None, *, allow_legacy_tls: bool) -> ssl.S
     return build_tls_context(ca_bundle=ca_bundle, allow_legacy_tls=allow_legacy_tls)
 
 
-def _build_transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTransport:
+def build_transport(network: NetworkSettings, guard: Guard) -> httpx.AsyncBaseTransport:
+    """Return the transport that connects where the guard allows; `SettingsError` for a proxy that is none."""
     context = _get_tls_context(network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
     if network.proxy is None:
         return GuardedTransport(context, guard)
-    # The proxy resolves and connects; the guard checks every URL and every redirect before it is requested.
+    to_proxy = None
+    if network.proxy.lower().startswith("https:"):
+        # A context of its own, because the protocols that are offered to a site are written into that site's.
+        to_proxy = build_tls_context(ca_bundle=network.ca_bundle, allow_legacy_tls=network.allow_legacy_tls)
     try:
-        return httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=network.proxy)
+        return ProxiedTransport(context, guard, httpx.Proxy(network.proxy, ssl_context=to_proxy))
     except (ValueError, httpx.InvalidURL) as error:
         raise SettingsError("network.proxy_invalid", reason=str(error)) from error
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise FetchError.of(PageErrorCode.FORBIDDEN, "page.header_invalid", header=name)
 
 
 async def _hide_location(response: httpx.Response) -> None:
@@ -307,7 +317,8 @@ async def _hide_location(response: httpx.Response) -> None:
         response.extensions["location"] = location
 
 
-async def _read_body(response: httpx.Response, max_bytes: int) -> bytes:
+async def read_body(response: httpx.Response, max_bytes: int) -> bytes:
+    """Return the body, decompressed; raise `FetchError` if it is larger than `max_bytes`, packed or unpacked."""
     length = response.headers.get("content-length", "")
     if length.isdigit() and int(length) > max_bytes:
         raise FetchError.too_large(max_bytes)
@@ -329,13 +340,20 @@ def _map_httpx_error(error: httpx.HTTPError) -> FetchError:
         return FetchError.of(PageErrorCode.TIMEOUT, "page.no_connection_in_time", may_retry=True)
     if isinstance(error, httpx.TimeoutException):
         return FetchError.of(PageErrorCode.TIMEOUT, "page.no_answer")
-    text = " ".join(str(error).split()).rstrip(".")
     # A server that hangs up in the middle of the TLS handshake leaves httpx without words.
-    hung_up = not text and isinstance(error, httpx.ConnectError)
-    reason = Message("page.hung_up") if hung_up else text or type(error).__name__
-    if hung_up or "SSL" in text or "certificate" in text.lower():
+    hung_up = not str(error) and isinstance(error, httpx.ConnectError)
+    reason = Message("page.hung_up") if hung_up else describe_connection_error(error)
+    if hung_up or "SSL" in str(reason) or "certificate" in str(reason).lower():
         return FetchError.of(PageErrorCode.NETWORK, "page.no_secure_connection", reason=reason)
     return FetchError.of(PageErrorCode.NETWORK, "page.connection_failed", may_retry=True, reason=reason)
+
+
+def describe_connection_error(error: BaseException) -> str | Message:
+    """Say why a connection failed, without a word of what the other side sent: it may be no web server at all."""
+    text = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, httpx.RemoteProtocolError) and not text.startswith("Server disconnected"):
+        return Message("page.no_http")
+    return type(error).__name__ if not text or isinstance(error, httpx.LocalProtocolError) else text
 
 
 def _parse_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -12,11 +12,13 @@ import socket
 import ssl
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Self
 from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 
+from monitor.config.model import NetworkSettings
 from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
@@ -72,6 +74,9 @@ class Guard:
 
     An exception applies to the host as written: another name for the same machine stays refused, or anybody's DNS
     entry could use it. `own_hosts`, as `host:port`, are served by this process; they may change while it runs.
+
+    `proxy_suffixes` are given where requests go through a proxy. It may know names that nobody knows here, and among
+    them are the machines around it: a name that does not resolve here passes only with one of these endings.
     """
 
     def __init__(
@@ -79,45 +84,78 @@ class Guard:
         *,
         allowed_private_hosts: Collection[str] = (),
         own_hosts: Collection[str] = (),
+        proxy_suffixes: Collection[str] | None = None,
         resolver: Resolver = resolve_host,
     ) -> None:
         self._allowed_private_hosts = frozenset(entry.strip().lower() for entry in allowed_private_hosts)
         self._own_hosts = own_hosts
+        self._proxy_suffixes = proxy_suffixes
         self._resolver = resolver
+
+    @classmethod
+    def from_settings(
+        cls,
+        network: NetworkSettings,
+        *,
+        own_hosts: Collection[str] = (),
+        service_hosts: Collection[str] = (),
+        resolver: Resolver = resolve_host,
+    ) -> Self:
+        """Return the guard for pages; with `service_hosts`, the one for the services that these are."""
+        return cls(
+            allowed_private_hosts=[*network.allowed_private_hosts, *service_hosts],
+            own_hosts=own_hosts,
+            proxy_suffixes=None if network.proxy is None else network.proxy_suffixes,
+            resolver=resolver,
+        )
 
     def is_own_host(self, host: str) -> bool:
         return host in self._own_hosts
 
-    async def check(self, url: str, *, may_be_unresolved: bool = False) -> None:
-        """Raise `FetchError` (InvalidUrl, Forbidden, NetworkError) if `url` must not or cannot be requested.
+    async def check(self, url: str) -> None:
+        """Raise `FetchError` (InvalidUrl, Forbidden, NetworkError) if `url` must not or cannot be requested."""
+        await self.check_host(*_split_url(url))
 
-        `may_be_unresolved` is for requests through a proxy: a name that only the proxy can resolve passes.
+    async def check_host(self, host: str, port: int) -> bool:
+        """Raise the errors of `check` for a host; return whether it is for the proxy.
+
+        A host that resolves here to private addresses, as only an exception may, is connected to directly: on the
+        proxy's side the same address is another machine.
         """
-        host, port = _split_url(url)
         try:
-            await self.resolve(host, port)
+            addresses = await self.resolve(host, port)
+            return self._proxy_suffixes is not None and all(is_public(address) for address in addresses)
         except FetchError as failure:
-            if not (may_be_unresolved and failure.error.code is PageErrorCode.NETWORK):
+            if self._proxy_suffixes is None or failure.error.code is not PageErrorCode.NETWORK:
                 raise
+            name = _normalize_host(host)
+            is_for_proxy = any(name == suffix or name.endswith(f".{suffix}") for suffix in self._proxy_suffixes)
+            if not is_for_proxy and not self._is_exception(name, port):
+                raise FetchError.of(
+                    PageErrorCode.NETWORK, "page.name_not_for_proxy", may_retry=failure.may_retry, host=name
+                ) from failure
+            return True
 
     async def resolve(self, host: str, port: int) -> list[Address]:
         """Return the addresses to connect to for this host; raises the errors of `check`."""
-        host = host.strip("[]").rstrip(".").lower()
+        host = _normalize_host(host)
         if is_obfuscated_ip(host):
             raise FetchError.of(PageErrorCode.FORBIDDEN, "page.address_disguised", host=host)
-        written = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        is_allowed = written in self._own_hosts or not self._allowed_private_hosts.isdisjoint(
-            {host, f"[{host}]", written}
-        )
+        is_allowed = self._is_exception(host, port)
         try:
             addresses = [ipaddress.ip_address(host)]
         except ValueError:
             if not is_allowed and is_local_name(host):
-                raise FetchError.of(PageErrorCode.FORBIDDEN, "page.address_private", host=written) from None
+                raise _build_private_error(host, port) from None
             addresses = await self._resolve_name(host, port)
         if not is_allowed and not all(is_public(address) for address in addresses):
-            raise FetchError.of(PageErrorCode.FORBIDDEN, "page.address_private", host=written)
+            raise _build_private_error(host, port)
         return addresses
+
+    def _is_exception(self, host: str, port: int) -> bool:
+        written = _join_host_and_port(host, port)
+        entries = {host, f"[{host}]", written}
+        return written in self._own_hosts or not self._allowed_private_hosts.isdisjoint(entries)
 
     async def _resolve_name(self, host: str, port: int) -> list[Address]:
         try:
@@ -130,6 +168,18 @@ class Guard:
         if not addresses:
             raise FetchError.of(PageErrorCode.NETWORK, "page.name_no_address", host=host)
         return addresses
+
+
+def _normalize_host(host: str) -> str:
+    return host.strip("[]").rstrip(".").lower()
+
+
+def _join_host_and_port(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _build_private_error(host: str, port: int) -> FetchError:
+    return FetchError.of(PageErrorCode.FORBIDDEN, "page.address_private", host=_join_host_and_port(host, port))
 
 
 def _split_url(url: str) -> tuple[str, int]:
@@ -164,6 +214,27 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             http2=True,
             network_backend=GuardedBackend(guard),
         )
+
+
+class ProxiedTransport(httpx.AsyncBaseTransport):
+    """Sends requests through a proxy, which resolves and connects, and those for allowed private hosts directly.
+
+    The check is here too, right before the proxy is asked, so that a name has no time to change its answer.
+    """
+
+    def __init__(self, context: ssl.SSLContext, guard: Guard, proxy: httpx.Proxy) -> None:
+        self._direct = GuardedTransport(context, guard)
+        self._proxied = httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=proxy)
+        self._guard = guard
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        host, port = request.url.raw_host.decode("ascii"), request.url.port
+        is_for_proxy = await self._guard.check_host(host, port or _DEFAULT_PORTS[request.url.scheme])
+        return await (self._proxied if is_for_proxy else self._direct).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._direct.aclose()
+        await self._proxied.aclose()
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

@@ -48,7 +48,7 @@ class GuardedProxy:
     """Serves one process on a free port of loopback, to clients that know its random password.
 
     Speaks CONNECT and plain HTTP with absolute URLs. With `upstream`, connections go through that proxy, which resolves
-    the names; the guard then checks names and literal addresses.
+    the names; the guard then checks what it can resolve itself, and refuses other names but those of the settings.
 
     A refused request gets no response of ours, which would look like one of the site: its connection ends, and
     `find_failure` returns the reason.
@@ -131,7 +131,7 @@ class GuardedProxy:
             return
         host, port = _split_authority(f"//{authority}", default_port=443)
         try:
-            streams = await self._connect(host, port, is_tunnel=True)
+            streams, _ = await self._connect(host, port, is_tunnel=True)
         except FetchError:
             await _write(writer, b"HTTP/1.1 502 Not Connected\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             raise
@@ -148,45 +148,33 @@ class GuardedProxy:
         if not url.lower().startswith("http://"):
             return
         host, port = _split_authority(url, default_port=80)
-        streams = await self._connect(host, port, is_tunnel=False)
+        streams, forwarder = await self._connect(host, port, is_tunnel=False)
         async with _closing(streams[1]):
             site = h11.Connection(h11.CLIENT)
-            head = self._build_request_head(request, url)
+            head = _build_request_head(request, url, forwarder=forwarder)
             await _write(streams[1], site.send(head))
             await _run_until_first_ends(
                 _relay_request_body(browser, reader, site, streams[1]), _relay_response(streams[0], writer)
             )
 
-    def _build_request_head(self, request: h11.Request, url: str) -> h11.Request:
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if "?" in url else "")
-        forwards = self._upstream is not None and self._upstream.forwards_plain_http
-        headers = [(b"host", parts.netloc.rpartition("@")[2].encode()), (b"connection", b"close")]
-        if self._upstream is not None and forwards:
-            headers += self._upstream.authorization_headers
-        headers += [(name, value) for name, value in request.headers if name not in _HOP_BY_HOP_HEADERS]
-        return h11.Request(method=request.method, target=url if forwards else path, headers=headers)
-
-    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
+    async def _connect(self, host: str, port: int, *, is_tunnel: bool) -> "tuple[Streams, UpstreamProxy | None]":
+        """Return a connection, and the proxy behind it where that has to be told the whole URL."""
         try:
-            streams = await self._open_streams(host, port, is_tunnel=is_tunnel)
+            connected = await self._open_streams(host, port, is_tunnel=is_tunnel)
         except FetchError as failure:
             self._failures[host, port] = failure
             while len(self._failures) > _MAX_FAILURES:
                 self._failures.popitem(last=False)
             raise
         self._failures.pop((host, port), None)
-        return streams
+        return connected
 
-    async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> Streams:
-        if self._upstream is None:
-            addresses = await self._guard.resolve(host, port)
-            return await _connect_to_first(addresses, port)
-        written = f"[{host}]" if ":" in host else host
-        await self._guard.check(f"http://{written}:{port}/", may_be_unresolved=True)
+    async def _open_streams(self, host: str, port: int, *, is_tunnel: bool) -> "tuple[Streams, UpstreamProxy | None]":
+        if self._upstream is None or not await self._guard.check_host(host, port):
+            return await _connect_to_first(await self._guard.resolve(host, port), port), None
         if is_tunnel or not self._upstream.forwards_plain_http:
-            return await self._upstream.open_tunnel(host, port)
-        return await self._upstream.open_connection()
+            return await self._upstream.open_tunnel(host, port), None
+        return await self._upstream.open_connection(), self._upstream
 
 
 def _encode_credentials(username: str, password: str) -> bytes:
@@ -202,6 +190,16 @@ def _split_authority(url: str, *, default_port: int) -> tuple[str, int]:
     if not host:
         raise FetchError.of(PageErrorCode.INVALID_URL, "page.browser_no_host")
     return host.rstrip("."), port if port is not None else default_port
+
+
+def _build_request_head(request: h11.Request, url: str, *, forwarder: "UpstreamProxy | None") -> h11.Request:
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if "?" in url else "")
+    headers = [(b"host", parts.netloc.rpartition("@")[2].encode()), (b"connection", b"close")]
+    if forwarder is not None:
+        headers += forwarder.authorization_headers
+    headers += [(name, value) for name, value in request.headers if name not in _HOP_BY_HOP_HEADERS]
+    return h11.Request(method=request.method, target=path if forwarder is None else url, headers=headers)
 
 
 async def _connect_to_first(addresses: list[Address], port: int) -> Streams:

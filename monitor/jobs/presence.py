@@ -10,7 +10,7 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import count
@@ -24,13 +24,16 @@ from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.logs import get_logger
 
 if TYPE_CHECKING:
+    from monitor.services.scrub import ScrubService
     from monitor.services.settings import SettingsService
     from monitor.services.usage import RetentionService
 
 _log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[None]]
-_SETTINGS_INTERVAL = dt.timedelta(seconds=2)
+_SETTINGS_INTERVAL_S = 2.0
+_CLOCK_INTERVAL_S = 60.0
 _PRUNE_INTERVAL = dt.timedelta(days=1)
+_SCRUB_INTERVAL_S = 60.0
 
 
 def survive_errors(work: Work) -> Work:
@@ -74,23 +77,38 @@ async def repeat(*duties: tuple[float, Work]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def run_housekeeping(
-    settings: "SettingsService", *, close_unused: Work, retention: "RetentionService | None"
+    settings: "SettingsService",
+    *,
+    close_unused: Work,
+    retention: "RetentionService | None",
+    scrub: "ScrubService | None" = None,
 ) -> AsyncIterator[None]:
-    """Follow settings that another process stored, and prune daily where there is `retention`.
+    """Follow settings that another process stored; prune daily where there is `retention`, check evidence by `scrub`.
 
     `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
     twice at a time; to do it twice does no harm.
     """
-    from apscheduler.schedulers.asyncio import AsyncIOScheduler
-    from apscheduler.triggers.interval import IntervalTrigger
 
     async def follow_settings() -> None:
         await settings.reload_if_changed()
         await close_unused()
 
-    jobs: list[tuple[dt.timedelta, Work]] = [(_SETTINGS_INTERVAL, follow_settings)]
-    if retention is not None:
-        jobs.append((_PRUNE_INTERVAL, partial(_prune, retention)))
+    duties = [(_SETTINGS_INTERVAL_S, follow_settings)]
+    if scrub is not None:
+        duties.append((_SCRUB_INTERVAL_S, scrub.run_background))
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(repeat(*duties))
+        if retention is not None:
+            await stack.enter_async_context(run_daily(partial(_prune, retention)))
+        yield
+
+
+@asynccontextmanager
+async def run_daily(work: Work) -> AsyncIterator[None]:
+    """Do some work at once, and again each day by the clock on the wall."""
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
+    from apscheduler.triggers.interval import IntervalTrigger
+
     running: set[asyncio.Task[None] | None] = set()
 
     async def run(work: Work) -> None:
@@ -105,12 +123,19 @@ async def run_housekeeping(
     scheduler = AsyncIOScheduler(
         timezone=dt.UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
     )
-    for interval, work in jobs:
-        trigger = IntervalTrigger(seconds=interval.total_seconds(), timezone=dt.UTC)
-        scheduler.add_job(run, trigger, args=[survive_errors(work)], next_run_time=dt.datetime.now(dt.UTC))
+    trigger = IntervalTrigger(seconds=_PRUNE_INTERVAL.total_seconds(), timezone=dt.UTC)
+    job = scheduler.add_job(run, trigger, args=[survive_errors(work)], next_run_time=dt.datetime.now(dt.UTC))
     scheduler.start()
+
+    async def follow_clock() -> None:
+        """Bring the next time back where the clock was ahead when it was set: the library would wait for it."""
+        latest = dt.datetime.now(dt.UTC) + _PRUNE_INTERVAL
+        if job.next_run_time is not None and job.next_run_time > latest:
+            job.modify(next_run_time=latest)
+
     try:
-        yield
+        async with repeat((_CLOCK_INTERVAL_S, follow_clock)):
+            yield
     finally:
         scheduler.shutdown()
         await asyncio.sleep(0)  # in this turn of the event loop it stops, and cancels what is running
@@ -202,8 +227,15 @@ class HeartbeatRegistry:
 
 @contextmanager
 def lock_database(database: Path) -> Iterator[None]:
-    """Be the one service of a SQLite database; `UsageError` where there is one already. Ends with the process."""
-    with _try_lock(database.with_name(f"{database.name}.lock")) as is_mine:
+    """Be the one service of a SQLite database; `UsageError` where there is one already. Ends with the process.
+
+    The lock lies beside the real file, whatever links lead to it; a file that has other names beside its own could be
+    locked under each of them, and is refused.
+    """
+    real = database.resolve()
+    if real.is_file() and (link_count := real.stat().st_nlink) > 1:
+        raise UsageError("process.database_linked", database=str(real), count=link_count)
+    with _try_lock(real.with_name(f"{real.name}.lock")) as is_mine:
         if not is_mine:
             raise UsageError("process.database_taken", database=str(database))
         yield

@@ -4,6 +4,7 @@ import asyncio
 import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -78,9 +79,11 @@ class DurableQueue:
         )
         self._researches = await register(RESEARCH_QUEUE, worker_concurrency=_RESEARCH_CONCURRENCY)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Take no more runs. What is in progress goes on after the next start."""
-        DBOS.destroy(destroy_registry=True)
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        # DBOS put its own executor in place of the loop's, and has shut it down.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     async def enqueue(self, run_id: str, *, host: str, since: str | None, until: str | None) -> None:
         """Put a run into the queue under its id; one that is already there stays as it is, here and below."""

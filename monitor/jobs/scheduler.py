@@ -24,7 +24,7 @@ from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
-from monitor.services.sources.service import get_backoff_end
+from monitor.services.sources.service import find_rest_end
 from monitor.vocabulary import RunStatus
 
 _MAX_FIRE_TIMES = 5_000
@@ -172,6 +172,9 @@ class DeliveryPlanner:
             if plan is None or (plan.cron, plan.timezone) != (cron, timezone):
                 plan = DeliveryPlan(target=target.name, cron=cron, timezone=timezone, dealt_until=now)
                 begun.append(plan)
+            elif plan.dealt_until > now:
+                _log.warning("%s: the clock was set back to %s; its schedule goes on from there.", target.name, now)
+                plan = await self._store.deliveries.rewind_plan(plan, to=now)
             fires = build_next_fire_time(cron, timezone)
             entries[target.name] = _Scheduled(target, plan, fires, fires(plan.dealt_until))
         if begun:
@@ -262,6 +265,9 @@ class Scheduler:
             if known is None or (known.cron, known.timezone) != (source.schedule, timezone):
                 known = Schedule(source_id=source_id, cron=source.schedule or "", timezone=timezone, dealt_until=now)
                 begun.append(known)
+            elif known.dealt_until > now:
+                _log.warning("%s: the clock was set back to %s; its schedule goes on from there.", source.name, now)
+                known = await self._store.schedules.rewind(known, to=now)
             try:
                 entries[source_id] = self._build_entry(source, known)
             except UsageError as error:
@@ -305,8 +311,8 @@ class Scheduler:
 
     async def _find_obstacle(self, source: Source) -> Message | None:
         """Why no run of a source may start now: it rests after failures, or its last run still waits."""
-        rest = get_backoff_end(source)
-        if rest is not None and self._clock.now() < rest:
+        rest = find_rest_end(source, self._clock.now())
+        if rest is not None:
             return Message.of("cause.resting", count=source.consecutive_failures, until=f"{rest:%F %H:%MZ}")
         waiting = await self._store.schedules.get_queued_run(source.id or 0)
         if waiting is not None:

@@ -132,7 +132,7 @@ async def _find_broken(
     lost = set(await queue.list_outdated(name))
     states = await queue.get_states(list(enqueued_at))
     for workflow, at in enqueued_at.items():
-        if at is not None and now - at > _SETTLED_AFTER and states.get(workflow, "SUCCESS") == "SUCCESS":
+        if at is not None and abs(now - at) > _SETTLED_AFTER and states.get(workflow, "SUCCESS") == "SUCCESS":
             lost.add(workflow)
     return lost, {workflow for workflow, state in states.items() if state in FAILED_STATES}
 
@@ -197,7 +197,7 @@ class Worker:
                 await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
                 await self._events.close()
                 await reaper.lease.release()
-                await asyncio.to_thread(queue.close)
+                await queue.close()
 
     @contextmanager
     def _track_workflow(self) -> Iterator[None]:

@@ -1,14 +1,16 @@
 """The client of a model server: any endpoint that speaks the chat-completions protocol."""
 
 import asyncio
+import os
 import re
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+import httpx
 import openai
 from openai import AsyncOpenAI
 
@@ -17,13 +19,18 @@ from monitor.config.model import LlmSettings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
+from monitor.fetch.client import describe_connection_error
+from monitor.fetch.outbound import OutboundPolicy, find_error_code
+from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason, ModelTrial, OnToken
 from monitor.llm.run_model import Budget, RunModel, ServerRequest
 from monitor.llm.wire import AnswerPayload, UsagePayload, build_messages, build_tools, parse_chunk, parse_completion
+from monitor.page import PageErrorCode
 from monitor.vocabulary import Phase
 
 _MAX_CHARS = 400_000
+_MAX_ANSWER_BYTES = 16 * 2**20
 _DONE = b"[DONE]"
 
 
@@ -85,12 +92,14 @@ class StreamedCompletion:
 
 
 async def _split_lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    rest = b""
+    begun: list[bytes] = []
     async for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line.rstrip(b"\r")
-    yield rest
+        end, *more = piece.split(b"\n")
+        begun.append(end)
+        for start in more:
+            yield b"".join(begun).rstrip(b"\r")
+            begun = [start]
+    yield b"".join(begun)
 
 
 @contextmanager
@@ -103,8 +112,16 @@ def translate_transport_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if any(kind.__name__ == "TransportError" for kind in type(error).__mro__):
-            raise StreamInterrupted(str(error) or type(error).__name__) from error
+            raise StreamInterrupted from error
         raise
+
+
+def _check_url(url: str | None) -> None:
+    """Raise `SettingsError` for an address that the library could not read."""
+    try:
+        httpx.URL(url or "")
+    except httpx.InvalidURL:
+        raise SettingsError("llm.address_invalid", url=mask_passwords(url)) from None
 
 
 _CHECK_TIMEOUT_S = 30.0
@@ -118,6 +135,12 @@ _OPTIONAL_FEATURES = {
 """Features that some models or servers refuse, with the words of their refusal."""
 
 
+def _list_environment_headers() -> list[str]:
+    """Return the headers that the library takes from the environment: an account, and others that may hold a key."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    return ["openai-organization", "openai-project", *(line.partition(":")[0].strip() for line in lines if line)]
+
+
 class ModelClient:
     """One endpoint, shared by all runs of this process: at most `max_concurrency` calls are under way at once.
 
@@ -125,20 +148,34 @@ class ModelClient:
     them within ten times as much. Temporary errors (429, 5xx, a broken connection) are retried up to `max_retries`
     times after the pause that the server names; a pause that exceeds the timeout ends the call. So a server that hangs
     costs a run five timeouts, then its circuit opens.
+
+    Requests go out by `policy`. A redirect is an error, because it would carry key and prompt elsewhere, and an answer
+    has at most 16 MiB.
     """
 
-    def __init__(self, settings: LlmSettings) -> None:
+    def __init__(self, settings: LlmSettings, policy: OutboundPolicy) -> None:
         settings.check_endpoint()
+        _check_url(settings.base_url)
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._unsupported: dict[str, set[str]] = defaultdict(set)
+        # A local server needs no key, but the client insists on one.
+        api_key = (settings.api_key or "").strip() or "none"
+        # What the environment holds is for the host that it names itself.
+        dropped = [] if settings.is_host_of_environment else _list_environment_headers()
+        http_client = policy.open_library_client(
+            max_bytes=_MAX_ANSWER_BYTES,
+            timeout_s=settings.timeout_s,
+            headers={**dict.fromkeys(dropped, None), "authorization": f"Bearer {api_key}"},
+        )
         self._client = AsyncOpenAI(
-            # A local server needs no key, but the client insists on one.
-            api_key=(settings.api_key or "").strip() or "none",
-            base_url=settings.base_url,
+            api_key=api_key,
+            base_url=settings.address,
             timeout=settings.timeout_s,
             max_retries=settings.max_retries,
+            http_client=cast("Any", http_client),  # typed for the library's own fork of httpx; it takes both
         )
+        self._url: str = mask_passwords(str(self._client.base_url))
 
     def for_run(
         self,
@@ -178,11 +215,11 @@ class ModelClient:
         """
         for model in self._list_models():
             await self._check_model(model)
-        return Message.of("llm.models_answered", models=self._list_models(), url=self._client.base_url)
+        return Message.of("llm.models_answered", models=self._list_models(), url=self._url)
 
     async def probe_models(self) -> list[ModelTrial]:
         """Ask every configured model for one word; failures are part of the result."""
-        trials, endpoint = [], mask_passwords(str(self._client.base_url))
+        trials = []
         for model in self._list_models():
             began, complaint = time.perf_counter(), None
             try:
@@ -190,7 +227,7 @@ class ModelClient:
             except (SettingsError, WorkFailed) as error:
                 complaint = str(error)
             latency_ms = round((time.perf_counter() - began) * 1000)
-            trials.append(ModelTrial(model=model, endpoint=endpoint, latency_ms=latency_ms, complaint=complaint))
+            trials.append(ModelTrial(model=model, endpoint=self._url, latency_ms=latency_ms, complaint=complaint))
         return trials
 
     async def close(self) -> None:
@@ -208,7 +245,7 @@ class ModelClient:
             async with asyncio.timeout(timeout_s):
                 await self._complete(request, max_retries=0)
         except TimeoutError as error:
-            raise WorkFailed("llm.server_silent", url=str(self._client.base_url), seconds=f"{timeout_s:g}") from error
+            raise WorkFailed("llm.server_silent", url=self._url, seconds=f"{timeout_s:g}") from error
         except ModelFailed as error:
             is_a_setting = error.outcome in {"auth", "http_404"}
             raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
@@ -226,7 +263,7 @@ class ModelClient:
                 if streamed is None:
                     return parse_completion(await self._send(request, retries))
                 return await self._stream(request, retries, streamed, wait)
-        except (TimeoutError, openai.OpenAIError, StreamInterrupted, ModelFailed) as error:
+        except (TimeoutError, openai.OpenAIError, StreamInterrupted, FetchError, ModelFailed) as error:
             if streamed is not None and streamed.chars:
                 return streamed.build_completion()
             if isinstance(error, ModelFailed):
@@ -297,19 +334,34 @@ class ModelClient:
                 return ModelFailed("llm.timeout", model=model, seconds=seconds, outcome="timeout")
             case openai.APIStatusError():
                 return self._build_refusal(model, error)
+            case FetchError() if error.error.code is PageErrorCode.TOO_LARGE:
+                limit_mb = _MAX_ANSWER_BYTES // 2**20
+                return ModelFailed("llm.answer_too_large", limit_mb=limit_mb, outcome="malformed")
+            case FetchError():
+                return self._build_unreachable_error(error.message)
             case openai.APIConnectionError() | StreamInterrupted():
-                url = str(self._client.base_url)
-                return ModelFailed("llm.unreachable", url=url, reason=str(error.__cause__ or error), outcome="network")
-        return ModelFailed("llm.failed", reason=str(error), outcome="error")
+                cause = error.__cause__
+                return self._build_unreachable_error(describe_connection_error(cause) if cause else str(error))
+        return ModelFailed("llm.failed", reason=type(error).__name__, outcome="error")
+
+    def _build_unreachable_error(self, reason: str | Message) -> ModelFailed:
+        return ModelFailed("llm.unreachable", url=self._url, reason=reason, outcome="network")
 
     def _build_refusal(self, model: str, error: openai.APIStatusError) -> ModelFailed:
-        status, reason = error.status_code, error.message.strip()[:200]
-        outcome = f"http_{status}"
+        """Return what a status means, with the server's code of the error and without a word of its answer."""
+        status, url = error.status_code, self._url
+        outcome, code = f"http_{status}", find_error_code(error.body)
         if status in (401, 403):
+            if problem := self._settings.describe_key_problem():
+                return ModelUnavailable(problem, outcome="auth")
             variable = self._settings.api_key_env
             return ModelUnavailable("llm.key_refused", variable=variable, status=status, outcome="auth")
         if status == 404:
-            return ModelFailed("llm.model_unknown", url=str(self._client.base_url), model=model, outcome=outcome)
+            return ModelFailed("llm.model_unknown", url=url, model=model, outcome=outcome)
         if status == 429 and error.code == "insufficient_quota":
-            return ModelUnavailable("llm.account_empty", reason=reason, outcome=outcome)
-        return ModelFailed("llm.server_error", status=status, reason=reason, outcome=outcome)
+            return ModelUnavailable("llm.account_empty", outcome=outcome)
+        if status < 400:
+            return ModelFailed("llm.redirected", url=url, status=status, outcome=outcome)
+        if code:
+            return ModelFailed("llm.server_error", status=status, reason=code, outcome=outcome)
+        return ModelFailed("llm.server_error_only", status=status, outcome=outcome)

@@ -12,6 +12,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMes
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError, field_validator
 
 from monitor.errors import ModelFailed
+from monitor.fetch.outbound import find_error_code
 from monitor.llm.answers import parse_tool_arguments
 from monitor.llm.chat import ChatMessage, Completion, CutReason, Tool, ToolCall
 
@@ -105,7 +106,9 @@ def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPay
     except ValidationError as error:
         raise _build_malformed_error(invalid_code) from error
     if answer.error:
-        raise _build_malformed_error("llm.error_in_answer", reason=str(answer.error)[:200])
+        if code := find_error_code({"error": answer.error}):
+            raise _build_malformed_error("llm.error_in_answer", reason=code)
+        raise _build_malformed_error("llm.unnamed_error_in_answer")
     return answer
 
 

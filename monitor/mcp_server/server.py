@@ -246,7 +246,7 @@ def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) ->
         with raise_tool_errors():
             task_id = await runner.start_research(query)
             await _wait_for_end(partial(app.research.load_research, task_id), wait_s)
-            found = build_research_output(await app.research.get(task_id), max_chars=_MAX_TEXT_CHARS)
+            found = build_research_output(await app.research.get(task_id, by=ASSISTANT), max_chars=_MAX_TEXT_CHARS)
             return build_tool_result(found, render_research(found))
 
     @server.tool(annotations=_READ_ONLY)
@@ -256,7 +256,7 @@ def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) ->
     ) -> Annotated[CallToolResult, ResearchOutput]:
         """Read a research: how far it is, or its report with its sources and the quotes that it rests on."""
         with raise_tool_errors():
-            found = build_research_output(await app.research.get(task_id), max_chars=max_chars)
+            found = build_research_output(await app.research.get(task_id, by=ASSISTANT), max_chars=max_chars)
             return build_tool_result(found, render_research(found))
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))

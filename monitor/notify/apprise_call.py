@@ -2,7 +2,7 @@
 
 Apprise uses `requests`, which is configured by its environment: here the guarded proxy and the organisation's
 certificates. Some of its services take any status 200 for success although the body says otherwise, so the answers are
-returned for inspection.
+returned for inspection, as far as they are read.
 """
 
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _TIMEOUT_S = 20.0
+_MAX_BYTES = 65_536  # of an answer
 
 
 def main() -> None:
@@ -26,6 +27,7 @@ def main() -> None:
 def _send(url: str, body: str) -> dict[str, Any]:
     import apprise
     import requests
+    import urllib3
 
     answers: list[dict[str, Any]] = []
     send = requests.Session.send
@@ -34,12 +36,14 @@ def _send(url: str, body: str) -> dict[str, Any]:
         session: requests.Session, prepared: requests.PreparedRequest, **options: Any
     ) -> requests.Response:
         try:
-            answer = send(session, prepared, **options)
-        except requests.RequestException as error:
-            answers.append({"status": 0, "reason": type(error).__name__, "retry_after": ""})
+            # No redirect: it would carry the message, and the key in its address, to another host.
+            answer = send(session, prepared, **{**options, "allow_redirects": False, "stream": True})
+            setattr(answer, "_content", answer.raw.read(_MAX_BYTES, decode_content=True))  # noqa: B010 -- all there is
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            answers.append({"status": 0, "failure": type(error).__name__})
             raise
         retry_after = answer.headers.get("Retry-After", "")
-        answers.append({"status": answer.status_code, "reason": answer.text[:500], "retry_after": retry_after})
+        answers.append({"status": answer.status_code, "body": answer.text, "retry_after": retry_after})
         return answer
 
     requests.Session.send = record_answer  # type: ignore[method-assign, assignment]

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from monitor.errors import NotDelivered
-from monitor.fetch.proxy import GuardedProxy
-from monitor.notify.notification import Channel, Digest, Notification, check_status, flatten_text, redact_secrets
+from monitor.fetch.outbound import find_error_code
+from monitor.notify.notification import Channel, Digest, Notification, check_status, redact_secrets
 
 _TIMEOUT_S = 90.0
 _MAX_BYTES_BY_SCHEME = {"wecombot": 2_000, "workflows": 1_000, "tgram": 4_000}
@@ -20,9 +20,12 @@ _DEFAULT_MAX_BYTES = 8_000
 
 
 class _ServiceResponse(BaseModel):
+    """`body` is what the service answered, `failure` the name of the error where no answer came."""
+
     status: int
-    reason: str
-    retry_after: str
+    body: str = ""
+    failure: str = ""
+    retry_after: str = ""
 
 
 class _AppriseResult(BaseModel):
@@ -41,14 +44,14 @@ class ChatChannel(Channel):
         del accepted
         max_bytes = _MAX_BYTES_BY_SCHEME.get(self.target.scheme, _DEFAULT_MAX_BYTES)
         body = render_digest(notification.digest, mark=f"#{notification.key[:8]}", max_bytes=max_bytes)
-        request = {"url": self.target.expand_url(), "body": body, "ca_bundle": str(self.network.ca_bundle or "")}
+        request = {"url": self.target.expand_url(), "body": body, "ca_bundle": str(self.policy.network.ca_bundle or "")}
         try:
             _check_result(await self._send_through_proxy(request))
         except NotDelivered as error:
             raise redact_secrets(error, self.target.list_secrets()) from None
 
     async def _send_through_proxy(self, request: dict[str, str]) -> _AppriseResult:
-        proxy = await GuardedProxy.open(self.guard, self.network)
+        proxy = await self.policy.open_proxy()
         try:
             address = proxy.url.replace("://", f"://{proxy.username}:{quote(proxy.password)}@")
             return await _run_apprise(request, {"HTTP_PROXY": address, "HTTPS_PROXY": address})
@@ -87,27 +90,28 @@ def _check_result(result: _AppriseResult) -> None:
         raise NotDelivered("notify.chat_url_invalid")
     for answer in result.answers:
         if answer.status == 0:
-            raise NotDelivered("notify.chat_unreachable", may_retry=True, reason=answer.reason)
-        check_status(answer.status, answer.reason, retry_after=answer.retry_after)
-        if complaint := find_service_error(answer.reason):
-            raise NotDelivered("notify.chat_refused", may_retry=True, reason=complaint)
+            raise NotDelivered("notify.chat_unreachable", may_retry=True, reason=answer.failure)
+        check_status(answer.status, find_error_code(answer.body.encode()), retry_after=answer.retry_after)
+        if is_refusal(answer.body):
+            code = find_error_code(answer.body.encode())
+            message = "notify.chat_refused_with_code" if code else "notify.chat_refused"
+            raise NotDelivered(message, may_retry=True, reason=code)
     if not result.is_taken or not result.answers:
         raise NotDelivered("notify.chat_not_sent", may_retry=True)
 
 
-def find_service_error(body: str) -> str:
-    """Return the error in an answer with status 200; empty where the service accepted the message.
+def is_refusal(body: str) -> bool:
+    """Whether an answer with status 200 says that the service did not accept the message.
 
     WeCom and DingTalk use `errcode`, Feishu and Lark `code` (`StatusCode`), Slack and Telegram `ok`.
     """
     try:
         answer: Any = json.loads(body)
-    except ValueError:
-        return ""
+    except (ValueError, RecursionError):
+        return False
     if not isinstance(answer, dict):
-        return ""
-    is_refused = answer.get("ok") is False or any(answer.get(name) for name in ("errcode", "code", "StatusCode"))
-    return flatten_text(body) if is_refused else ""
+        return False
+    return answer.get("ok") is False or any(answer.get(name) for name in ("errcode", "code", "StatusCode"))
 
 
 def render_digest(digest: Digest, *, mark: str, max_bytes: int) -> str:

@@ -1,25 +1,30 @@
 """The channel to people: mail over SMTP, with plain text, HTML and attachments."""
 
 import asyncio
+import re
 import smtplib
 import socket
 import ssl
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered, SettingsError
-from monitor.fetch.client import build_tls_context
 from monitor.fetch.guard import Address
 from monitor.fetch.result import FetchError
 from monitor.notify.notification import Channel, Notification, flatten_text, map_fetch_error, redact_secrets
 
 _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
+_MAX_REPLY_BYTES = 1_048_576
+_MAX_SESSION_S = 900.0
+_ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}\b")
 
 
 class MailChannel(Channel):
@@ -35,7 +40,7 @@ class MailChannel(Channel):
         host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self.target.scheme]
         left = [address for address in self.target.to if address not in accepted]
         try:
-            addresses = await self.guard.resolve(host, port)
+            addresses = await self.policy.guard.resolve(host, port)
             await asyncio.to_thread(
                 self._deliver, host, addresses, port, build_message(notification, self.target), left
             )
@@ -47,10 +52,11 @@ class MailChannel(Channel):
     def _deliver(
         self, host: str, addresses: Sequence[Address], port: int, message: EmailMessage, recipients: Sequence[str]
     ) -> None:
-        context = build_tls_context(ca_bundle=self.network.ca_bundle, allow_legacy_tls=self.network.allow_legacy_tls)
+        context = self.policy.build_tls_context()
         is_secure = self.target.scheme == "smtps"
         try:
-            server = _PinnedSmtpClient(host, addresses, port, self.network.timeout_s, context if is_secure else None)
+            timeout_s = self.policy.network.timeout_s
+            server = _PinnedSmtpClient(host, addresses, port, timeout_s, context if is_secure else None)
             try:
                 self._log_in(server, context, is_secure=is_secure)
                 refused = server.send_message(message, to_addrs=list(recipients))
@@ -95,6 +101,7 @@ class _PinnedSmtpClient(smtplib.SMTP):
     ) -> None:
         self._addresses = addresses
         self._context = context
+        self._ends_at = time.monotonic() + _MAX_SESSION_S
         super().__init__(host, port, timeout=timeout_s)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
@@ -107,6 +114,31 @@ class _PinnedSmtpClient(smtplib.SMTP):
                 continue
             return self._context.wrap_socket(connected, server_hostname=host) if self._context else connected
         raise failure or OSError(f"{host} has no address")
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Return a reply as the library does, from a server that says no more than a mail server has to say."""
+        if self.file is None and self.sock is not None:
+            self.file = _ReplyReader(self.sock.makefile("rb"), self._ends_at)
+        return super().getreply()
+
+
+class _ReplyReader:
+    """Reads the lines of a server up to a number of bytes and a time; the socket limits the wait for each alone."""
+
+    def __init__(self, stream: BinaryIO, ends_at: float) -> None:
+        self._stream = stream
+        self._ends_at = ends_at
+        self._left = _MAX_REPLY_BYTES
+
+    def readline(self, size: int = -1) -> bytes:
+        line = self._stream.readline(size)
+        self._left -= len(line)
+        if self._left < 0 or time.monotonic() > self._ends_at:
+            raise OSError("the server's replies have no end")
+        return line
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def build_message(notification: Notification, target: TargetSettings) -> EmailMessage:
@@ -135,14 +167,24 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _map_smtp_response(code: int, text: bytes | str) -> NotDelivered:
-    reason = flatten_text(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
-    return NotDelivered("notify.mail_error", may_retry=code < _MIN_PERMANENT_CODE, status=code, reason=reason)
+    if code < 0:
+        return NotDelivered("notify.no_mail_server", may_retry=True)
+    return NotDelivered("notify.mail_error", may_retry=code < _MIN_PERMANENT_CODE, status=_join_codes(code, text))
+
+
+def _join_codes(code: int, text: bytes | str) -> str:
+    """Return `550 5.7.1`: the reply's code and the one of RFC 3463 before its text, which is shown to nobody.
+
+    Whoever can choose a server could otherwise read what other machines answer.
+    """
+    plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    found = _ENHANCED_CODE.match(plain)
+    return f"{code} {found[0]}" if found else str(code)
 
 
 def _build_refusal(refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str]) -> NotDelivered:
     recipients_with_reasons = [
-        f"{address} ({code} {flatten_text(reason.decode('utf-8', 'replace'))})"
-        for address, (code, reason) in refused.items()
+        f"{address} ({_join_codes(code, reason)})" for address, (code, reason) in refused.items()
     ]
     return NotDelivered(
         "notify.mail_recipients_refused",

@@ -8,11 +8,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from monitor.clock import Clock
-from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import DeliveryKind
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
@@ -23,7 +22,7 @@ _MAX_REASON_CHARS = 300
 
 
 def check_status(status: int, reason: str, *, retry_after: str = "", now: dt.datetime | None = None) -> None:
-    """Raise `NotDelivered` for an HTTP status that is no success, with the receiver's reason and Retry-After."""
+    """Raise `NotDelivered` for an HTTP status that is no success, with the receiver's error code and Retry-After."""
     if 200 <= status < 300:
         return
     raise NotDelivered(
@@ -31,7 +30,7 @@ def check_status(status: int, reason: str, *, retry_after: str = "", now: dt.dat
         may_retry=status >= 500 or status in _RETRYABLE_STATUSES,
         retry_after_s=parse_retry_after(retry_after, now),
         status=status,
-        reason=flatten_text(reason),
+        reason=reason,
     )
 
 
@@ -118,8 +117,7 @@ class Notification:
 @dataclass(frozen=True, kw_only=True)
 class Channel(ABC):
     target: TargetSettings
-    network: NetworkSettings
-    guard: Guard
+    policy: OutboundPolicy
     clock: Clock
 
     @abstractmethod

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import ChannelKind, TargetSettings
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.chat import ChatChannel
 from monitor.notify.mail import MailChannel
 from monitor.notify.notification import Channel
@@ -15,6 +15,4 @@ CHANNELS: Mapping[ChannelKind, type[Channel]] = {"mail": MailChannel, "webhook":
 
 
 def build_channel(target: TargetSettings, network: NetworkSettings, clock: Clock) -> Channel:
-    """Return the channel of a target, its connections under the guard."""
-    guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-    return CHANNELS[target.kind](target=target, network=network, guard=guard, clock=clock)
+    return CHANNELS[target.kind](target=target, policy=OutboundPolicy(network), clock=clock)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection
 
 from monitor.errors import NotDelivered
-from monitor.fetch.client import HttpClient
+from monitor.fetch.outbound import find_error_code
 from monitor.fetch.result import FetchError
 from monitor.notify.notification import Channel, Notification, check_status, map_fetch_error, redact_secrets
 
@@ -35,10 +35,10 @@ class WebhookChannel(Channel):
             signature = hmac.new(self.target.load_secret(), signed, hashlib.sha256).hexdigest()
             headers["X-Monitor-Signature"] = f"sha256={signature}"
         try:
-            async with HttpClient(network=self.network, guard=self.guard) as client:
+            async with self.policy.open_client() as client:
                 answer = await client.request(url, method="POST", headers=headers, content=body, may_retry=False)
-            reason = answer.body[:500].decode("utf-8", "replace")
-            check_status(answer.status, reason, retry_after=answer.headers.get("retry-after", ""), now=now)
+            retry_after = answer.headers.get("retry-after", "")
+            check_status(answer.status, find_error_code(answer.body), retry_after=retry_after, now=now)
         except FetchError as failure:
             raise redact_secrets(map_fetch_error(failure), self.target.list_secrets()) from None
         except NotDelivered as error:

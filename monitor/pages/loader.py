@@ -19,6 +19,7 @@ from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError, Recorder, Transport
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
 from monitor.urls import clean_url
@@ -52,10 +53,11 @@ class Loader:
     clock: Clock
     guard: Guard
     transport: Transport
+    workers: WorkerPool
 
     def __post_init__(self) -> None:
         self._latest: OrderedDict[str, Page] = OrderedDict()  # by url, and by the url where redirects ended
-        self._strategy = FetchStrategy(self.transport)
+        self._strategy = FetchStrategy(self.transport, self.workers)
 
     @classmethod
     def from_settings(
@@ -64,15 +66,16 @@ class Loader:
         pages: PagesSettings,
         network: NetworkSettings,
         clock: Clock,
+        workers: WorkerPool,
         cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
     ) -> Self:
         """Return a loader that fetches from the sites; `own_hosts` are private addresses that this process serves."""
-        guard = Guard(allowed_private_hosts=network.allowed_private_hosts, own_hosts=own_hosts)
+        guard = Guard.from_settings(network, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
         )
-        return cls(pages=pages, clock=clock, guard=guard, transport=sites)
+        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers)
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
         """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
@@ -130,7 +133,9 @@ class Loader:
         if error is not None or result is None:
             raise WorkFailed("cause.download", url=url[:300], reason=error and error.message)
         body = result.body or b""
-        extension = detect_extension(body, url=result.final_url, content_type=result.content_type)
+        extension = await self.workers.run(
+            detect_extension, body, url=result.final_url, content_type=result.content_type
+        )
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
         return await asyncio.to_thread(_write_file, folder, name, body)
 
@@ -174,9 +179,10 @@ class Loader:
     async def _find_refusal(self, url: str) -> PageError:
         """Return why a url that cannot be normalized is not loaded."""
         try:
-            await self.guard.check(url, may_be_unresolved=True)
+            await self.guard.check(url)
         except FetchError as failure:
-            return failure.error
+            if failure.error.code is not PageErrorCode.NETWORK:
+                return failure.error
         return PageError(code=PageErrorCode.INVALID_URL, message=Message.of("page.invalid_url", url=url[:200]))
 
 
@@ -195,6 +201,7 @@ class LoaderPool:
 
     settings: Settings
     clock: Clock
+    workers: WorkerPool
     cache_folder: Path | None
 
     def __post_init__(self) -> None:
@@ -210,6 +217,7 @@ class LoaderPool:
                 pages=pages,
                 network=network,
                 clock=self.clock,
+                workers=self.workers,
                 cache_folder=self.cache_folder,
                 own_hosts=self._own_hosts,
             )

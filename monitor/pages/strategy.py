@@ -1,6 +1,5 @@
 """Decides whether a page is fetched over HTTP or rendered in the browser, and parses the response."""
 
-import asyncio
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from monitor.fetch.result import (
     decompress,
 )
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.markup import parse_html
 from monitor.page import Page, PageError, PageErrorCode
 from monitor.urls import clean_url
@@ -35,20 +35,26 @@ _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 class ParsedResponse:
     """A page and what its markup says beyond it.
 
-    `html` is empty where a list was found: a browser would see no more. A sitemap index has sitemaps as candidates.
+    `is_empty_shell`: it has nothing to read though by its structure it should. A sitemap index has sitemaps as
+    candidates.
     """
 
     page: Page
-    html: str = ""
+    needs_browser: bool = False
+    is_empty_shell: bool = False
     redirect_url: str | None = None
     frame_url: str | None = None
     is_sitemap_index: bool = False
 
 
-async def parse_result(result: FetchResult) -> ParsedResponse:
-    """Parse the page in a thread, since a large one takes a while."""
-    if result.error is None and result.body is not None:
-        return await asyncio.to_thread(_parse_body, result)
+async def parse_result(result: FetchResult, workers: WorkerPool) -> ParsedResponse:
+    """Parse the page in a worker; one that a worker cannot get through has an error."""
+    error = result.error
+    if error is None and result.body is not None:
+        try:
+            return await workers.run(parse_body, replace(result, notes={}))
+        except IsolatedWorkFailed as failure:
+            error = PageError(code=PageErrorCode.PARSE, message=failure.message)
     page = Page(
         url=result.url,
         final_url=clean_url(result.final_url) or result.final_url,
@@ -57,12 +63,13 @@ async def parse_result(result: FetchResult) -> ParsedResponse:
         rendered=result.mode is FetchMode.RENDERED,
         fetched_at=result.at,
         record=result.record,
-        error=result.error,
+        error=error,
     )
     return ParsedResponse(page)
 
 
-def _parse_body(result: FetchResult) -> ParsedResponse:
+def parse_body(result: FetchResult) -> ParsedResponse:
+    """Return the page of a result with a body, and what its markup says beyond it."""
     body, content_type = unpack_body(result)
     page = parse_page(
         body,
@@ -86,7 +93,20 @@ def _parse_body(result: FetchResult) -> ParsedResponse:
     frame = None
     if not has_list and "frame" in html.lower():
         frame = find_main_frame(parse_html(html), page.final_url)
-    return ParsedResponse(page, html, find_redirect(html, page.final_url), frame)
+    return ParsedResponse(
+        page,
+        needs_browser=needs_browser(page, html),
+        is_empty_shell=_is_empty_shell(page, html),
+        redirect_url=find_redirect(html, page.final_url),
+        frame_url=frame,
+    )
+
+
+def _is_empty_shell(page: Page, html: str) -> bool:
+    """Whether the page has nothing to read though by its structure it should; a rendered page may be short."""
+    if page.candidates or len(page.text) >= _MAX_SHELL_CHARS or (page.rendered and len(page.links) >= _MAX_SHELL_LINKS):
+        return False
+    return needs_browser(page.model_copy(update={"rendered": False}), html)
 
 
 def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:
@@ -109,6 +129,7 @@ class FetchStrategy:
     """
 
     transport: Transport
+    workers: WorkerPool
     notes: dict[str, Message] = field(default_factory=dict)
     """What the run should report, by url."""
 
@@ -132,7 +153,7 @@ class FetchStrategy:
         static = await self._fetch_static(address)
         failure = static.page.error
         # Scripts render (more of) the page, or admit only browsers.
-        needs = static.page.is_cut_short or needs_browser(static.page, static.html)
+        needs = static.page.is_cut_short or static.needs_browser
         if static.redirect_url or not (failure.detail_code == SCRIPT_CHALLENGE if failure else needs):
             return static
         rendered = await self.render_if_possible(address)
@@ -143,16 +164,16 @@ class FetchStrategy:
                 self.transport.mark_rendered(address)
             return rendered
         # A page with some content without its scripts is better than an error with them.
-        return rendered if static.page.error or _is_shell(static) else static
+        return rendered if static.page.error or static.is_empty_shell else static
 
     async def _fetch_static(self, address: str) -> ParsedResponse:
-        return await parse_result(await self.fetch(address, FetchMode.HTTP))
+        return await parse_result(await self.fetch(address, FetchMode.HTTP), self.workers)
 
     async def _fetch_rendered(self, address: str) -> ParsedResponse:
         result = await self.fetch(address, FetchMode.RENDERED)
         if result.error is not None and result.error.detail_code == NO_BROWSER:
             raise BrowserMissing(result.error.message)
-        rendered = await parse_result(result)
+        rendered = await parse_result(result, self.workers)
         return replace(rendered, page=reject_shell(rendered))
 
     async def fetch(self, address: str, mode: FetchMode) -> FetchResult:
@@ -165,15 +186,7 @@ class FetchStrategy:
 
 def reject_shell(loaded: ParsedResponse) -> Page:
     """Return the page, or one with an error if it is an empty shell, which must not look like an empty list."""
-    if loaded.page.error is not None or not _is_shell(loaded):
+    if loaded.page.error is not None or not loaded.is_empty_shell:
         return loaded.page
     error = PageError(code=PageErrorCode.WEB_BLOCKED, detail_code="empty_shell", message=Message("page.empty_shell"))
     return loaded.page.model_copy(update={"error": error})
-
-
-def _is_shell(loaded: ParsedResponse) -> bool:
-    """Whether the page has nothing to read though by its structure it should; a rendered page may be short."""
-    page = loaded.page
-    if page.candidates or len(page.text) >= _MAX_SHELL_CHARS or (page.rendered and len(page.links) >= _MAX_SHELL_LINKS):
-        return False
-    return needs_browser(page.model_copy(update={"rendered": False}), loaded.html)

@@ -121,10 +121,10 @@ class Appendix:
     async def write_timeline(self) -> None:
         self._writer.queue_heading(2, self._words["timeline"])
         for fact in build_timeline(self._judge.notes):
-            verdict = self._judge.judge_row(CitedSentence(fact.text, (fact.number,)))
+            verdict = await self._judge.judge_row(CitedSentence(fact.text, (fact.number,)))
             if not verdict.fault:
                 head = (self._words["date"], self._words["event"])
-                numbers = self._judge.prefer_cited_notes(verdict, self._writer.cited_notes)
+                numbers = await self._judge.prefer_cited_notes(verdict, self._writer.cited_notes)
                 await self._writer.write_row(head, (fact.written, verdict.text.rstrip("。.")), numbers)
 
     async def write_sources(self, bases: Sequence[NoteBasis]) -> None:
@@ -151,7 +151,7 @@ class Appendix:
         numbers = tuple(dict.fromkeys(side.evidence_refs[0] + 1 for side in (start, end)))
         refs = tuple(dict.fromkeys(ref + 1 for side in (start, end) for ref in side.evidence_refs))
         stated = state_relationship(names["start"], names["end"], relation.type, self._language)
-        verdict = self._judge.judge_row(CitedSentence(stated, refs))
+        verdict = await self._judge.judge_row(CitedSentence(stated, refs))
         if verdict.judgement is None or verdict.judgement.verdict is Verdict.CONTRADICTED:
             self._editor.refused["relationships"] += 1
             return
@@ -162,11 +162,11 @@ class Appendix:
         """Write a driver with its description, citing in each sentence; return False where no sentence may stand."""
         refs = tuple(ref + 1 for ref in driver.evidence_refs)
         name, is_written = flatten_untrusted_text(driver.name), False
-        if has_particulars(name) and not self._judge.find_supporting_notes(name):
+        if has_particulars(name) and not await self._judge.find_supporting_notes(name):
             self._editor.refused["figures"] += 1
             return False
         for sentence in split_sentences(flatten_untrusted_text(driver.description)):
-            verdict = self._judge.judge_row(CitedSentence(sentence, refs))
+            verdict = await self._judge.judge_row(CitedSentence(sentence, refs))
             written = await self._editor.write_verdict(
                 verdict,
                 line=("driver", driver.name),
@@ -190,7 +190,7 @@ class Appendix:
     async def _format_supposition(self, text: str) -> str:
         """Return a phrase of a scenario with its citations; '' where it may not be said."""
         clean = flatten_untrusted_text(text).rstrip("。.；; ")
-        notes = self._judge.find_supporting_notes(clean) if has_particulars(clean) else ()
+        notes = await self._judge.find_supporting_notes(clean) if has_particulars(clean) else ()
         is_sound = bool(clean) and not WEB_ADDRESS.search(clean) and not is_prompt_injection(clean)
         if not is_sound or (has_particulars(clean) and not notes):
             self._editor.refused["scenarios"] += 1
@@ -202,8 +202,8 @@ class Appendix:
         number = f"{metric.estimate:.6f}".rstrip("0").rstrip(".")
         value = f"{number}{' ' if unit[:1].isalpha() and unit[:1].isascii() else ''}{unit}"
         text = f"{name} {value}"
-        cited = self._select_citations(self._judge.find_supporting_notes(text))
-        verdict = self._judge.judge_row(CitedSentence(text, cited))
+        cited = self._select_citations(await self._judge.find_supporting_notes(text))
+        verdict = await self._judge.judge_row(CitedSentence(text, cited))
         if verdict.fault:
             self._editor.refused["metrics"] += 1
         else:

@@ -9,6 +9,7 @@ from monitor.clock import Clock
 from monitor.config.model import ResearchSettings
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerLimits, WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
@@ -18,6 +19,9 @@ from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.contract import WebSearch
+
+LONG_WORK = WorkerLimits(timeout_s=120.0, cpu_s=60.0)
+"""What one piece of work over all pages of a research may take."""
 
 
 class Notebook(Protocol):
@@ -68,7 +72,7 @@ class ResearchDependencies:
     """What the agents of one research work with. `model` None means by rule.
 
     `pages` loads a page from the archive where it was saved, else from its site, and records it; `kept_text` returns
-    the text of a record. `language` is the question's: zh or en.
+    the text of a record; `workers` read both. `language` is the question's: zh or en.
     """
 
     task_id: str
@@ -78,6 +82,7 @@ class ResearchDependencies:
     search: WebSearch
     pages: PageLoader
     notebook: Notebook
+    workers: WorkerPool
     bundles: BundleFolder
     scoring: ResultScorer
     clock: Clock

@@ -1,6 +1,5 @@
 """Edits a model's draft while it arrives: each piece is judged when it is whole, and kept, rewritten or dropped."""
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -9,7 +8,8 @@ from typing import Literal
 
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.prompts import flatten_untrusted_text
-from monitor.research.judging import SentenceJudge, SentenceVerdict, build_statement, strip_assessment_label
+from monitor.research.judging import SentenceVerdict, build_statement, strip_assessment_label
+from monitor.research.report_judge import ReportJudge
 from monitor.research.shapes import JudgedStatement
 from monitor.research.sheet import ReportWriter
 from monitor.verify.citations import CITATION, CitedSentence, has_particulars, parse_cited_sentences
@@ -238,7 +238,7 @@ class DraftEditor:
     own. `unchecked_mark` stands behind a sentence that could not be checked; `statements` is what was written.
     """
 
-    judge: SentenceJudge
+    judge: ReportJudge
     writer: ReportWriter
     rewrite: RewriteSentences | None = None
     review: ReviewVerdicts | None = None
@@ -266,8 +266,8 @@ class DraftEditor:
             case DraftBlockEnd():
                 await self._release_held()
 
-    def judge_sentences(self, text: str) -> list[SentenceVerdict]:
-        return [self.judge.judge_sentence(cited) for cited in parse_cited_sentences(text, len(self.judge.notes))]
+    async def judge_sentences(self, text: str) -> list[SentenceVerdict]:
+        return await self.judge.judge_sentences(parse_cited_sentences(text, len(self.judge.notes)))
 
     async def add_section(self, heading: str, verdicts: Sequence[SentenceVerdict], *, fallback_heading: str) -> None:
         """Write a section by code; what may not stand is dropped at once.
@@ -275,7 +275,8 @@ class DraftEditor:
         Without a heading the sentences continue the report; `fallback_heading` replaces one that may not stand.
         """
         if heading:
-            self.writer.queue_heading(2, fallback_heading if self.judge.find_heading_fault(heading) else heading)
+            fault = await self.judge.find_heading_fault(heading)
+            self.writer.queue_heading(2, fallback_heading if fault else heading)
         for verdict in map(self._count_stray_citations, verdicts):
             await self.write_verdict(verdict, line=("added", heading))
         self.writer.discard_headings()
@@ -290,7 +291,7 @@ class DraftEditor:
         }
         sound = []
         for piece, verdict in self._assessments:
-            fault = self.judge.find_assessment_fault(verdict, grounds)
+            fault = await self.judge.find_assessment_fault(verdict, grounds)
             self.refused.update([fault] if fault else [])
             if not fault and not self.writer.has_sentence(verdict.text):
                 sound.append((piece, verdict))
@@ -312,7 +313,7 @@ class DraftEditor:
         )
         if is_title or self._is_in_sources or self._is_in_assessment:
             return
-        if fault := await asyncio.to_thread(self.judge.find_heading_fault, piece.text):
+        if fault := await self.judge.find_heading_fault(piece.text):
             self.refused[fault] += 1
         else:
             self.writer.queue_heading(max(piece.level, 2) if self.writer.sections else 2, piece.text)
@@ -321,21 +322,21 @@ class DraftEditor:
         unlabelled = strip_assessment_label(piece.cited.text)
         cited = piece.cited if unlabelled is None else replace(piece.cited, text=unlabelled)
         judge = self.judge.judge_row if piece.is_item else self.judge.judge_sentence
-        verdict = self._count_stray_citations(await asyncio.to_thread(judge, cited))
+        verdict = self._count_stray_citations(await judge(cited))
         if unlabelled is not None or self._is_in_assessment:
             self._assessments.append((piece, verdict))
-        elif verdict.fault or self._held or self._awaits_review(verdict) or self.judge.is_analysis(verdict):
+        elif verdict.fault or self._held or self._awaits_review(verdict) or await self.judge.is_analysis(verdict):
             self._held.append(_HeldPiece(piece, verdict))
         else:
             await self.write_verdict(verdict, line=("draft", piece.line), is_item=piece.is_item)
 
     async def _handle_row(self, piece: DraftRow) -> None:
         if piece.is_header:
-            is_sound = all(not cell or not self.judge.find_heading_fault(cell) for cell in piece.cells)
+            is_sound = not any([cell and await self.judge.find_heading_fault(cell) for cell in piece.cells])
             self._table_header = piece.cells if is_sound and any(piece.cells) else None
             self.refused["figures"] += not is_sound
             return
-        verdict = self._count_stray_citations(await asyncio.to_thread(self.judge.judge_row, piece.cited))
+        verdict = self._count_stray_citations(await self.judge.judge_row(piece.cited))
         if self._held or self._awaits_review(verdict):
             self._held.append(_HeldPiece(piece, verdict, self._table_header))
         else:
@@ -348,7 +349,7 @@ class DraftEditor:
         """Write the pieces that wait: reviewed where they are open, rewritten where they may not stand."""
         held, self._held = self._held, []
         await self._review_held(held)
-        held = [entry for entry in held if not self._keep_back_analysis(entry)]
+        held = [entry for entry in held if not await self._keep_back_analysis(entry)]
         faulty = [entry for entry in held if _is_worth_rewriting(entry)][:MAX_SENTENCES_PER_REWRITE]
         if faulty and self.rewrite is not None and self._rewrites < MAX_REWRITES:
             self._rewrites += 1
@@ -368,8 +369,8 @@ class DraftEditor:
             for entry, verdict in zip(held, reviewed, strict=True):
                 entry.verdict = verdict
 
-    def _keep_back_analysis(self, entry: _HeldPiece) -> bool:
-        is_analysis = isinstance(entry.piece, DraftSentence) and self.judge.is_analysis(entry.verdict)
+    async def _keep_back_analysis(self, entry: _HeldPiece) -> bool:
+        is_analysis = isinstance(entry.piece, DraftSentence) and await self.judge.is_analysis(entry.verdict)
         if is_analysis and isinstance(entry.piece, DraftSentence):
             self._assessments.append((entry.piece, entry.verdict))
         return is_analysis
@@ -379,7 +380,7 @@ class DraftEditor:
         rewritten = []
         for entry, text in zip(faulty, mended, strict=False):
             for cited in parse_cited_sentences(text, len(self.judge.notes))[:1]:
-                verdict = await asyncio.to_thread(self.judge.judge_sentence, cited)
+                verdict = await self.judge.judge_sentence(cited)
                 rewritten.append((entry, _HeldPiece(entry.piece, verdict)))
         await self._review_held([new for _, new in rewritten])
         for entry, new in rewritten:
@@ -403,7 +404,7 @@ class DraftEditor:
     async def _write_statement(
         self, verdict: SentenceVerdict, *, line: object, is_item: bool, name: str = "", is_assessment: bool = False
     ) -> bool:
-        numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes, name=name)
+        numbers = await self.judge.prefer_cited_notes(verdict, self.writer.cited_notes, name=name)
         mark = "" if verdict.is_supported or is_assessment else self.unchecked_mark
         text = name + verdict.text
         is_written = await self.writer.write_sentence(text, numbers, line=line, is_item=is_item, mark=mark)
@@ -415,7 +416,7 @@ class DraftEditor:
         if verdict.fault:
             self.refused[verdict.fault] += 1
         elif header is not None:
-            numbers = self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
+            numbers = await self.judge.prefer_cited_notes(verdict, self.writer.cited_notes)
             mark = "" if verdict.is_supported else self.unchecked_mark
             await self.writer.write_row(header, cells, numbers, mark=mark)
             self._record(verdict, numbers)

@@ -6,13 +6,15 @@ piece of that page can be quoted for it. What is refused is counted by kind.
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from pydantic import BaseModel
 
 from monitor.extract.sentences import WEB_ADDRESS, is_prose
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.logs import get_logger
 from monitor.research.judging import SentenceVerdict, judge_citations
 from monitor.research.quotes import (
     MAX_QUOTES_PER_NOTE,
@@ -24,7 +26,7 @@ from monitor.research.quotes import (
     get_quotable_text,
     is_nearer_to_instructions,
     is_supported_by_quotes,
-    is_verbatim_in,
+    list_verbatim,
 )
 from monitor.research.shapes import NoteEvidence, ResearchNote, list_quotes
 from monitor.research.state import ParagraphState, SearchEntry
@@ -127,6 +129,10 @@ class ResearchFindings:
     bases: list[NoteBasis]
     refused: dict[str, int] = field(default_factory=dict)
 
+    def __add__(self, other: "ResearchFindings") -> "ResearchFindings":
+        refused = Counter(self.refused) + Counter(other.refused)
+        return ResearchFindings([*self.notes, *other.notes], [*self.bases, *other.bases], dict(refused))
+
 
 def check_summary(answer: str, entries: Sequence[SearchEntry]) -> KeptSentences:
     """Return the sentences of an answer that rest on the results they cite, from 1, each once, as code judges them."""
@@ -211,18 +217,38 @@ def renumber_citations(paragraph: ParagraphState, findings: ResearchFindings) ->
     return join_sentences(list(kept.values()))
 
 
-async def drop_unverified_quotes(findings: ResearchFindings, load_record_text: RecordTextLoader) -> ResearchFindings:
-    """Remove the quotes that do not stand in their kept page, and what only these supported."""
+def renumber_all_citations(paragraphs: Sequence[ParagraphState], findings: ResearchFindings) -> list[str]:
+    return [renumber_citations(paragraph, findings) for paragraph in paragraphs]
+
+
+async def verify_quotes(
+    notes: Sequence[ResearchNote], bases: Sequence[NoteBasis], load_record_text: RecordTextLoader, workers: WorkerPool
+) -> list[frozenset[str]]:
+    """Return for each note its quotes that stand in its kept page; of a page that cannot be searched, none."""
+    wanted: dict[str, dict[str, None]] = {}
+    for note, basis in zip(notes, bases, strict=True):
+        wanted.setdefault(basis.record or "", {}).update(dict.fromkeys(list_quotes(note)))
+    found: dict[str, frozenset[str]] = {}
+    for record, quotes in wanted.items():
+        text = await load_record_text(record) if record else None
+        try:
+            found[record] = frozenset(await workers.run(list_verbatim, list(quotes), text)) if text else frozenset()
+        except IsolatedWorkFailed as error:
+            get_logger("research").warning("quotes not verified", record=record, reason=str(error))
+            found[record] = frozenset()
+    return [found[basis.record or ""] & set(list_quotes(note)) for note, basis in zip(notes, bases, strict=True)]
+
+
+def drop_unverified_quotes(findings: ResearchFindings, verified: Sequence[Collection[str]]) -> ResearchFindings:
+    """Remove the quotes of each note that are not among its `verified` ones, and what only these supported."""
     refused = Counter(findings.refused)
     notes: list[ResearchNote] = []
     bases: list[NoteBasis] = []
-    texts = await load_record_texts(findings.bases, load_record_text)
-    for note, basis in zip(findings.notes, findings.bases, strict=True):
-        text = texts.get(basis.record or "", "")
-        verified = [evidence for evidence in note.evidence if is_verbatim_in(evidence.quote, text)]
-        refused["quotes"] += len(note.evidence) - len(verified)
-        if verified:
-            notes.append(_restrict_note(note, verified))
+    for note, basis, standing in zip(findings.notes, findings.bases, verified, strict=True):
+        kept = [evidence for evidence in note.evidence if evidence.quote in standing]
+        refused["quotes"] += len(note.evidence) - len(kept)
+        if kept:
+            notes.append(_restrict_note(note, kept))
             bases.append(basis)
     return replace(findings, notes=notes, bases=bases, refused=dict(+refused))
 

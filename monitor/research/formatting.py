@@ -1,9 +1,7 @@
 """The report: written by the model from the paragraphs' summaries, or put together from them by rule; its score."""
 
 import asyncio
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,46 +10,30 @@ from pydantic import Field
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest, OnToken
+from monitor.logs import get_logger
 from monitor.research.appendix import Appendix
 from monitor.research.dependencies import ProgressReporter, ignore_progress
 from monitor.research.disagreements import find_disagreements
 from monitor.research.editing import DraftEditor, DraftParser, DraftSentence
-from monitor.research.findings import NoteBasis, RecordTextLoader, join_sentences, load_record_texts
-from monitor.research.judging import (
-    SentenceJudge,
-    SentenceVerdict,
-    build_note_sources,
-    count_dropped,
-    list_reasons,
-    review_verdicts,
-)
+from monitor.research.findings import NoteBasis, join_sentences
+from monitor.research.judging import MAX_PAGE_CHARS, SentenceJudge, SentenceVerdict, list_reasons, review_verdicts
 from monitor.research.node import NO_MODEL_FAILURE, UNUSABLE_ANSWER_FAILURE, Node, NodeAnswer, NodeResult
-from monitor.research.quotes import is_verbatim_in
+from monitor.research.report_judge import JudgeSetup, ReportJudge
 from monitor.research.shapes import (
     Disagreement,
     JudgedStatement,
     ModelBlueprint,
     OutlineEntry,
-    ReportScore,
     ReportSource,
     ResearchNote,
-    ResearchReport,
     UnansweredSection,
-    list_quotes,
 )
 from monitor.research.sheet import SUMMARY_HEADING, ReportWriter, escape_markdown, normalize_letters
-from monitor.search.bundles.scoring import OFFICIAL_AUTHORITY
-from monitor.urls import get_registrable_domain
-from monitor.verify.citations import (
-    CitedSentence,
-    append_citations,
-    find_missing_particulars,
-    parse_cited_sentence,
-    parse_cited_sentences,
-)
-from monitor.verify.statements import Judgement, SourceText, StatementCounts
+from monitor.verify.citations import append_citations
+from monitor.verify.statements import Judgement, SourceText
 from monitor.vocabulary import Phase
 
 
@@ -114,16 +96,17 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     async def run(self, given: ReportNodeInput) -> FormattedReport:
         self.validate_input(given)
         report = FormattedReport()
-        judge = await asyncio.to_thread(self._build_judge, given)
+        judge = ReportJudge(self._build_setup(given), self.deps.workers)
         sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases), self._words["see"])
         editor = DraftEditor(judge, sheet, unchecked_mark=self._words["unchecked"])
         if self.deps.model is not None:
             editor.rewrite = partial(self._rewrite, given.notes, report)
             editor.review = partial(review_verdicts, self.deps, place="report")
-        await sheet.write_title(self._words["title"] if judge.find_heading_fault(given.title) else given.title)
+        fault = await judge.find_heading_fault(given.title)
+        await sheet.write_title(self._words["title"] if fault else given.title)
         await self._write_sections(given, editor, sheet, report)
         await editor.add_assessment(self._words["assessment"], self._words["assessment_notice"])
-        report.disagreements = await asyncio.to_thread(find_disagreements, given.notes)
+        report.disagreements = await self._find_disagreements(given.notes)
         appendix = Appendix(editor, language=self.deps.language)
         await appendix.write_model(given.model)
         await appendix.write_disagreements(report.disagreements)
@@ -135,23 +118,27 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
             basis = given.bases[number - 1]
             report.sources.append(ReportSource(title=basis.title, url=basis.url, note_index=number - 1))
         report.refused = dict(+editor.refused)
+        report.fallback = judge.problem or report.fallback
         return report
 
-    def _build_judge(self, given: ReportNodeInput) -> SentenceJudge:
-        """Return the judge of the report's sentences, by the quotes of the notes and the pages that were kept."""
+    async def _find_disagreements(self, notes: Sequence[ResearchNote]) -> list[Disagreement]:
+        try:
+            return await self.deps.workers.run(find_disagreements, notes)
+        except IsolatedWorkFailed as error:
+            get_logger("research").warning("disagreements not looked for", reason=str(error))
+            return []
+
+    def _build_setup(self, given: ReportNodeInput) -> JudgeSetup:
+        """Return what the report's sentences are judged by: quotes of the notes, and the pages that were kept."""
         bases = {basis.url: basis for basis in given.bases}
         pages = {
-            url: SourceText(text=given.pages.get(url, ""), title=basis.title, published_on=basis.published_on)
+            url: SourceText(
+                text=given.pages.get(url, "")[:MAX_PAGE_CHARS], title=basis.title, published_on=basis.published_on
+            )
             for url, basis in bases.items()
         }
         titles = [given.title, *(section.title for section in given.sections)]
-        return SentenceJudge(
-            given.notes,
-            query=self.deps.query,
-            sources=build_note_sources(given.notes, pages),
-            planned_titles=titles,
-            settled=given.settled,
-        )
+        return JudgeSetup(given.notes, self.deps.query, pages, titles, dict(given.settled))
 
     def validate_input(self, given: ReportNodeInput) -> None:
         if not given.sections or not all(section.title.strip() for section in given.sections):
@@ -173,9 +160,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         """Write the model's sections, and by rule those that it left out, broke off in, or did not write soundly."""
         answer = await self._draft_report(given, editor, report) if given.notes else NodeAnswer()
         writer.discard_headings()
-        verdicts = {
-            section.title: await asyncio.to_thread(editor.judge_sentences, section.text) for section in given.sections
-        }
+        verdicts = {section.title: await editor.judge_sentences(section.text) for section in given.sections}
         sayable = [title for title, found in verdicts.items() if any(not verdict.fault for verdict in found)]
         covered = {title for title in verdicts if _is_covered(title, given, writer, is_cut=answer.is_cut)}
         left = [
@@ -218,8 +203,8 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         report.unanswered.append(
             UnansweredSection(title=section.title, queries=list(section.queries), reason=section.reason)
         )
-        queries = [query for query in section.queries if not editor.judge.find_heading_fault(query)]
-        fault = editor.judge.find_heading_fault(section.title)
+        queries = [query for query in section.queries if not await editor.judge.find_heading_fault(query)]
+        fault = await editor.judge.find_heading_fault(section.title)
         editor.writer.queue_heading(2, self._words["finding"] if fault else section.title)
         searched = self._words["and"].join(words["query"].format(query=escape_markdown(query)) for query in queries)
         parts = [words[section.reason], words["searched"].format(queries=searched) if searched else ""]
@@ -301,100 +286,3 @@ def _is_covered(title: str, given: ReportNodeInput, writer: ReportWriter, *, is_
 def is_same_heading(heading: str, title: str) -> bool:
     one, other = normalize_letters(heading), normalize_letters(title)
     return bool(one and other) and (one in other or other in one)
-
-
-_SOURCES_HEADING = re.compile(r"#{1,3}\s*(?:来源|Sources)\s*$", re.IGNORECASE)
-_NOT_A_SENTENCE = re.compile(r"\s*(?:#|>|$|(?:\|?\s*:?-{3,}:?\s*)+\|?\s*$)")
-_TABLE_RULE = re.compile(r"\s*\|?(?:\s*:?-{3,}:?\s*\|)+")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,2}\.)\s+")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-async def score_report(
-    report: ResearchReport,
-    notes: Sequence[ResearchNote],
-    bases: Sequence[NoteBasis],
-    load_record_text: RecordTextLoader,
-    *,
-    query: str,
-    refused: Sequence[Mapping[str, int]] = (),
-) -> ReportScore:
-    """Measure how far a finished report can be trusted; `refused` is what the steps refused.
-
-        quote fidelity      quotes of the notes that stand in the kept page     / quotes of the notes
-        figure fidelity     particulars of the report that stand in a quote or
-                            the kept page of a note cited beside them           / particulars of the report
-        citation coverage   sentences of the report that cite                   / sentences of the report
-        official share      citations of governments, regulators and the like   / citations
-        independent hosts   registrants whose pages are cited
-
-    A particular is a figure, a date, a document number or a quoted name; one that the question itself says need not
-    stand in a note. Statements are counted as they were said: those that stand in the report, its assessments aside,
-    and those that were dropped from the summaries and the draft. Without any statement there is no share.
-    """
-    counts = sum((count_dropped(kinds) for kinds in refused), _count_findings(report.metadata.statements))
-    statements = report.metadata.statements
-    texts = await load_record_texts(bases, load_record_text)
-    quotes = [(quote, basis.record) for note, basis in zip(notes, bases, strict=True) for quote in list_quotes(note)]
-    verified = sum(is_verbatim_in(quote, texts.get(record or "", "")) for quote, record in quotes)
-    places = [source.note_index for source in report.sources]
-    sentences = list(iter_sentences(report.markdown, len(places)))
-    figures = borne = 0
-    for sentence in sentences:
-        said = find_missing_particulars(sentence.text, [query])
-        figures += len(said)
-        own = [places[number - 1] for number in sentence.numbers]
-        cited = [quote for place in own for quote in list_quotes(notes[place])]
-        cited += [texts[record] for place in own if (record := bases[place].record or "") in texts]
-        borne += len(said) - len(said & find_missing_particulars(sentence.text, cited or [""]))
-    citations = [places[number - 1] for sentence in sentences for number in sentence.numbers]
-    official = sum(bases[place].authority >= OFFICIAL_AUTHORITY for place in citations)
-    return ReportScore(
-        quotes=len(quotes),
-        quote_fidelity=_compute_share(verified, len(quotes)),
-        figures=figures,
-        figure_fidelity=_compute_share(borne, figures),
-        sentences=len(sentences),
-        citation_coverage=_compute_share(sum(bool(sentence.numbers) for sentence in sentences), len(sentences)),
-        independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
-        official_share=_compute_share(official, len(citations)),
-        refused=dict(sum(map(Counter, refused), Counter())),
-        **dict(counts),
-        supported_share=_compute_share(
-            counts.supported_by_code + counts.supported_by_model, sum(dict(counts).values())
-        ),
-        assessments=sum(statement.is_assessment for statement in statements),
-        planned=report.metadata.planned,
-        answered=report.metadata.planned - len(report.metadata.unanswered),
-        disagreements=len(report.metadata.disagreements),
-    )
-
-
-def _count_findings(statements: Sequence[JudgedStatement]) -> StatementCounts:
-    findings = [statement for statement in statements if not statement.is_assessment]
-    return StatementCounts.count(Judgement(verdict=finding.verdict, by=finding.by) for finding in findings)
-
-
-def iter_sentences(markdown: str, count: int) -> Iterator[CitedSentence]:
-    """Yield the sentences of a report's Markdown, a list item and a table row being one each, with their citations.
-
-    Headings, lines of our own (which begin with `>`), the heads of tables and the list of sources are no sentences.
-    """
-    lines = markdown.splitlines()
-    for place, line in enumerate(lines):
-        if _SOURCES_HEADING.match(line):
-            return
-        is_head = place + 1 < len(lines) and _TABLE_RULE.match(lines[place + 1])
-        if _NOT_A_SENTENCE.match(line) or is_head:
-            continue
-        plain = _ESCAPE.sub(r"\1", line)
-        if line.lstrip().startswith("|"):
-            yield parse_cited_sentence(plain.replace("|", " "), count)
-        elif point := _LIST_ITEM.match(plain):
-            yield parse_cited_sentence(plain[point.end() :], count)
-        else:
-            yield from parse_cited_sentences(plain, count)
-
-
-def _compute_share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None

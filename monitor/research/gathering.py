@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.page import Page
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.searching import BASIC, NewsTools
@@ -39,6 +40,15 @@ class GatherOutcome:
 
     results: int
     warnings: list[Message]
+
+
+@dataclass(frozen=True)
+class ReadTexts:
+    """The texts of a result, as far as a paragraph works with them."""
+
+    title: str
+    content: str = ""
+    snippet: str = ""
 
 
 @dataclass
@@ -90,7 +100,7 @@ class ResultGatherer:
             pages=pages,
             content_max_chars=self.deps.limits.content_max_chars,
         )
-        _fill_missing_texts(paragraph, search_round, bundle)
+        await self._fill_missing_texts(paragraph, search_round, bundle)
         await self.deps.notebook.save_paragraph(paragraph)
         await asyncio.to_thread(folder.write, bundle)
         return troubles
@@ -106,9 +116,8 @@ class ResultGatherer:
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
         left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
         new = [result for result in left if result.item.source_id not in known]
-        paragraph.research.search_history += [
-            _build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new
-        ]
+        entries = [self._build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new]
+        paragraph.research.search_history += await asyncio.gather(*entries)
         if new or troubles or not now.is_searched:
             now.fallbacks = merge_messages([*now.fallbacks, *troubles])
             now.is_searched = True
@@ -134,6 +143,44 @@ class ResultGatherer:
         cursor = f"p{paragraph.order + 1}"
         return BundleReader(self.deps.bundles, task_id=self.deps.task_id, cursor=cursor, query_ids=query_ids)
 
+    async def _fill_missing_texts(
+        self, paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle
+    ) -> None:
+        found = {item.source_id: item for item in bundle.results if item.content_text}
+        history = paragraph.research.search_history
+        for place, entry in enumerate(history):
+            if not entry.content and entry.source_id in found:
+                item = found[entry.source_id]
+                history[place] = await self._build_entry(paragraph, search_round, item, search_round.query_id)
+
+    async def _build_entry(
+        self, paragraph: ParagraphState, search_round: SearchRound, item: SearchResultItem, query_id: str
+    ) -> SearchEntry:
+        """Return a result as the paragraph works with it; one whose text cannot be read in time has none."""
+        origin = search_round.origins.get(item.source_id, ResultOrigin(engine=""))
+        wanted = f"{paragraph.title} {paragraph.content} {search_round.search_query}"
+        try:
+            texts = await self.deps.workers.run(read_texts, item, wanted)
+        except IsolatedWorkFailed as error:
+            search_round.fallbacks = merge_messages([*search_round.fallbacks, error.message])
+            texts = ReadTexts(title=get_host(item.url))
+        return SearchEntry(
+            query=search_round.search_query,
+            query_id=query_id,
+            source_id=item.source_id,
+            url=item.url,
+            title=texts.title,
+            content=texts.content,
+            snippet=texts.snippet,
+            engine=origin.engine,
+            record=origin.record,
+            score=item.score_final,
+            authority=item.score_authority,
+            freshness=item.score_freshness,
+            published_on=item.published_at,
+            timestamp=item.captured_at,
+        )
+
     async def _load_pages(self, paragraph: ParagraphState, answer: ToolResult) -> dict[str, Page]:
         entries = paragraph.research.search_history
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in entries if entry.content}
@@ -150,36 +197,12 @@ class ResultGatherer:
         return dict(await asyncio.gather(*map(load_page, new[:MAX_OPENED_PAGES])))
 
 
-def _fill_missing_texts(paragraph: ParagraphState, search_round: SearchRound, bundle: SearchResultBundle) -> None:
-    found = {item.source_id: item for item in bundle.results if item.content_text}
-    history = paragraph.research.search_history
-    for place, entry in enumerate(history):
-        if not entry.content and entry.source_id in found:
-            history[place] = _build_entry(paragraph, search_round, found[entry.source_id], search_round.query_id)
-
-
-def _build_entry(
-    paragraph: ParagraphState, search_round: SearchRound, item: SearchResultItem, query_id: str
-) -> SearchEntry:
-    origin = search_round.origins.get(item.source_id, ResultOrigin(engine=""))
+def read_texts(item: SearchResultItem, wanted: str) -> ReadTexts:
+    """Return what of a result's texts may be worked with: no orders to a model, and of a long page what is wanted."""
     text = "\n".join(list_safe_lines(item.content_text or ""))
-    wanted = f"{paragraph.title} {paragraph.content} {search_round.search_query}"
-    return SearchEntry(
-        query=search_round.search_query,
-        query_id=query_id,
-        source_id=item.source_id,
-        url=item.url,
-        title=get_host(item.url) if is_prompt_injection(item.title) else item.title,
-        content=select_passages(text, wanted, MAX_CONTENT_CHARS),
-        snippet="\n".join(list_safe_lines(item.snippet or "")),
-        engine=origin.engine,
-        record=origin.record,
-        score=item.score_final,
-        authority=item.score_authority,
-        freshness=item.score_freshness,
-        published_on=item.published_at,
-        timestamp=item.captured_at,
-    )
+    title = get_host(item.url) if is_prompt_injection(item.title) else item.title
+    snippet = "\n".join(list_safe_lines(item.snippet or ""))
+    return ReadTexts(title=title, content=select_passages(text, wanted, MAX_CONTENT_CHARS), snippet=snippet)
 
 
 def merge_messages(messages: Iterable[Message]) -> list[Message]:

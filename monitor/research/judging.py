@@ -289,6 +289,9 @@ class SentenceJudge:
             return replace(verdict, fault="uncited", judgement=None)
         return verdict
 
+    def judge_sentences(self, cited: Sequence[CitedSentence]) -> list[SentenceVerdict]:
+        return [self.judge_sentence(sentence) for sentence in cited]
+
     def judge_row(self, cited: CitedSentence) -> SentenceVerdict:
         """Judge a table row or list item in the same way, except that its length is free."""
         text = CITATION.sub("", cited.text).strip()
@@ -316,14 +319,9 @@ class SentenceJudge:
         is_contradicted = get_statement_judge(quotes).judge(text).verdict is Verdict.CONTRADICTED
         return str(Verdict.CONTRADICTED) if is_contradicted else ""
 
-    def is_assessment_heading(self, text: str) -> bool:
-        return ASSESSMENT_HEADING.fullmatch(text) is not None and text not in self._planned_titles
-
     def is_analysis(self, verdict: SentenceVerdict) -> bool:
         """Return whether a sentence that no page bears is no false finding, but says what follows from one."""
-        if verdict.judgement is None or verdict.is_supported or not _ANALYSIS.search(verdict.text):
-            return False
-        return not self.find_assessment_fault(verdict, verdict.numbers)
+        return may_be_analysis(verdict) and not self.find_assessment_fault(verdict, verdict.numbers)
 
     def find_assessment_fault(self, verdict: SentenceVerdict, grounds: Collection[int]) -> str:
         """Return the kind of an assessment's fault; '' where it rests on one of these notes and brings no new fact.
@@ -352,7 +350,7 @@ class SentenceJudge:
             number for number, quotes in enumerate(self._quotes, 1) if not find_missing_particulars(text, quotes)
         )
 
-    def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int], *, name: str = "") -> tuple[int, ...]:
+    def prefer_cited_notes(self, verdict: SentenceVerdict, cited: Sequence[int], name: str = "") -> tuple[int, ...]:
         """Return the notes of a sentence, each replaced by one of its page that is `cited` already and quotes it.
 
         The particulars of a `name` that is put before the sentence are quoted by the notes together.
@@ -384,6 +382,16 @@ class SentenceJudge:
                 quoting = (other for other in in_order if is_supported_by_quotes(self._quotes[other - 1], text))
                 by_page[url] = next(quoting, number)
         return {number: self._sources[number - 1] for number in by_page.values()}
+
+
+def is_assessment_heading(text: str, planned_titles: Collection[str]) -> bool:
+    return ASSESSMENT_HEADING.fullmatch(text) is not None and text not in planned_titles
+
+
+def may_be_analysis(verdict: SentenceVerdict) -> bool:
+    """Return whether a judged sentence that no page bears speaks as an analysis does."""
+    is_judged = verdict.judgement is not None and not verdict.is_supported
+    return is_judged and _ANALYSIS.search(verdict.text) is not None
 
 
 def _names_someone_new(text: str, page: str) -> bool:

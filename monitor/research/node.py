@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.state import State
@@ -20,6 +21,9 @@ from monitor.research.state import State
 NO_MODEL_FAILURE = Message.of("research.no_model")
 UNUSABLE_ANSWER_FAILURE = Message.of("research.answer_unusable")
 EMPTY_ANSWER_FAILURE = Message.of("research.answer_empty")
+MAX_ANSWER_CHARS = 200_000
+"""How far an answer is read: no plan, paragraph or report is a tenth as long."""
+
 _MAX_ATTEMPTS = 2
 _MAX_ECHOED_CHARS = 2_000
 
@@ -79,7 +83,8 @@ class Node(ABC, Generic[InputT, OutputT]):
             return NodeAnswer(failure=Message.of("research.model_failed", outcome=error.outcome, reason=error.message))
         tokens = completion.prompt_tokens + completion.completion_tokens
         failure = None if completion.text.strip() else EMPTY_ANSWER_FAILURE
-        return NodeAnswer(text=completion.text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
+        text = completion.text[:MAX_ANSWER_CHARS]
+        return NodeAnswer(text=text, tokens=tokens, failure=failure, is_cut=completion.is_cut)
 
 
 class StateMutationNode(Node[InputT, OutputT]):
@@ -105,7 +110,11 @@ class PromptNode(Node[InputT, ResultT]):
             failure = answer.failure
             if failure:
                 break
-            out = await self.read_answer(answer.text, given)
+            try:
+                out = await self.read_answer(answer.text, given)
+            except IsolatedWorkFailed as error:  # of the same pages another answer fares no better
+                failure = error.message
+                break
             refused.update(out.refused if out else {})
             if out is not None and out.is_usable:
                 return out.model_copy(update={"tokens": tokens, "refused": dict(refused)})
@@ -115,8 +124,10 @@ class PromptNode(Node[InputT, ResultT]):
                 break
             echo = ChatMessage(role="assistant", content=answer.text[:_MAX_ECHOED_CHARS])
             request = replace(request, messages=[*request.messages, echo, correction])
-        by_rule = self.run_by_rule(given)
-        return by_rule.model_copy(update={"tokens": tokens, "refused": dict(refused), "fallback": failure})
+        by_rule = await self.run_by_rule(given)
+        return by_rule.model_copy(
+            update={"tokens": tokens, "refused": dict(refused), "fallback": by_rule.fallback or failure}
+        )
 
     async def read_answer(self, answer: str, given: InputT) -> ResultT | None:
         """Return the result that an answer means; a node that has a second reader asks it here."""
@@ -126,7 +137,7 @@ class PromptNode(Node[InputT, ResultT]):
     def build_request(self, given: InputT) -> CompletionRequest: ...
 
     @abstractmethod
-    def run_by_rule(self, given: InputT) -> ResultT: ...
+    async def run_by_rule(self, given: InputT) -> ResultT: ...
 
     def build_correction(self, out: ResultT | None) -> ChatMessage | None:
         del out

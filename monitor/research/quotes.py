@@ -142,8 +142,10 @@ def cut_quote(quote: str, text: str) -> str | None:
     return None
 
 
-def is_verbatim_in(quote: str, text: str) -> bool:
-    return bool(quote.strip()) and _remove_whitespace(quote) in _remove_whitespace(text)
+def list_verbatim(quotes: Iterable[str], text: str) -> list[str]:
+    """Return the quotes that stand in a text, white space aside."""
+    plain = _remove_whitespace(text)
+    return [quote for quote in quotes if quote.strip() and _remove_whitespace(quote) in plain]
 
 
 @dataclass(frozen=True)

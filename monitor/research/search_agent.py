@@ -13,9 +13,10 @@ from typing import Any
 
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.chat import OnToken
-from monitor.research.dependencies import ProgressReporter, ResearchDependencies
-from monitor.research.findings import NoteBasis, ResearchFindings, build_notes, drop_unverified_quotes
+from monitor.research.dependencies import LONG_WORK, ProgressReporter, ResearchDependencies
+from monitor.research.findings import NoteBasis, ResearchFindings, build_notes, drop_unverified_quotes, verify_quotes
 from monitor.research.gathering import ResultGatherer, merge_messages
 from monitor.research.node import StateMutationNode
 from monitor.research.searching import TOOLS, FirstSearchNode, NewsTool, NewsTools, ReflectionNode, SearchNodeInput
@@ -208,10 +209,28 @@ class SearchAgent:
         if state is None:
             raise RuntimeError("the plan of the research was not stored")
         paragraphs = state.paragraphs
-        findings = await drop_unverified_quotes(await asyncio.to_thread(build_notes, paragraphs), self.deps.kept_text)
+        findings, problems = await self._build_findings(paragraphs)
         result = self.build_result(paragraphs, findings)
+        result.metadata.warnings += problems
+        result.metadata.is_fallback = result.metadata.is_fallback or bool(problems)
         result.metadata.duration_ms = round((time.perf_counter() - began_s) * 1000)
         return SearchAgentOutput(content=result, metadata=result.metadata, bases=findings.bases)
+
+    async def _build_findings(self, paragraphs: Sequence[ParagraphState]) -> tuple[ResearchFindings, list[Message]]:
+        """Return the notes whose quotes stand in their pages, and why a paragraph has none, where that went wrong."""
+        workers, problems = self.deps.workers, []
+        try:
+            findings = await workers.run_limited(LONG_WORK, build_notes, paragraphs)
+        except IsolatedWorkFailed:  # one of them may keep the rest from their notes
+            findings = ResearchFindings([], [])
+            for paragraph in paragraphs:
+                try:
+                    findings += await workers.run(build_notes, [paragraph])
+                except IsolatedWorkFailed as error:
+                    problem = Message.of("research.paragraph_problem", title=paragraph.title, problem=error.message)
+                    problems.append(problem)
+        verified = await verify_quotes(findings.notes, findings.bases, self.deps.kept_text, workers)
+        return drop_unverified_quotes(findings, verified), problems
 
     async def _run_paragraphs(self, state: State) -> None:
         """Run the paragraphs, first come, first served, so that they begin in the same order each time."""

@@ -287,7 +287,7 @@ class _SearchNode(PromptNode[SearchNodeInput, SearchChoice], StateMutationNode[S
         )
         return CompletionRequest(messages, Phase.SEARCH, f"{given.title}: {self.name}")
 
-    def run_by_rule(self, given: SearchNodeInput) -> SearchChoice:
+    async def run_by_rule(self, given: SearchNodeInput) -> SearchChoice:
         return SearchChoice(search_query=self.build_query_by_rule(given))
 
     def validate_input(self, given: SearchNodeInput) -> None:

@@ -75,7 +75,7 @@ class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, Rep
         state.updated_at = self.deps.clock.now()
         return state
 
-    def run_by_rule(self, given: str) -> ReportStructure:
+    async def run_by_rule(self, given: str) -> ReportStructure:
         """Plan background, present state, rules, effects and outlook of the question's topic."""
         topic = extract_topic(given)
         language = self.deps.language

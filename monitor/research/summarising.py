@@ -4,25 +4,25 @@ Each sentence of a model cites results in whose texts its statement is found. A 
 sentence gets it back. Without a model the text is made of whole sentences of the pages, word for word.
 """
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from monitor.db.terms import fold_text
 from monitor.errors import UsageError
 from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.answers import extract_plain_text, parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.findings import collect_summary, join_sentences, judge_summary
 from monitor.research.judging import SentenceVerdict, list_reasons, list_settled, review_verdicts
 from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
-from monitor.research.quotes import get_quotable_text, is_excerpt, verify_proposed_quotes
+from monitor.research.quotes import ProposedQuotes, get_quotable_text, is_excerpt, verify_proposed_quotes
 from monitor.research.searching import extract_subjects
 from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.scoring import compute_overlap
@@ -319,10 +319,6 @@ class _SummaryNode(
     def build_correction(self, out: ParagraphSummary | None) -> ChatMessage:
         return self.deps.prompt_builder.build_correction_message(out.refused if out else {}, out.reasons if out else ())
 
-    def run_by_rule(self, given: SummaryNodeInput) -> ParagraphSummary:
-        extracts = build_extractive_summary(given.paragraph, given.entries, given.question, given.plan)
-        return ParagraphSummary(text=self._revise(extracts, given))
-
     def validate_input(self, given: SummaryNodeInput) -> None:
         if not given.paragraph.title.strip():
             raise UsageError("research.title_missing")
@@ -332,25 +328,35 @@ class _SummaryNode(
     def process_output(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
         """Return the sentences of an answer that stand as code judges them; an empty text where none does."""
         written = _extract_written_text(answer)
-        return None if written is None else self._build_summary(answer, self._judge(written, given), given)
+        if written is None:
+            return None
+        verdicts = judge_summary(written, given.entries, given.paragraph.research.settled)
+        proposed = verify_proposed_quotes(_parse_proposed_quotes(answer), given.entries)
+        return self._build_summary(verdicts, proposed, given)
 
     async def read_answer(self, answer: str, given: SummaryNodeInput) -> ParagraphSummary | None:
         """Do the same, and have the second reader settle what code left open, in one call."""
         written = _extract_written_text(answer)
         if written is None:
             return None
-        verdicts = await asyncio.to_thread(self._judge, written, given)
+        workers, settled = self.deps.workers, given.paragraph.research.settled
+        verdicts = await workers.run(judge_summary, written, given.entries, settled)
         verdicts = await review_verdicts(self.deps, verdicts, place=f"{given.paragraph.title}: {self.name}")
-        return await asyncio.to_thread(self._build_summary, answer, verdicts, given)
+        proposed = await workers.run(verify_proposed_quotes, _parse_proposed_quotes(answer), given.entries)
+        return self._build_summary(verdicts, proposed, given)
 
-    def _judge(self, written: str, given: SummaryNodeInput) -> list[SentenceVerdict]:
-        return judge_summary(written, given.entries, given.paragraph.research.settled)
+    async def run_by_rule(self, given: SummaryNodeInput) -> ParagraphSummary:
+        asked = (given.paragraph, given.entries, given.question, given.plan)
+        try:
+            extracts = await self.deps.workers.run(build_extractive_summary, *asked)
+        except IsolatedWorkFailed as error:
+            return ParagraphSummary(text=given.paragraph.research.latest_summary, fallback=error.message)
+        return ParagraphSummary(text=self._revise(extracts, given))
 
     def _build_summary(
-        self, answer: str, verdicts: Sequence[SentenceVerdict], given: SummaryNodeInput
+        self, verdicts: Sequence[SentenceVerdict], proposed: ProposedQuotes, given: SummaryNodeInput
     ) -> ParagraphSummary:
         checked = collect_summary(verdicts)
-        proposed = verify_proposed_quotes((parse_object(answer) or {}).get("quotes"), given.entries)
         refused = Counter(checked.refused) + Counter({"quotes": proposed.refused})
         return ParagraphSummary(
             text=self._revise(checked.text, given) if checked.text else "",
@@ -418,6 +424,10 @@ def _extract_written_text(answer: str) -> str | None:
     if written is None:
         written = "" if document else extract_plain_text(answer)
     return written if written.strip() else None
+
+
+def _parse_proposed_quotes(answer: str) -> JsonValue:
+    return (parse_object(answer) or {}).get("quotes")
 
 
 def _is_repeated(sentence: CitedSentence, sentences: Sequence[CitedSentence]) -> bool:

@@ -13,12 +13,14 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError, RunCancelled
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.chat import OnToken
-from monitor.research.dependencies import EventSink, ProgressReporter, ResearchDependencies
-from monitor.research.findings import NoteBasis, ResearchFindings, load_record_texts, renumber_citations
-from monitor.research.formatting import PlannedSection, ReportFormattingNode, ReportNodeInput, score_report
+from monitor.research.dependencies import LONG_WORK, EventSink, ProgressReporter, ResearchDependencies
+from monitor.research.findings import NoteBasis, ResearchFindings, load_record_texts, renumber_all_citations
+from monitor.research.formatting import PlannedSection, ReportFormattingNode, ReportNodeInput
 from monitor.research.modeling import ModelingNode, ModelingNodeInput, ModelingResult
 from monitor.research.node import NodeResult
+from monitor.research.scoring import score_report
 from monitor.research.search_agent import SearchAgent, build_paragraph_step_name
 from monitor.research.shapes import (
     AgentOutput,
@@ -156,7 +158,7 @@ class ReportAgent:
         texts = await load_record_texts(self.bases, self.deps.kept_text)
         return ReportNodeInput(
             title=(state.report_title if state is not None else "") or query,
-            sections=[_build_section(paragraph, findings) for paragraph in paragraphs],
+            sections=await self._build_sections(paragraphs, findings),
             notes=found.notes,
             bases=self.bases,
             pages={basis.url: texts[basis.record] for basis in self.bases if basis.record in texts},
@@ -165,13 +167,24 @@ class ReportAgent:
             remark=await self.deps.notebook.load_latest_remark(),
         )
 
+    async def _build_sections(
+        self, paragraphs: Sequence[ParagraphState], findings: ResearchFindings
+    ) -> list[PlannedSection]:
+        """Return the sections with their summaries; without these where what they cite cannot be told in time."""
+        try:
+            texts = await self.deps.workers.run_limited(LONG_WORK, renumber_all_citations, paragraphs, findings)
+        except IsolatedWorkFailed as error:
+            await self.report_progress(0.02, metadata=describe_fallback(error.message))
+            texts = [""] * len(paragraphs)
+        return [_build_section(paragraph, text) for paragraph, text in zip(paragraphs, texts, strict=True)]
 
-def _build_section(paragraph: ParagraphState, findings: ResearchFindings) -> PlannedSection:
+
+def _build_section(paragraph: ParagraphState, text: str) -> PlannedSection:
     research = paragraph.research
     is_readable = any(entry.content for entry in research.search_history)
     reason = "no_statements" if is_readable else "no_pages" if research.search_history else "no_results"
     queries = dict.fromkeys(search_round.search_query for search_round in research.rounds)
-    return PlannedSection(paragraph.title, renumber_citations(paragraph, findings), tuple(queries), reason)
+    return PlannedSection(paragraph.title, text, tuple(queries), reason)
 
 
 @dataclass(frozen=True)
@@ -294,7 +307,9 @@ class ResearchTaskProcessor:
             agent = ReportAgent(deps, report_progress, bases)
             report = (await agent.run(deps.query, context, deps.options, on_token)).content
             refused = [document.metadata.refused for document in (found, blueprint, report)]
-            score = await score_report(report, found.notes, bases, deps.kept_text, query=deps.query, refused=refused)
+            score = await score_report(
+                report, found.notes, bases, deps.kept_text, deps.workers, query=deps.query, refused=refused
+            )
             return StepOutput(report, event_metadata={"score": score.to_json()}, extra={"score": score.to_json()})
 
         return ResearchReport.model_validate((await self._run_step_once(StepType.REPORTING, make))["result"])

@@ -60,9 +60,11 @@ def select_content_backends(settings: SearchSettings) -> BackendSelection:
 def find_missing_setting(settings: SearchSettings, name: str) -> Message | None:
     """Return what a backend needs and does not have, and where to set it; None where nothing is missing."""
     info = BACKENDS[name]
+    if info.key != "none" and (problem := settings.describe_key_problem(name)):
+        return problem
     if info.key == "required" and settings.get_key(name) is None:
         return Message.of("search.backend_without_key", backend=name, variable=settings.get_key_variable(name))
-    if info.needs_base_url and settings.get_backend(name).base_url is None:
+    if info.is_service and settings.get_base_url(name) is None:
         path = ("backends", name, "base_url")
         variables = [variable for variable, target in SHARED_VARIABLES.items() if target == path]
         return Message.of("search.backend_without_address", backend=name, variables=variables)
@@ -163,7 +165,7 @@ class SearchBackends:
             return backend
         return CachingBackend(
             backend,
-            base_url=search.get_backend(name).base_url or backend.base_url or "",
+            base_url=search.get_base_url(name) or "",
             cache=self.searches,
             lifetime=dt.timedelta(seconds=search.cache_s),
             clock=self.clock,

@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from monitor.dates import find_compact_dates, find_dates
 from monitor.extract.encoding import decode
+from monitor.fetch.outbound import find_error_code
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, Response, classify_response
 from monitor.i18n.message import Message
 from monitor.markup import parse_html
@@ -142,13 +143,15 @@ def check_page(response: Response) -> None:
         raise convert_page_error(error)
 
 
-def check_status(response: Response, service_message: str = "") -> None:
-    """Raise `SearchFailed` where the answer of an API is an error; `service_message` is the service's own reason."""
+def check_status(response: Response, error_code: str | None = None) -> None:
+    """Raise `SearchFailed` where the answer of an API is an error; by default its code is looked for in the body."""
     status = response.status
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
         raise _build_redirect_failure(response)
+    if error_code is None:
+        error_code = find_error_code(response.body)
     detail_code = None
     if status in (401, 403):
         error_type, code = SearchErrorCode.AUTH, "search.key_refused"
@@ -158,15 +161,13 @@ def check_status(response: Response, service_message: str = "") -> None:
         error_type, code = SearchErrorCode.TIMEOUT, "search.service_timeout"
     elif status >= 500:
         error_type, code = SearchErrorCode.BAD_GATEWAY, "search.service_error"
-    elif status in (404, 405, 410) and not service_message.strip():
+    elif status in (404, 405, 410) and not error_code:
         error_type, code = SearchErrorCode.PROVIDER, "search.wrong_address"
     else:
         error_type, code = SearchErrorCode.PROVIDER, "search.query_refused"
     message = Message.of(code, status=status)
-    if service_message.strip():
-        message = Message.of(
-            "search.with_reason", problem=message, reason=strip_markup(service_message, _MAX_MESSAGE_CHARS)
-        )
+    if error_code:
+        message = Message.of("search.with_reason", problem=message, reason=error_code)
     raise build_failure(error_type, message, detail_code=detail_code)
 
 
@@ -183,12 +184,12 @@ def _resolve_redirect(response: Response) -> str:
 
 
 def _build_redirect_failure(response: Response) -> SearchFailed:
-    there = strip_markup(response.headers.get("location", ""), _MAX_MESSAGE_CHARS) or "nowhere"
-    return build_failure(SearchErrorCode.PROVIDER, "search.redirected", status=response.status, url=there)
+    there = urlsplit(_resolve_redirect(response))
+    host = strip_markup(f"{there.scheme}://{there.hostname}", _MAX_MESSAGE_CHARS) if there.hostname else "nowhere"
+    return build_failure(SearchErrorCode.PROVIDER, "search.redirected", status=response.status, url=host)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-_ERROR_KEYS = ("error", "detail", "code", "message", "msg")
 
 
 class ProviderPayload(BaseModel):
@@ -232,25 +233,6 @@ def parse_published_day(text: str) -> dt.date | None:
     """Return the first calendar day that a service gives, in whatever form; None where it gives none."""
     days = (date.value.to_date() for date in (*find_dates(text), *find_compact_dates(text)))
     return next((day for day in days if day), None)
-
-
-def extract_error_message(response: Response) -> str:
-    """Return the error message in a service's JSON, wherever it stands; empty where there is none."""
-    if response.status < 400:
-        return ""
-    try:
-        return "; ".join(_iter_error_messages(json.loads(response.body)))
-    except (ValueError, RecursionError):
-        return ""
-
-
-def _iter_error_messages(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name in _ERROR_KEYS:
-            if name in value:
-                yield from (
-                    [str(value[name])] if isinstance(value[name], str | int) else _iter_error_messages(value[name])
-                )
 
 
 DEFAULT_START = dt.date(1990, 1, 1)  # of a range for services that require one

@@ -82,12 +82,10 @@ class ServiceDependencies:
 class ServiceBackend(ABC):
     """A backend that asks a service; each of its requests leaves a row in the ledger.
 
-    `base_url` is used where the settings name none; `is_html` marks a service made for people, which is asked one
-    request at a time.
+    `is_html` marks a service made for people, which is asked one request at a time.
     """
 
     name: ClassVar[str]
-    base_url: ClassVar[str | None] = None
     is_html: ClassVar[bool] = False
 
     def __init__(self, deps: ServiceDependencies) -> None:
@@ -102,8 +100,10 @@ class ServiceBackend(ABC):
     async def search(self, query: SearchQuery, limit: int) -> SearchResults: ...
 
     def require_key(self) -> str:
-        """Return the key; raise `SearchFailed` (AuthError) where none is set."""
+        """Return the key; raise `SearchFailed` (AuthError) where none is set for the service's host."""
         if self.key is None:
+            if problem := self._deps.settings.search.describe_key_problem(self.name):
+                raise build_failure(SearchErrorCode.AUTH, problem)
             variable = self._deps.settings.search.get_key_variable(self.name)
             raise build_failure(SearchErrorCode.AUTH, "search.key_missing", variable=variable)
         return self.key
@@ -114,7 +114,7 @@ class ServiceBackend(ABC):
 
     def build_url(self, path: str) -> str:
         """Return the url of a path; a path that the configured address ends with already is not repeated."""
-        base = self._settings.base_url or self.base_url
+        base = self._deps.settings.search.get_base_url(self.name)
         if base is None:
             raise build_failure(SearchErrorCode.PROVIDER, "search.address_missing", backend=self.name)
         given = urlsplit(base).path

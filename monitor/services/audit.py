@@ -8,10 +8,12 @@ import datetime as dt
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic_core import to_jsonable_python
 
@@ -20,18 +22,35 @@ from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import AuditEntry, Token
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
-from monitor.vocabulary import Role
+from monitor.evidence.chain import hash_row
+from monitor.logs import send_audit_entry
+from monitor.services.schedules import get_midnight
+from monitor.vocabulary import Role, Visibility
 
 ROLE_ORDER = (Role.READER, Role.EDITOR, Role.ADMIN)  # each role may do what those before it may
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person or a program that acts; `scopes` are those of a token, None where the role alone decides."""
+    """A person or a program that acts, and the `address` that they ask from.
+
+    `scopes` are those of a token, None where the role alone decides; `on_behalf_of` is the person who made the token.
+    """
 
     name: str
     role: Role
     scopes: frozenset[str] | None = None
+    address: str = ""
+    on_behalf_of: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The name to which belongs what is made: that of the person, where a program acts for one."""
+        return self.on_behalf_of or self.name
+
+    def may_read(self, visibility: Visibility, owner: str) -> bool:
+        """Whether something of that owner is open to this actor; the command line reads the database anyway."""
+        return visibility is Visibility.OPEN or owner == self.owner or self.name == COMMAND_LINE.name
 
     def has_role(self, role: Role) -> bool:
         return ROLE_ORDER.index(self.role) >= ROLE_ORDER.index(role)
@@ -43,8 +62,18 @@ class Actor:
 
 COMMAND_LINE = Actor("cli", Role.ADMIN)
 ASSISTANT = Actor("assistant", Role.EDITOR)
-RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name})  # names that no person and no token can have
+SERVICE = Actor("service", Role.ADMIN)  # what the program does by itself, and records
+ANONYMOUS_NAME = "anonymous"  # who asks for a session and does not get one
+RESERVED_NAMES = frozenset({COMMAND_LINE.name, ASSISTANT.name, SERVICE.name, ANONYMOUS_NAME})
+"""Names that no person and no token can have."""
 NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
+
+
+MAX_ADDRESS_CHARS = 64
+_EXPORT_BATCH = 1000
+_READ_INTERVAL = dt.timedelta(hours=1)
+_MAX_REMEMBERED_READS = 10_000
+_NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 
 
 class AuditAction(StrEnum):
@@ -82,13 +111,20 @@ class AuditAction(StrEnum):
     PROMPT_BACK = "prompt.back"
     STORAGE_PRUNE = "storage.prune"
     STORAGE_BACKUP = "storage.backup"
+    EVIDENCE_EXPORT = "evidence.export"
+    EVIDENCE_REPAIR = "evidence.repair"
     PERSON_ADD = "person.add"
     PERSON_PASSWORD = "person.password"  # noqa: S105 -- the name of an act
     PERSON_RESET = "person.reset"
     PERSON_ROLE = "person.role"
     PERSON_SHUT_OUT = "person.shut_out"
     PERSON_LET_IN = "person.let_in"
+    PERSON_ERASE = "person.erase"
     SESSION_END = "session.end"
+    SIGN_IN = "session.sign_in"
+    SIGN_IN_FAILED = "session.sign_in_failed"
+    SIGN_IN_HELD = "session.sign_in_held"
+    SIGN_OUT = "session.sign_out"
     TOKEN_ADD = "token.add"  # noqa: S105
     TOKEN_REVOKE = "token.revoke"  # noqa: S105
     RESEARCH_START = "research.start"
@@ -96,6 +132,15 @@ class AuditAction(StrEnum):
     RESEARCH_REMARK = "research.remark"
     RESEARCH_CANCEL = "research.cancel"
     RESEARCH_RESUME = "research.resume"
+    RESEARCH_SHARE = "research.share"
+    RESEARCH_DELETE = "research.delete"
+    RESEARCH_READ = "research.read"
+    RESEARCH_EXPORT = "research.export"
+    EVIDENCE_READ = "evidence.read"
+    ITEM_EXPORT = "item.export"
+    BRIEFING_EXPORT = "briefing.export"
+    SOURCE_EXPORT = "source.export"
+    AUDIT_EXPORT = "audit.export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,31 +154,46 @@ class AuditRecord:
 
 @dataclass(kw_only=True)
 class AuditedService:
-    """A service whose acts are recorded; an entry is never changed, and not pruned."""
+    """A service whose acts are recorded; an entry is never changed, and kept for `work.audit_retention_days`."""
 
     store: Store
     clock: Clock
 
     async def record(self, by: Actor, action: AuditAction, subject: str, **detail: Any) -> None:
         entry = AuditEntry(
-            at=self.clock.now(), person=by.name, action=action.value, subject=subject, detail=_to_json_value(detail)
+            at=self.clock.now(),
+            person=by.name,
+            address=sanitize_text(by.address)[:MAX_ADDRESS_CHARS],
+            action=action.value,
+            subject=sanitize_text(subject),
+            detail=_to_json_value(detail),
         )
+        entry.hash = hash_row(entry)
         await self.store.audit.add(entry)
+        values = entry.model_dump(exclude={"id", "salts", "erased"}) | {"at": entry.at.isoformat()}
+        self.store.sessions.call_after_commit(partial(send_audit_entry, values))
 
 
+@dataclass(kw_only=True)
 class AuditService(AuditedService):
+    timezone: str
+
+    def __post_init__(self) -> None:
+        self._last_reads: dict[tuple[str, ...], dt.datetime] = {}
+
     async def list_entries(
         self,
         *,
         person: str | None = None,
         action: str | None = None,
         subject: str | None = None,
+        address: str | None = None,
         before_id: int | None = None,
         limit: int = 50,
     ) -> list[AuditEntry]:
         """Newest first: by a person, of an action (`source`: every action on sources), with a word in the subject."""
         return await self.store.audit.list_entries(
-            person=person, action=action, subject=subject, before_id=before_id, limit=limit
+            person=person, action=action, subject=subject, address=address, before_id=before_id, limit=limit
         )
 
     async def list_people(self) -> list[str]:
@@ -141,6 +201,39 @@ class AuditService(AuditedService):
 
     async def list_actions(self) -> list[str]:
         return await self.store.audit.list_actions()
+
+    async def export(
+        self, *, since: dt.date | None = None, until: dt.date | None = None, by: Actor
+    ) -> AsyncIterator[AuditEntry]:
+        """Give the entries of these days, oldest first; that they were taken is recorded before."""
+        by.require(Role.ADMIN)
+        zone = ZoneInfo(self.timezone)
+        try:
+            begin = None if since is None else get_midnight(since, zone)
+            end = None if until is None else get_midnight(until + dt.timedelta(days=1), zone)
+        except OverflowError:
+            raise UsageError("audit.no_such_days", since=since, until=until) from None
+        await self.record(by, AuditAction.AUDIT_EXPORT, "audit", since=since, until=until)
+        return self._list_all(begin, end)
+
+    async def _list_all(self, since: dt.datetime | None, until: dt.datetime | None) -> AsyncIterator[AuditEntry]:
+        last_id, is_more = 0, True
+        while is_more:
+            entries = await self.store.audit.list_after(last_id, since=since, until=until, limit=_EXPORT_BATCH)
+            for entry in entries:
+                last_id = entry.id or 0
+                yield entry
+            is_more = len(entries) == _EXPORT_BATCH
+
+    async def record_read(self, by: Actor, action: AuditAction, subject: str) -> None:
+        """Record what somebody read; once an hour, however often they ask."""
+        now, key = self.clock.now(), (by.name, by.address, action.value, subject)
+        if now - _READ_INTERVAL < self._last_reads.get(key, _NEVER) <= now:
+            return
+        await self.record(by, action, subject)
+        if len(self._last_reads) >= _MAX_REMEMBERED_READS:
+            self._last_reads.clear()
+        self._last_reads[key] = now
 
 
 def _to_json_value(value: Any) -> Any:

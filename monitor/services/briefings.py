@@ -36,11 +36,12 @@ from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.db.tables.people import SavedBriefing
-from monitor.dedupe.clusters import DocumentCluster, cluster_items
+from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.docx import open_template
 from monitor.exports.registry import Content, export_content
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.audit import Actor, AuditAction, AuditedService
@@ -93,6 +94,7 @@ class BriefingService:
     store: Store
     clock: Clock
     settings: Settings
+    workers: WorkerPool
     new_model: ChatModelFactory | None = None
     new_prompts: PromptsLoader | None = None
 
@@ -111,7 +113,7 @@ class BriefingService:
         model_id = f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
         model = await self.new_model(model_id, self.store) if self.new_model is not None else None
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
-        groups = await asyncio.to_thread(cluster_items, items, texts)
+        groups = await cluster_in_workers(items, texts, self.workers)
         lifts = await self._load_rank_lifts(groups)
         prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
         ranking = await rank_briefing_items(
@@ -133,7 +135,12 @@ class BriefingService:
         shown = [item.id for item in briefing.items if item.id is not None]
         briefing = mark_unchecked(briefing, await self.store.evidence.load_unchecked(shown))
         overview = await write_overview(
-            briefing.items[: query.top], texts, model=model, language=query.language, prompts=prompts
+            briefing.items[: query.top],
+            texts,
+            model=model,
+            workers=self.workers,
+            language=query.language,
+            prompts=prompts,
         )
         return attach_overview(briefing, overview)
 

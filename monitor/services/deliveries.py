@@ -315,7 +315,7 @@ class TargetEditingService:
         if any(target.name == name for target in self._targets):
             raise Conflict("target.name_taken", target=name)
         target = self._build_target(name, form, None)
-        change = TargetChange(name=name, before=None, after=_dump_public(target))
+        change = TargetChange(name=name, before=None, after=await self._describe(target, form.secret))
         await self._save(AuditAction.TARGET_ADD, change, [*self._targets, target], by=by, secret=form.secret)
         return change
 
@@ -324,7 +324,8 @@ class TargetEditingService:
         await self.settings_service.reload_if_changed()
         known = self.get(name)
         target = self._build_target(name, form, known)
-        change = TargetChange(name=name, before=_dump_public(known), after=_dump_public(target))
+        after = await self._describe(target, form.secret)
+        change = TargetChange(name=name, before=await self._describe(known), after=after)
         targets = [target if other.name == name else other for other in self._targets]
         await self._save(AuditAction.TARGET_EDIT, change, targets, by=by, secret=form.secret)
         return change
@@ -332,7 +333,7 @@ class TargetEditingService:
     async def remove(self, name: str, *, by: Actor) -> TargetChange:
         by.require(Role.ADMIN)
         await self.settings_service.reload_if_changed()
-        change = TargetChange(name=name, before=_dump_public(self.get(name)), after=None)
+        change = TargetChange(name=name, before=await self._describe(self.get(name)), after=None)
         targets = [target for target in self._targets if target.name != name]
         await self._save(AuditAction.TARGET_REMOVE, change, targets, by=by)
         return change
@@ -340,6 +341,14 @@ class TargetEditingService:
     @property
     def _targets(self) -> list[TargetSettings]:
         return self.settings_service.current.deliver.targets
+
+    async def _describe(self, target: TargetSettings, secret: str | None = None) -> dict[str, Any]:
+        """Return the target as the audit may keep it, with the fingerprint of a secret that is entered with it."""
+        service = self.settings_service
+        described = await asyncio.to_thread(service.describe_target, target)
+        if secret and target.secret_env:
+            described["secret_fingerprint"] = await asyncio.to_thread(service.secret_box.compute_fingerprint, secret)
+        return described
 
     def _build_target(self, name: str, form: TargetForm, known: TargetSettings | None) -> TargetSettings:
         url = form.url or (known.url if known is not None else "")
@@ -379,7 +388,3 @@ class TargetEditingService:
 def _build_secret_variable(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):X}_", name)
     return f"TARGET_{plain}"[:80]
-
-
-def _dump_public(target: TargetSettings) -> dict[str, Any]:
-    return target.model_dump(mode="json", exclude_unset=True) | {"url": target.shown}

@@ -49,7 +49,8 @@ class DeliveryDispatcher:
     async def release_due(self) -> None:
         now = self.clock.now()
         for delivery in await self.store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
-            is_late = delivery.deadline_at is None or delivery.deadline_at <= now
+            # What was planned for later than now was planned by a clock that was ahead.
+            is_late = delivery.deadline_at is None or delivery.deadline_at <= now or delivery.planned_at > now
             if is_late or not await self._list_unfinished_sources(delivery):
                 await self.store.deliveries.release(delivery.id, at=now)
 

@@ -1,30 +1,40 @@
 """`monitor doctor`: whether an installation can work, check by check."""
 
+import asyncio
 import datetime as dt
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Literal
 
-from monitor.clock import Clock
+from monitor.clock import Clock, SystemClock
 from monitor.config.loading import get_settings_path, load_settings
 from monitor.config.model import Settings
+from monitor.config.stored import list_service_hosts
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integrity
+from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
+from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.records import FileStorage
 from monitor.fetch.browser.launch import find_browser
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
 from monitor.services.briefings import check_template
 from monitor.services.deliveries import check_targets
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
+from monitor.services.private_files import list_open_paths
 from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
 
 DISK_FAIL_BYTES = 100_000_000
+_MAX_SHOWN_PATHS = 5
+_MAX_HEAD_AGE = dt.timedelta(days=2)
 _MIN_CLOCK_TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 FindingLevel = Literal["ok", "warn", "fail"]
 Finding = str | Message
@@ -55,9 +65,12 @@ async def check_database(settings: Settings) -> Message:
     address = DatabaseAddress.parse(settings.database_url)
     if address.file is not None and not address.file.exists():
         raise DatabaseError("database.missing", database=address.redacted_url)
+    is_complete = await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
     async with Store.open(settings.database_url) as store:
         await store.check()
-    return Message.of("doctor.database", database=address.redacted_url)
+    if is_complete:
+        return Message.of("doctor.database", database=address.redacted_url)
+    return Message.of("doctor.database_large", database=address.redacted_url, seconds=f"{QUICK_CHECK_TIMEOUT_S:g}")
 
 
 def check_browser(settings: Settings) -> Finding:
@@ -69,7 +82,7 @@ async def check_model(settings: Settings) -> Message:
         return Message("doctor.model_off")
     from monitor.llm.client import ModelClient  # its library takes a second to import
 
-    client = ModelClient(settings.llm)
+    client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
         return await client.check()
     finally:
@@ -81,7 +94,10 @@ def check_delivery(settings: Settings) -> Finding:
     check_targets(settings)
     targets = settings.deliver.targets
     for target in targets:
-        target.expand_url()
+        if target.kind == "mail":
+            target.load_credentials()  # a password may hold what would end the host in an address
+        else:
+            target.expand_url()
         if target.secret_env:
             target.load_secret()
     return ", ".join(f"{target.name} ({target.shown})" for target in targets) or Message("doctor.no_target")
@@ -91,6 +107,29 @@ def check_storage(settings: Settings) -> Message:
     if settings.storage_url is None:
         return Message.of("doctor.storage_folder", folder=settings.data_dir)
     return FileStorage(settings.storage_url).check()
+
+
+async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
+    """Check what is known of the evidence: when it was signed, and what a scrub found. `evidence verify` checks all."""
+    key = SigningKey(settings.data_dir)
+    try:
+        async with Store.open(settings.database_url) as store:
+            chain = EvidenceChain(store=store, clock=SystemClock(), key=key)
+            await chain.check_anchor()
+            head, open_ones = await store.chain.get_last_head(), await store.evidence_files.list_open()
+        public_key = key.get_public_key()
+    except MonitorError as error:
+        return _build_finding("evidence", "fail", error.message)
+    gaps = sum(incident.kind is IncidentKind.GAP for incident in open_ones)
+    if open_ones:
+        message = Message.of("doctor.evidence_damaged", damaged=len(open_ones) - gaps, gaps=gaps)
+        return _build_finding("evidence", "warn", message)
+    if head is None:
+        return _build_finding("evidence", "ok", Message("doctor.evidence_new"))
+    is_old = now - head.at > _MAX_HEAD_AGE
+    code = "doctor.evidence_old" if is_old else "doctor.evidence"
+    message = Message.of(code, at=f"{head.at:%F %H:%MZ}", **({} if is_old else {"key": public_key or "-"}))
+    return _build_finding("evidence", "warn" if is_old else "ok", message)
 
 
 @dataclass(kw_only=True)
@@ -110,6 +149,7 @@ class Doctor:
     find_browser: Check = check_browser
     check_targets: Check = check_delivery
     check_storage: Check = check_storage
+    check_evidence: Callable[[Settings, dt.datetime], Awaitable[DoctorFinding]] = check_evidence
 
     async def run_checks(self) -> list[DoctorFinding]:
         """Run every check, in the order of the commands that need it."""
@@ -131,6 +171,10 @@ class Doctor:
             model,
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
+            check_open_files(settings) if is_readable else _skip_check("files"),
+            await self.check_evidence(settings, self.clock.now())
+            if database.level == "ok"
+            else _skip_check("evidence"),
             check_disk_space(settings.data_dir, get_free_bytes(settings.data_dir)),
             self._check_clock(settings),
         ]
@@ -141,7 +185,8 @@ class Doctor:
         except MonitorError as error:
             # `model_construct` asks neither the file nor the environment: one of them is what is broken.
             return Settings.model_construct(), _build_finding("configuration", "fail", error.message)
-        return settings, _build_finding("configuration", "ok", path)
+        network = settings.network.with_service_hosts(list_service_hosts(settings))
+        return settings.model_copy(update={"network": network}), _build_finding("configuration", "ok", path)
 
     async def _check_stored_settings(self, settings: Settings) -> tuple[Settings, DoctorFinding]:
         try:
@@ -206,6 +251,16 @@ def _check_search(settings: Settings) -> DoctorFinding:
     if list(choice.names) == [STUB_BACKEND]:
         return _build_finding("search", "warn", Message("doctor.only_stub"))
     return _build_finding("search", "ok", ", ".join(choice.names))
+
+
+def check_open_files(settings: Settings) -> DoctorFinding:
+    """Check whether other users of this machine can read database, data or backups."""
+    found = list_open_paths(settings)
+    if not found:
+        return _build_finding("files", "ok", Message("doctor.files_closed"))
+    shown = [str(entry) for entry in found[:_MAX_SHOWN_PATHS]]
+    mend = f"chmod -R go-rwx {shlex.join(str(entry.path) for entry in found[:_MAX_SHOWN_PATHS])}"
+    return _build_finding("files", "warn", Message.of("doctor.files_open", count=len(found), paths=shown, mend=mend))
 
 
 def check_disk_space(folder: Path, free_bytes: int) -> DoctorFinding:

@@ -12,13 +12,17 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Claim, ClaimKind, EvidenceRecord
 from monitor.errors import NotFound, RecordLost, WorkFailed
+from monitor.evidence.chain import EvidenceChain
 from monitor.evidence.passages import HighlightedText, extract_all_text, highlight_passage, highlight_text
 from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.wacz import EvidenceExport, build_wacz
 from monitor.extract.attachments import detect_extension
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.isolation.pool import WorkerPool
+from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.verify.statements import Reason
 from monitor.vocabulary import FetchMode, JudgedBy, Verdict
 
@@ -54,6 +58,7 @@ class SnapshotReader:
     store: Store
     records: EvidenceArchive
     documents: DocumentReader
+    workers: WorkerPool
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
         shown = SnapshotView(
@@ -75,10 +80,10 @@ class SnapshotReader:
             return None
         try:
             result = await self.records.load(record)
-            kind = _detect_file_type(result)
+            kind = await self.workers.run(_detect_file_type, result)
             if kind in _DOCUMENT_TYPES:
                 return await self._read_document(result, kind)
-            return "" if result.body is None else await asyncio.to_thread(extract_all_text, result)
+            return "" if result.body is None else await self.workers.run(extract_all_text, result)
         except (RecordLost, WorkFailed):
             return None
 
@@ -86,10 +91,10 @@ class SnapshotReader:
         result = await self.records.load(record)
         if result.body is None:
             return HighlightedText("")
-        kind = _detect_file_type(result)
+        kind = await self.workers.run(_detect_file_type, result)
         if kind in _DOCUMENT_TYPES:
-            return await asyncio.to_thread(highlight_text, await self._read_document(result, kind), passage, near=title)
-        return await asyncio.to_thread(highlight_passage, result, passage, near=title)
+            return await self.workers.run(highlight_text, await self._read_document(result, kind), passage, title)
+        return await self.workers.run(highlight_passage, result, passage, title)
 
     async def _read_document(self, result: FetchResult, kind: str) -> str:
         with tempfile.TemporaryDirectory(prefix="monitor-saved-") as folder:
@@ -224,3 +229,42 @@ def _build_claim_schema(claim: Claim) -> ClaimSchema:
         judged_by=claim.judged_by,
         reasons=[Reason.model_validate(reason) for reason in claim.reasons],
     )
+
+
+@dataclass(kw_only=True)
+class EvidenceExporter(AuditedService):
+    records: EvidenceArchive
+    chain: EvidenceChain
+
+    async def export_item(self, item_id: int, *, by: Actor) -> bytes:
+        """Return an item's evidence as WACZ with the proof of the chain, which is signed for it; recorded."""
+        item = await self.store.items.get(item_id)
+        if item is None:
+            raise NotFound("item.not_found", item=item_id)
+        claims = await self.store.evidence.list_claims(item_id)
+        named = dict.fromkeys([*item.evidence, *(claim.record_id for claim in claims)])
+        rows = [row for record_id in named if (row := await self.store.evidence.get_record(record_id)) is not None]
+        if not rows:
+            raise NotFound("item.no_snapshot", item=item_id)
+        await self.record(by, AuditAction.EVIDENCE_EXPORT, f"item {item_id}", title=item.title)
+        await self.chain.sign()
+        proofs = await self.chain.prove([row.id for row in rows])
+        first = min((proof.head for proof in proofs), default=1)
+        facts = {"id": item_id, "title": item.title, "url": item.url, "source": item.source}
+        facts["claims"] = [_build_claim_schema(claim).model_dump(mode="json") for claim in claims]
+        export = EvidenceExport(
+            title=item.title,
+            facts=facts,
+            made_at=f"{self.clock.now():%Y-%m-%dT%H:%M:%SZ}",
+            public_key=self.chain.key.get_public_key() or "",
+            records=[(row, await self._load(row)) for row in rows],
+            proofs=proofs,
+            heads=await self.store.chain.list_heads(since=first),
+        )
+        return await asyncio.to_thread(build_wacz, export)
+
+    async def _load(self, row: EvidenceRecord) -> FetchResult | None:
+        try:
+            return await self.records.load(row)
+        except RecordLost:
+            return None

@@ -72,12 +72,12 @@ def measure_database(settings: Settings) -> int | None:
 
 
 class ReadinessSchema(BaseModel):
-    """Whether the service can work; each of the three says `ok` or what is wrong."""
+    """Whether the service can work. Each of the three says `ok` or what is wrong; they are absent for a stranger."""
 
     is_ready: bool
-    database: str
-    queue: str
-    browser: str
+    database: str | None = None
+    queue: str | None = None
+    browser: str | None = None
 
 
 class Process(BaseModel):

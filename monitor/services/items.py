@@ -1,6 +1,5 @@
 """Items as people see them: lists, one item with its kin, and the marks that people put on them."""
 
-import asyncio
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,27 +16,29 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
 from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
-from monitor.dedupe.clusters import DocumentCluster, cluster_items
+from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.isolation.pool import WorkerPool
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
-from monitor.vocabulary import ItemType, RankDirection, Role
+from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
 MAX_NOTE_CHARS = 4000
 MAX_REASON_CHARS = 500
 
 
 class ItemNoteSchema(BaseModel):
-    """A note on an item, for everybody to read."""
+    """A note on an item, for everybody to read or for its writer alone."""
 
     id: int
     person: str
     text: str
+    visibility: Visibility
     at: dt.datetime
 
 
@@ -63,37 +64,39 @@ class MarkService(AuditedService):
     """Keeps the marks; `NotFound` for an item that is not there. Stars are each person's own, and not recorded."""
 
     async def star(self, item_id: int, *, by: Actor) -> None:
-        await self.store.marks.star(by.name, item_id, at=self.clock.now())
+        await self.store.marks.star(by.owner, item_id, at=self.clock.now())
 
     async def unstar(self, item_id: int, *, by: Actor) -> None:
         await load_item(item_id, self.store)
-        await self.store.marks.unstar(by.name, item_id)
+        await self.store.marks.unstar(by.owner, item_id)
 
-    async def add_note(self, item_id: int, text: str, *, by: Actor) -> ItemNoteSchema:
+    async def add_note(
+        self, item_id: int, text: str, *, by: Actor, visibility: Visibility = Visibility.OPEN
+    ) -> ItemNoteSchema:
         text = _check_text(text, "note", MAX_NOTE_CHARS)
-        note = ItemNote(item_id=item_id, person=by.name, text=text, at=self.clock.now())
+        note = ItemNote(item_id=item_id, person=by.owner, text=text, visibility=visibility, at=self.clock.now())
         async with self.store.transaction():
             kept = await self.store.marks.add_note(note)
-            await self.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", after=kept.text)
+            await self.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", **_describe_note(kept, "after"))
         return ItemNoteSchema.model_validate(kept, from_attributes=True)
 
     async def remove_note(self, item_id: int, note_id: int, *, by: Actor) -> None:
         await load_item(item_id, self.store)
         async with self.store.transaction():
-            notes = await self.store.marks.list_notes(item_id)
+            notes = await self.store.marks.list_notes(by.owner, item_id)
             note = next((note for note in notes if note.id == note_id), None)
             if note is None:
                 raise NotFound("item.note_not_found", item=item_id, note=note_id)
-            if note.person != by.name:
+            if note.person != by.owner:
                 raise UsageError("item.note_of_another", person=note.person)
             await self.store.marks.remove_note(item_id, note_id)
-            await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", before=note.text)
+            await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", **_describe_note(note, "before"))
 
     async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
         """Leave an item out of lists, briefings and feeds from now on; `UsageError` without a reason."""
         by.require(Role.EDITOR)
         reason = _check_text(reason, "reason", MAX_REASON_CHARS)
-        hidden = HiddenItem(item_id=item_id, person=by.name, reason=reason, at=self.clock.now())
+        hidden = HiddenItem(item_id=item_id, person=by.owner, reason=reason, at=self.clock.now())
         async with self.store.transaction():
             await self.store.marks.hide(hidden)
             await self.record(by, AuditAction.ITEM_HIDE, f"item {item_id}", after=reason)
@@ -110,13 +113,13 @@ class MarkService(AuditedService):
 
     async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
         async with self.store.transaction():
-            await self.store.marks.save_feedback(by.name, item_id, feedback, at=self.clock.now())
+            await self.store.marks.save_feedback(by.owner, item_id, feedback, at=self.clock.now())
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))
 
     async def remove_feedback(self, item_id: int, *, by: Actor) -> None:
         await load_item(item_id, self.store)
         async with self.store.transaction():
-            await self.store.marks.delete_feedback(by.name, item_id)
+            await self.store.marks.delete_feedback(by.owner, item_id)
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=None)
 
 
@@ -126,6 +129,11 @@ async def load_item(item_id: int, store: Store) -> Item:
     if item is None:
         raise NotFound("item.not_found", item=item_id)
     return item
+
+
+def _describe_note(note: ItemNote, side: str) -> dict[str, str]:
+    """What the audit keeps of a note: its text, but for a private one."""
+    return {side: note.text} if note.visibility is Visibility.OPEN else {"visibility": note.visibility}
 
 
 def _check_text(text: str, kind: str, max_chars: int) -> str:
@@ -309,6 +317,7 @@ class ItemFilterOptions(BaseModel):
 @dataclass(kw_only=True)
 class ItemService:
     store: Store
+    workers: WorkerPool
     archive: ArchiveService
 
     async def list_page(
@@ -360,7 +369,8 @@ class ItemService:
             starred=item_id in await marks.list_starred(person, [item_id]),
             hidden=None if hidden is None else HiddenItemSchema.model_validate(hidden, from_attributes=True),
             notes=[
-                ItemNoteSchema.model_validate(note, from_attributes=True) for note in await marks.list_notes(item_id)
+                ItemNoteSchema.model_validate(note, from_attributes=True)
+                for note in await marks.list_notes(person, item_id)
             ],
             feedback=_build_feedback(own),
             like_feedback=_build_feedback({wish.person: wish for wish in alike}.values()),
@@ -406,7 +416,7 @@ class ItemService:
         if len(near) == 1:
             return RelatedItems()
         texts = await self.store.items.load_texts([number for number in near if number is not None])
-        groups = await asyncio.to_thread(cluster_items, list(near.values()), texts)
+        groups = await cluster_in_workers(list(near.values()), texts, self.workers)
         return next((kin for group in groups if (kin := _find_related_in(group, item)) is not None), RelatedItems())
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.services.usage import CostService
 
 if TYPE_CHECKING:
@@ -23,18 +24,18 @@ class ModelService:
     clock: Clock
     costs: CostService
     _clients: "list[ModelClient]" = field(default_factory=list, init=False)
-    _current_settings: LlmSettings | None = field(default=None, init=False)
+    _current_settings: object = field(default=None, init=False)
 
     def get_client(self) -> "ModelClient | None":
         """Return the client, or None where the model is off; raise `SettingsError` for invalid settings."""
         from monitor.llm.client import ModelClient  # its library takes a second to import
 
-        llm = self.settings.llm
+        llm, network = self.settings.llm, self.settings.network
         if not llm.is_on:
             return None
-        if self._current_settings != llm:
-            self._clients.append(ModelClient(llm))
-            self._current_settings = llm
+        if self._current_settings != (llm, network):
+            self._clients.append(ModelClient(llm, OutboundPolicy(network)))
+            self._current_settings = (llm, network)
         return self._clients[-1]
 
     async def close(self) -> None:

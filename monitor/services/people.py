@@ -1,22 +1,26 @@
-"""People and programs that may use the service: sign-in, sessions, passwords, roles, tokens (decision 0037)."""
+"""People who may use the service: sign-in, sessions, devices, passwords, roles (decisions 0037 and 0060)."""
 
 import asyncio
 import datetime as dt
 import hashlib
 import hmac
+import ipaddress
 import math
+import os
 import re
 import secrets
-import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import MappingProxyType
 
+from monitor.config.model import Settings
 from monitor.db.sessions import sanitize_text
-from monitor.db.tables.people import Person, WebSession
+from monitor.db.tables.people import KnownDevice, Person, WebSession
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.message import Message
 from monitor.services.audit import (
+    ANONYMOUS_NAME,
     COMMAND_LINE,
     NAME_PATTERN,
     RESERVED_NAMES,
@@ -25,91 +29,25 @@ from monitor.services.audit import (
     AuditedService,
     parse_role,
 )
+from monitor.services.passwords import PasswordVerifier, check_password, generate_one_time_password
 from monitor.vocabulary import Role
 
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
-
-
-MIN_PASSWORD_CHARS = 12
-_MAX_PASSWORD_CHARS = 1000
-_MIN_DISTINCT_CHARS = 5
-
-_COMMON_PASSWORDS = """
-123456789012 1234567890123 0123456789012 123456123456 qwertyuiop12 qwertyuiop123 1qaz2wsx3edc 1q2w3e4r5t6y
-qazwsxedcrfv abcdefghijkl password1234 password12345 passwordpassword p@ssw0rd1234 admin1234567 administrator
-administrator1 changemechangeme welcome12345 letmeinletmein iloveyou1234 woaini1314520 woaini5201314
-monitormonitor monitor12345 monitor123456
-"""
-
-_ONE_TIME_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that could be taken for another
-_DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-"""Matches no password; comparing with it takes as long as with a real hash."""
-
-_MAX_CONCURRENT_HASHES = 2
-
-
-class PasswordVerifier:
-    """Hashes and verifies passwords with argon2 in threads, two at once at most: each takes 19 MiB."""
-
-    def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(_MAX_CONCURRENT_HASHES)
-
-    async def hash_password(self, password: str) -> str:
-        async with self._slots:
-            return await asyncio.to_thread(_get_hasher().hash, _normalize_password(password))
-
-    async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether it is the password; without a hash the answer is no, after the same time."""
-        async with self._slots:
-            is_same = await asyncio.to_thread(_is_same, password_hash or _DUMMY_HASH, password)
-        return is_same and password_hash is not None
-
-
-def check_password(password: str, *, name: str) -> None:
-    text = unicodedata.normalize("NFKC", password)
-    plain = text.casefold()
-    if len(text) < MIN_PASSWORD_CHARS:
-        raise UsageError("password.short", limit=MIN_PASSWORD_CHARS)
-    if len(text) > _MAX_PASSWORD_CHARS:
-        raise UsageError("password.long", limit=_MAX_PASSWORD_CHARS)
-    if name.casefold() in plain and not plain.replace(name.casefold(), "").strip("0123456789 ._-!@#"):
-        raise UsageError("password.is_name")
-    if plain in _COMMON_PASSWORDS.split() or len(set(plain)) < _MIN_DISTINCT_CHARS:
-        raise UsageError("password.common")
-
-
-def generate_one_time_password() -> str:
-    return "-".join("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
-
-
-def _is_same(password_hash: str, password: str) -> bool:
-    from argon2.exceptions import VerifyMismatchError
-
-    try:
-        return _get_hasher().verify(password_hash, _normalize_password(password))
-    except VerifyMismatchError:
-        return False
-
-
-@cache
-def _get_hasher() -> "PasswordHasher":
-    from argon2 import PasswordHasher  # imported when somebody signs in: it takes a while
-
-    return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
-
-
-def _normalize_password(password: str) -> bytes:
-    return unicodedata.normalize("NFKC", password[:_MAX_PASSWORD_CHARS]).encode("utf-8", "surrogatepass")
-
-
 FIRST_ADMIN_NAME = "admin"
+FIRST_PASSWORD_FILE = "first_password.txt"  # noqa: S105 -- the name of a file
 SESSION_IDLE_TIMEOUT = dt.timedelta(days=14)
 MAX_SESSION_AGE = dt.timedelta(days=90)
+MAX_DEVICE_AGE = dt.timedelta(days=400)  # browsers keep no cookie for longer
+FIRST_PASSWORD_LIFETIME = dt.timedelta(days=1)
+ONE_TIME_PASSWORD_LIFETIME = dt.timedelta(days=7)
 _SEEN_UPDATE_INTERVAL = dt.timedelta(minutes=1)
 _FAILURE_WINDOW = dt.timedelta(minutes=15)
-_MAX_FAILURES_PER_NAME = 5
-_MAX_FAILURES_PER_ADDRESS = 20
+_MAX_FAILURES = 5  # of a name from one network, of a known device, or of the old password in a session
+_MAX_FAILURES_PER_NAME = 30  # from all devices together where the person has never signed in
+_MAX_FAILURES_PER_NETWORK = 20
+_IPV6_NETWORK_BITS = 64  # what one subscriber has
+_MAX_KEY_CHARS = 120
+_MAX_AUDITED_BROWSER_CHARS = 120
+_UNKNOWN_SUBJECT = "?"
 UI_LANGUAGES = ("zh", "en")
 
 
@@ -123,46 +61,108 @@ class SignInError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class SignInResult:
-    """A new session; the database holds only the hash of `cookie`."""
+    """A new session; the database holds only the hashes of `cookie` and of `device`, the cookie of the browser."""
 
     person: Person
     cookie: str
+    device: str
     session_id: str
 
 
 @dataclass(kw_only=True)
 class PeopleService(AuditedService):
+    settings: Settings
+
     def __post_init__(self) -> None:
         self._passwords = PasswordVerifier()
+        self._held: dict[tuple[str, str], dt.datetime] = {}
+
+    @property
+    def first_password_file(self) -> Path:
+        return self.settings.data_dir / FIRST_PASSWORD_FILE
 
     async def create_first_admin(self) -> str | None:
-        """Create the first administrator and return their one-time password; None where there is somebody."""
-        if await self.store.people.has_any():
+        """Create the first administrator and return their one-time password, which is written to a file too.
+
+        An administrator who never chose a password gets another one once the first is used or expired. None where
+        there is nothing to do.
+        """
+        if await self.has_secured_admin():
+            await asyncio.to_thread(self.first_password_file.unlink, missing_ok=True)
             return None
-        password, person = await self._build_person(FIRST_ADMIN_NAME, Role.ADMIN)
+        now, expires_at = self.clock.now(), self.clock.now() + FIRST_PASSWORD_LIFETIME
+        password, person = await self._build_person(FIRST_ADMIN_NAME, Role.ADMIN, expires_at)
         async with self.store.transaction():
-            if not await self.store.people.add_first(person):
+            if await self.store.people.add_first(person):
+                await self.record(COMMAND_LINE, AuditAction.PERSON_ADD, person.name, after={"role": Role.ADMIN})
+            elif await self._has_unsecured_first_admin() and await self.store.people.set_one_time_password(
+                person.name, person.password_hash, expires_at=expires_at, only_if_expired_at=now
+            ):
+                await self.record(COMMAND_LINE, AuditAction.PERSON_RESET, person.name)
+            else:
                 return None
-            await self.record(COMMAND_LINE, AuditAction.PERSON_ADD, person.name, after={"role": Role.ADMIN})
+            await asyncio.to_thread(_write_first_password, self.first_password_file, password, expires_at)
         return password
+
+    async def _has_unsecured_first_admin(self) -> bool:
+        person = await self.store.people.get(FIRST_ADMIN_NAME)
+        return person is not None and person.role is Role.ADMIN and not person.is_shut_out
 
     async def has_secured_admin(self) -> bool:
         """Whether an administrator has chosen a password, so that the pages may be opened to others."""
         return await self.store.people.has_secured_admin()
 
-    async def sign_in(self, name: str, password: str, *, address: str, browser: str) -> SignInResult:
-        """Create a session; a wrong name fails like a wrong password, and too many failures are refused for a while."""
+    async def sign_in(
+        self, name: str, password: str, *, address: str, browser: str, device: str | None = None
+    ) -> SignInResult:
+        """Create a session; a wrong name fails like a wrong password, and too many failures are refused for a while.
+
+        `device` is the cookie of a browser that somebody signed in with before. Where this person did, the failures
+        of others are not counted: nobody can keep a person from signing in where they have signed in before.
+        """
         person = await self.store.people.get(name)
+        stranger = Actor(ANONYMOUS_NAME, Role.READER, address=address)
+        subject = _UNKNOWN_SUBJECT if person is None else person.name  # an unknown name may be a mistyped password
+        key, others = await self._list_sign_in_limits(name, address, device)
         password_hash = person.password_hash if person is not None and not person.is_shut_out else None
-        await self._verify_password(name, password_hash, password, address=address, refusal="sign_in.wrong")
-        if person is None:
-            raise AssertionError("a password matched without a person")
-        return await self._create_session(person, address=address, browser=browser)
+        try:
+            tries = await self._verify_password(
+                password_hash, password, key=key, others=others, refusal="sign_in.wrong"
+            )
+            if person is None:
+                raise AssertionError("a password matched without a person")
+            begun = await self._create_session(person, address=address, browser=browser, device=device)
+        except SignInError as refused:
+            await self._record_refusal(stranger, subject, refused)
+            raise
+        await self.store.people.clear_sign_in_attempts(tries, key=_shorten_key(key))
+        return begun
+
+    async def _list_sign_in_limits(self, name: str, address: str, device: str | None) -> tuple[str, dict[str, int]]:
+        """Return what a try is counted under: a key that a success clears, and others with their limits."""
+        device_id, since = _hash_cookie(device or ""), self.clock.now() - MAX_DEVICE_AGE
+        if await self.store.people.is_known_device(device_id, name, since=since):
+            return f"device {device_id[:40]} {name}", {}
+        network = _get_network(address)
+        others = {f"name {name}": _MAX_FAILURES_PER_NAME, f"address {network}": _MAX_FAILURES_PER_NETWORK}
+        return f"from {network} {name}", others
+
+    async def _record_refusal(self, by: Actor, subject: str, refused: SignInError) -> None:
+        """Record a failure; of tries that were not even looked at the first one in a quarter of an hour."""
+        reason = refused.message.code.removeprefix("sign_in.")
+        if not refused.wait_minutes:
+            await self.record(by, AuditAction.SIGN_IN_FAILED, subject, reason=reason)
+            return
+        now, key = self.clock.now(), (subject, _get_network(by.address))
+        self._held = {held: at for held, at in self._held.items() if now - _FAILURE_WINDOW < at <= now}
+        if key not in self._held:
+            self._held[key] = now
+            await self.record(by, AuditAction.SIGN_IN_HELD, subject, wait_minutes=refused.wait_minutes)
 
     async def authenticate(self, cookie: str) -> tuple[Person, WebSession] | None:
         """Return whose cookie this is; None where its session has expired or was ended."""
         now = self.clock.now()
-        found = await self.store.people.find_by_session(_derive_session_id(cookie), now)
+        found = await self.store.people.find_by_session(_hash_cookie(cookie), now)
         if found is not None and now - found[1].seen_at >= _SEEN_UPDATE_INTERVAL:
             expires_at = min(now + SESSION_IDLE_TIMEOUT, found[1].created_at + MAX_SESSION_AGE)
             await self.store.people.touch_session(found[1], at=now, expires_at=expires_at)
@@ -172,8 +172,10 @@ class PeopleService(AuditedService):
         """Return the token that proves a form is ours: only who has the cookie can know it."""
         return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", hashlib.sha256).hexdigest()
 
-    async def sign_out(self, session_id: str) -> None:
-        await self.store.people.end_session(session_id)
+    async def sign_out(self, session_id: str, *, by: Actor) -> None:
+        async with self.store.transaction():
+            if await self.store.people.end_session(session_id, person=by.name) is not None:
+                await self.record(by, AuditAction.SIGN_OUT, by.name)
 
     async def list_sessions(self, person: str | None = None) -> list[WebSession]:
         return await self.store.people.list_sessions(person, self.clock.now())
@@ -210,7 +212,8 @@ class PeopleService(AuditedService):
         name = name.strip()
         if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
             raise UsageError("person.bad_name", name=name)
-        password, person = await self._build_person(name, parse_role(role))
+        expires_at = self.clock.now() + ONE_TIME_PASSWORD_LIFETIME
+        password, person = await self._build_person(name, parse_role(role), expires_at)
         async with self.store.transaction():
             if not await self.store.people.add(person):
                 raise Conflict("person.name_taken", name=name)
@@ -226,13 +229,25 @@ class PeopleService(AuditedService):
         person = await self.get(name)
         check_password(new, name=name)
         if old is not None:
-            await self._verify_password(name, person.password_hash, old, address=None, refusal="password.wrong_old")
+            await self._verify_old_password(person, old, session_id=session_id, by=by)
         if session_id is not None and await self._passwords.verify(person.password_hash, new):
             raise UsageError("password.unchanged")
         password_hash = await self._passwords.hash_password(new)
         async with self.store.transaction():
-            await self.store.people.set_password(name, password_hash, is_one_time=False, keep_session_id=session_id)
+            await self.store.people.set_password(name, password_hash, keep_session_id=session_id)
             await self.record(by, AuditAction.PERSON_PASSWORD, name)
+        await self._remove_first_password(name)
+
+    async def _verify_old_password(self, person: Person, old: str, *, session_id: str | None, by: Actor) -> None:
+        """Failures are counted in the session alone: a stranger's hinder nobody who has signed in."""
+        key = f"session {session_id or person.name}"
+        try:
+            tries = await self._verify_password(person.password_hash, old, key=key, refusal="password.wrong_old")
+        except SignInError as refused:
+            if not refused.wait_minutes:
+                await self.record(by, AuditAction.SIGN_IN_FAILED, person.name, reason="wrong_old")
+            raise
+        await self.store.people.clear_sign_in_attempts(tries, key=_shorten_key(key))
 
     async def reset_password(self, name: str, *, by: Actor) -> str:
         """Replace a password by a one-time password and return it; all sessions of the person end."""
@@ -240,8 +255,9 @@ class PeopleService(AuditedService):
         await self.get(name)
         password = generate_one_time_password()
         password_hash = await self._passwords.hash_password(password)
+        expires_at = self.clock.now() + ONE_TIME_PASSWORD_LIFETIME
         async with self.store.transaction():
-            await self.store.people.set_password(name, password_hash, is_one_time=True)
+            await self.store.people.set_one_time_password(name, password_hash, expires_at=expires_at)
             await self.record(by, AuditAction.PERSON_RESET, name)
         return password
 
@@ -282,33 +298,45 @@ class PeopleService(AuditedService):
         if not await self.store.people.set_access(name, role=role, is_shut_out=is_shut_out):
             raise Conflict("person.last_admin", name=name)
 
-    async def _build_person(self, name: str, role: Role) -> tuple[str, Person]:
+    async def _build_person(self, name: str, role: Role, expires_at: dt.datetime) -> tuple[str, Person]:
         password = generate_one_time_password()
-        password_hash = await self._passwords.hash_password(password)
         return password, Person(
-            name=name, password_hash=password_hash, is_one_time=True, role=role, created_at=self.clock.now()
+            name=name,
+            password_hash=await self._passwords.hash_password(password),
+            is_one_time=True,
+            password_expires_at=expires_at,
+            role=role,
+            created_at=self.clock.now(),
         )
 
     async def _verify_password(
-        self, name: str, password_hash: str | None, password: str, *, address: str | None, refusal: str
-    ) -> None:
-        """Raise `SignInError` for a wrong password; an attempt is counted before it is checked, so none slips in."""
-        now, of_name = self.clock.now(), sanitize_text(f"name {name}")[:120]
-        limits = {of_name: _MAX_FAILURES_PER_NAME}
-        if address is not None:
-            limits[sanitize_text(f"address {address}")[:120]] = _MAX_FAILURES_PER_ADDRESS
+        self,
+        password_hash: str | None,
+        password: str,
+        *,
+        key: str,
+        others: Mapping[str, int] = MappingProxyType({}),
+        refusal: str,
+    ) -> list[int]:
+        """Return the numbers of the tries that were counted, before the password was looked at: none slips in.
+
+        `SignInError` for a wrong password, or where a key has reached its limit.
+        """
+        now = self.clock.now()
+        limits = {_shorten_key(name): limit for name, limit in ((key, _MAX_FAILURES), *others.items())}
         tries, holding = await self.store.people.record_sign_in_attempts(limits, at=now, since=now - _FAILURE_WINDOW)
         if holding is not None:
-            minutes = math.ceil((holding + _FAILURE_WINDOW - now) / dt.timedelta(minutes=1))
+            minutes = max(math.ceil((holding + _FAILURE_WINDOW - now) / dt.timedelta(minutes=1)), 1)
             raise SignInError(Message.of("sign_in.wait", count=minutes), wait_minutes=minutes)
         if not await self._passwords.verify(password_hash, password):
             raise SignInError(Message.of(refusal))
-        await self.store.people.clear_sign_in_attempts(tries, key=of_name)
+        return tries
 
-    async def _create_session(self, person: Person, *, address: str, browser: str) -> SignInResult:
-        cookie, now = secrets.token_urlsafe(32), self.clock.now()
+    async def _create_session(self, person: Person, *, address: str, browser: str, device: str | None) -> SignInResult:
+        """Begin a session and remember the device; `SignInError` where a one-time password is used or expired."""
+        now, cookie = self.clock.now(), secrets.token_urlsafe(32)
         session = WebSession(
-            id=_derive_session_id(cookie),
+            id=_hash_cookie(cookie),
             person=person.name,
             address=address,
             browser=browser[:300],
@@ -316,10 +344,70 @@ class PeopleService(AuditedService):
             seen_at=now,
             expires_at=now + SESSION_IDLE_TIMEOUT,
         )
-        await self.store.people.create_session(session)
-        return SignInResult(person=person, cookie=cookie, session_id=session.id)
+        by = Actor(person.name, person.role, address=address)
+        async with self.store.transaction():
+            device = await self._choose_device(person.name, device)
+            known = KnownDevice(id=_hash_cookie(device), person=person.name, seen_at=now)
+            if not await self.store.people.create_session(session, spends_password=person.is_one_time, device=known):
+                raise SignInError(Message.of("sign_in.expired"))
+            shown = browser[:_MAX_AUDITED_BROWSER_CHARS]
+            await self.record(by, AuditAction.SIGN_IN, person.name, browser=shown)
+        if person.is_one_time:
+            await self._remove_first_password(person.name)
+        return SignInResult(person=person, cookie=cookie, device=device, session_id=session.id)
+
+    async def _choose_device(self, name: str, device: str | None) -> str:
+        """Return the cookie of the browser: the one that it has where it is this person's, else a new one.
+
+        Who was known by the one before is known by the new one: nobody is known by a cookie that somebody else made.
+        """
+        device_id, since = _hash_cookie(device or ""), self.clock.now() - MAX_DEVICE_AGE
+        if device and await self.store.people.is_known_device(device_id, name, since=since):
+            return device
+        chosen = secrets.token_urlsafe(32)
+        await self.store.people.move_devices(device_id, _hash_cookie(chosen), before=since)
+        return chosen
+
+    async def _remove_first_password(self, name: str) -> None:
+        if name == FIRST_ADMIN_NAME:
+            await asyncio.to_thread(self.first_password_file.unlink, missing_ok=True)
 
 
-def _derive_session_id(cookie: str) -> str:
+def _write_first_password(file: Path, password: str, expires_at: dt.datetime) -> None:
+    """Write it for its owner alone; `UsageError` where that is not possible."""
+    text = f"{FIRST_ADMIN_NAME}\n{password}\n{expires_at:%Y-%m-%d %H:%M}Z\n"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.unlink(missing_ok=True)
+        handle = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except OSError as error:
+        raise UsageError("file.not_written", path=file, reason=error.strerror or str(error)) from None
+
+
+def _get_network(address: str) -> str:
+    """Return what one subscriber has of addresses: the address itself, of IPv6 its network."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return str(parsed)
+    return str(ipaddress.ip_network((parsed.packed, _IPV6_NETWORK_BITS), strict=False))
+
+
+def _shorten_key(key: str) -> str:
+    """Return a key that its column holds, and that no other key is shortened to."""
+    text = sanitize_text(key)
+    if len(text) <= _MAX_KEY_CHARS:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[: _MAX_KEY_CHARS - len(digest) - 1]} {digest}"
+
+
+def _hash_cookie(cookie: str) -> str:
     # The cookie is long and random, so that one round is enough.
     return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

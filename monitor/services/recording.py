@@ -16,13 +16,14 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import RecordingModel
 from monitor.fetch.result import Recorder
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
 from monitor.sweep.ledger import DateWindow
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
 
@@ -66,6 +67,7 @@ class RunDependencyFactory:
     """Equips runs: what they see and what the model says is kept before they act on it."""
 
     records: EvidenceArchive
+    workers: WorkerPool
     settings: Settings
     clock: Clock
     new_loader: PageLoaderFactory
@@ -82,7 +84,7 @@ class RunDependencyFactory:
             model = RecordingModel(
                 model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self.clock
             )
-        linker = EvidenceLinker(recorder.load_by_id)
+        linker = EvidenceLinker(recorder.load_by_id, self.workers)
         return RunDependencies(loader=self.new_loader(recorder), model=model, linker=linker, prompts=prompts)
 
     async def save_manifest(

@@ -25,6 +25,7 @@ from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.evidence.replay import ReplayModel, ReplayTransport
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader
 from monitor.services.briefings import BriefingQuery, BriefingService
@@ -33,7 +34,7 @@ from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.pipeline import run_sweep
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")
@@ -69,6 +70,7 @@ class ReplayService:
     storage: FileStorage
     settings: Settings
     saved_search: SavedSearch
+    workers: WorkerPool
 
     async def replay(self, run_id: str, *, database: Path | None = None) -> ReplayResult:
         """Do a run again from its records; `RecordLost` where one is missing, `UsageError` where there are none."""
@@ -130,15 +132,16 @@ class ReplayService:
         pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
         parts = SweepDependencies(
             store=store,
-            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites),
-            documents=DocumentReader(max_bytes=manifest.max_bytes),
+            loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites, workers=self.workers),
+            documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
+            workers=self.workers,
             steps=_ReplaySteps(clock),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
             limits=manifest.limits.model_copy(update={"revisit_days": []}),
             folder=folder,
-            linker=EvidenceLinker(records.load_by_id),
+            linker=EvidenceLinker(records.load_by_id, self.workers),
             query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
@@ -195,7 +198,7 @@ class ReplayService:
         clock = _ReplayClock(run)
         clock.advance_to_end()
         recorded, replayed = [
-            await BriefingService(store=each, clock=clock, settings=self.settings).compose(wanted)
+            await BriefingService(store=each, clock=clock, settings=self.settings, workers=self.workers).compose(wanted)
             for each in (self.store, store)
         ]
         return recorded.model_dump_json() == replayed.model_dump_json()

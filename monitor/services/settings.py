@@ -3,30 +3,32 @@
 import asyncio
 import base64
 import hashlib
+import hmac
 import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet, InvalidToken
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from monitor.config.group import SettingsGroup
-from monitor.config.model import BACKENDS, Settings
+from monitor.config.model import Settings
+from monitor.config.secrets import StoredSecret
 from monitor.config.stored import (
     ENCRYPTED_SETTINGS,
     SECRET_PREFIX,
     Origin,
     Overlay,
+    SecretReader,
     SettingInfo,
     apply_stored_settings,
+    collect_hosts,
     find_storage_error,
     get_display_value,
     get_setting_infos,
@@ -34,20 +36,23 @@ from monitor.config.stored import (
     list_secret_readers,
     read_environment,
 )
+from monitor.config.targets import TargetSettings
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.people import StoredSetting
 from monitor.errors import UsageError
-from monitor.fetch.client import build_tls_context
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.setting_checks import SettingCheck
 from monitor.vocabulary import Role
 
 KEY_VARIABLE = "MONITOR_SECRET_KEY"
 KEY_FILE = "secret.key"
 _KEY_SALT = b"monitor: stored secrets"
+_FINGERPRINT_PURPOSE = b"monitor: fingerprint of "
+_FINGERPRINT_CHARS = 8
 _OTHERS_MODE = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -60,30 +65,35 @@ class SecretBox:
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / KEY_FILE
-        self._ciphers: dict[str, Fernet] = {}
+        self._keys: dict[str, bytes] = {}
 
     def encrypt(self, secret: str) -> str:
-        return self._load_cipher(may_create=True).encrypt(secret.encode()).decode()
+        return Fernet(self._load_key(may_create=True)).encrypt(secret.encode()).decode()
 
     def decrypt(self, encrypted: str) -> str:
         """Return the secret; `UsageError` where it was encrypted with another key."""
         try:
-            return self._load_cipher(may_create=False).decrypt(encrypted.encode()).decode()
+            return Fernet(self._load_key(may_create=False)).decrypt(encrypted.encode()).decode()
         except (InvalidToken, ValueError):
             raise UsageError("secret.other_key", variable=KEY_VARIABLE, file=str(self._file)) from None
 
-    def _load_cipher(self, *, may_create: bool) -> Fernet:
-        given = os.environ.get(KEY_VARIABLE, "").strip()
-        if given:
-            return self._get_cipher(given)
-        if may_create and not self._file.exists():
-            self._create_key_file()
-        return self._get_cipher(self._read_key_file())
+    def compute_fingerprint(self, secret: str) -> str:
+        """Return eight hexadecimal digits by which two secrets can be told apart, and no secret be guessed.
 
-    def _get_cipher(self, text: str) -> Fernet:
-        if text not in self._ciphers:
-            self._ciphers[text] = Fernet(_derive_key(text))
-        return self._ciphers[text]
+        They are of an HMAC with the box's key: whoever reads the audit alone cannot try secrets against them.
+        """
+        key = base64.urlsafe_b64decode(self._load_key(may_create=True))
+        return hmac.new(key, _FINGERPRINT_PURPOSE + secret.encode(), hashlib.sha256).hexdigest()[:_FINGERPRINT_CHARS]
+
+    def _load_key(self, *, may_create: bool) -> bytes:
+        text = os.environ.get(KEY_VARIABLE, "").strip()
+        if not text:
+            if may_create and not self._file.exists():
+                self._create_key_file()
+            text = self._read_key_file()
+        if text not in self._keys:
+            self._keys[text] = _derive_key(text)
+        return self._keys[text]
 
     def _read_key_file(self) -> str:
         try:
@@ -125,85 +135,6 @@ def _derive_key(text: str) -> bytes:
     return base64.urlsafe_b64encode(made)
 
 
-SettingCheck = Callable[[Settings], object]
-MODEL_PHASES = ("navigate", "crawl", "summarise", "rank", "plan", "search", "modeling", "report")
-_PROXY_SCHEMES = ("http", "https", "socks4", "socks5", "socks5h")
-_HOST_PATTERN = re.compile(r"(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?", re.IGNORECASE)
-
-
-def _check_url(url: str | None, allowed_schemes: Collection[str], code: str, **args: Any) -> None:
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme.lower() in allowed_schemes and parts.hostname and parts.port != 0 and url.isprintable()
-    except ValueError:
-        is_usable = False
-    if not is_usable:
-        raise UsageError(code, **args)
-
-
-def _check_proxy(settings: Settings) -> None:
-    schemes = [f"{scheme}://…" for scheme in _PROXY_SCHEMES]
-    _check_url(settings.network.proxy, _PROXY_SCHEMES, "settings.bad_proxy", schemes=schemes)
-
-
-def _check_hosts(settings: Settings) -> None:
-    for host in settings.network.allowed_private_hosts:
-        if not _HOST_PATTERN.fullmatch(host.strip()):
-            raise UsageError("settings.bad_host", host=host)
-
-
-def _check_backends(settings: Settings) -> None:
-    from monitor.search.registry import describe_unknown_backend
-
-    for name in settings.search.backend_names:
-        if name not in BACKENDS:
-            raise UsageError(describe_unknown_backend(name))
-
-
-def _check_phases(settings: Settings) -> None:
-    for phase, model in settings.llm.models.items():
-        if phase not in MODEL_PHASES or not model.strip():
-            raise UsageError("settings.bad_phase", phase=phase, known=MODEL_PHASES)
-
-
-def _check_model(settings: Settings) -> None:
-    if not settings.llm.model.strip():
-        raise UsageError("settings.no_model")
-
-
-def _check_endpoint(settings: Settings) -> None:
-    settings.llm.check_endpoint()
-
-
-def _check_template(settings: Settings) -> None:
-    from monitor.services.briefings import check_template
-
-    check_template(settings)
-
-
-CHECKS: Mapping[str, SettingCheck] = {
-    "llm.base_url": _check_endpoint,
-    "llm.models": _check_phases,
-    "llm.model": _check_model,
-    "network.proxy": _check_proxy,
-    "network.ca_bundle": lambda settings: build_tls_context(
-        ca_bundle=settings.network.ca_bundle, allow_legacy_tls=False
-    ),
-    "network.allowed_private_hosts": _check_hosts,
-    "pages.browser.endpoint": lambda settings: _check_url(
-        settings.pages.browser.endpoint, ("ws", "wss", "http", "https"), "settings.bad_browser_endpoint"
-    ),
-    "search.backend": _check_backends,
-    "web.public_url": lambda settings: _check_url(
-        settings.web.public_url, ("http", "https"), "settings.bad_public_url"
-    ),
-    "briefing.template": _check_template,
-}
-"""The checks that need nothing but the settings, by the path that they are about; each raises `UsageError`."""
-
-
 _SECRET_NAME_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _MAX_SECRET_CHARS = 4000
 _INVALID_SECRET = Message.of("settings.bad_secret_characters")
@@ -225,17 +156,25 @@ class SettingSchema(MessageModel):
 
 
 class SecretSettingSchema(MessageModel):
-    """A secret by the environment variable that it stands for; its value is never shown."""
+    """A secret by the environment variable that it stands for; its value is never shown.
+
+    `origin` says where the secret in use comes from; `is_stored`, whether there is a stored one, in use or not. `hosts`
+    are those that it was entered for. Version 0.1.0 kept none: `is_host_assumed` marks a secret
+    that was bound at the upgrade to the hosts that it was then used for.
+    """
 
     name: str
     is_set: bool
     origin: Origin | None
     used_by: str
+    is_stored: bool = False
+    hosts: list[str] = Field(default_factory=list)
+    is_host_assumed: bool = False
     complaint: Message | None = None
 
 
 class SettingChange(BaseModel):
-    """A change of a setting; of a secret, only that it was changed."""
+    """A change of a setting; of a secret, its fingerprint and hosts."""
 
     path: str
     before: Any
@@ -256,10 +195,12 @@ def join_messages(messages: Sequence[Message]) -> Message:
     return reduce(lambda first, rest: Message.of("settings.complaints", first=first, rest=rest), messages)
 
 
-class _StoredSettings(BaseModel):
-    values: dict[str, Any] = {}
-    secrets: dict[str, str] = {}
-    complaints: dict[str, Message] = {}
+@dataclass
+class _StoredSettings:
+    values: dict[str, Any] = field(default_factory=dict)
+    secrets: dict[str, StoredSecret] = field(default_factory=dict)
+    complaints: dict[str, Message] = field(default_factory=dict)
+    assumed: set[str] = field(default_factory=set)
 
 
 @dataclass(kw_only=True)
@@ -286,11 +227,24 @@ class SettingsService(AuditedService):
         running = {path: value for path, value in stored.values.items() if not _needs_restart(path)}
         running |= self._startup_values
         overlay = self._build_overlay(running, stored.secrets)
+        if await self._bind_unbound(rows, overlay.settings):
+            return await self.load()
         stored.complaints |= overlay.errors
+        stored.values = {path: value for path, value in stored.values.items() if _is_storable(path)}
         for path, complaint in stored.complaints.items():
             _log.warning("stored setting not used", setting=path, reason=render(complaint, "en"))
         self.current.update_from(overlay.settings)
         return self.current
+
+    async def _bind_unbound(self, rows: Sequence[StoredSetting], settings: Settings) -> bool:
+        """Bind the secrets of version 0.1.0, which have no hosts, to those that they are used for now."""
+        unbound = [row.path for row in rows if row.path.startswith(SECRET_PREFIX) and row.hosts is None]
+        hosts = collect_hosts(list_secret_readers(settings))
+        bound = {path: sorted(hosts.get(path.removeprefix(SECRET_PREFIX), ())) for path in unbound}
+        if bound:
+            await self.store.settings.bind(bound)
+            _log.warning("stored secrets bound to hosts", **{path: " ".join(hosts) for path, hosts in bound.items()})
+        return bool(bound)
 
     async def reload_if_changed(self) -> None:
         if await self.store.settings.load_timestamps() != self._loaded_stamps:
@@ -302,21 +256,34 @@ class SettingsService(AuditedService):
         return [self._build_schema(setting, environment) for setting in get_setting_infos().values()]
 
     def list_secrets(self) -> list[SecretSettingSchema]:
-        readers = list_secret_readers(self.current)
+        readers: dict[str, list[SecretReader]] = {}
+        for reader in list_secret_readers(self.current):
+            readers.setdefault(reader.variable, []).append(reader)
         unreadable = [
             path.removeprefix(SECRET_PREFIX) for path in self._stored.complaints if path.startswith(SECRET_PREFIX)
         ]
         return [
-            self._build_secret_schema(name, *readers.get(name, ("", None)))
+            self._build_secret_schema(name, readers.get(name, []))
             for name in dict.fromkeys([*readers, *self._stored.secrets, *unreadable])
         ]
 
-    def _build_secret_schema(self, name: str, used_by: str, group: SettingsGroup | None) -> SecretSettingSchema:
-        stored: Origin | None = "stored" if name in self._stored.secrets else None
-        origin = group.get_secret_origin(name) if group is not None else stored
-        complaint = self._stored.complaints.get(SECRET_PREFIX + name) if origin is None else None
+    def _build_secret_schema(self, name: str, readers: Sequence[SecretReader]) -> SecretSettingSchema:
+        origins = [reader.secrets.get_origin(name, reader.host) for reader in readers]
+        origin = next((origin for origin in origins if origin), None)
+        problems = (reader.secrets.describe_problem(name, reader.host) for reader in readers)
+        problem = next((problem for problem in problems if problem is not None), None)
+        if origin is None:
+            problem = self._stored.complaints.get(SECRET_PREFIX + name) or problem
+        stored = self._stored.secrets.get(name, StoredSecret(""))
         return SecretSettingSchema(
-            name=name, is_set=origin is not None, origin=origin, used_by=used_by, complaint=complaint
+            name=name,
+            is_set=origin is not None,
+            origin=origin,
+            used_by=readers[0].used_by if readers else "",
+            is_stored=name in self._stored.secrets or SECRET_PREFIX + name in self._stored.complaints,
+            hosts=sorted(stored.hosts),
+            is_host_assumed=name in self._stored.assumed,
+            complaint=problem,
         )
 
     def describe_stored(self) -> Message:
@@ -334,15 +301,15 @@ class SettingsService(AuditedService):
         """Store the values, by path, all or none; `InvalidSettings` says why not, for each one that is wrong.
 
         `secrets.NAME` is the secret that stands for a variable, `llm.api_key` and `search.backends.….api_key` the one
-        that is read there. What takes effect while running does so at once. The audit gets `record`, where there is
-        one, instead of every change.
+        that is read there; it is bound to the hosts that it is then used for. What takes effect while running does so
+        at once. The audit gets `record`, where there is one, instead of every change.
         """
         by.require(Role.ADMIN)
         wanted = {self._resolve_path(path): value for path, value in values.items()}
-        self._validate(wanted)
+        settings, secrets = self._validate(wanted)
         wanted = {path: value for path, value in wanted.items() if not self._is_stored(path, value)}
-        changes = [self._build_change(path, self._preview_value(path, value)) for path, value in wanted.items()]
-        rows = [await self._build_row(path, value, by.name) for path, value in wanted.items()]
+        rows = [await self._build_row(path, value, by.name, secrets) for path, value in wanted.items()]
+        changes = [await asyncio.to_thread(self._build_change, path, settings, secrets) for path in wanted]
         async with self.store.transaction():
             await self.store.settings.change(rows)
             if record is not None:
@@ -357,12 +324,13 @@ class SettingsService(AuditedService):
 
     async def reset(self, paths: Iterable[str], *, by: Actor) -> list[SettingChange]:
         by.require(Role.ADMIN)
-        secrets = (SECRET_PREFIX + name for name in self._stored.secrets)
-        known = {*self._stored.values, *self._stored.complaints, *secrets}
+        named = (SECRET_PREFIX + name for name in self._stored.secrets)
+        known = {*self._stored.values, *self._stored.complaints, *named}
         stored = [path for path in map(self._resolve_path, paths) if path in known]
         values = {path: value for path, value in self._stored.values.items() if path not in stored}
-        after = self._build_overlay(values, self._stored.secrets).settings
-        changes = [self._build_change(path, self._format_value(path, after, stored)) for path in stored]
+        secrets = {name: kept for name, kept in self._stored.secrets.items() if SECRET_PREFIX + name not in stored}
+        after = self._build_overlay(values, secrets).settings
+        changes = [await asyncio.to_thread(self._build_change, path, after, secrets) for path in stored]
         async with self.store.transaction():
             await self.store.settings.change([], deleted_paths=stored)
             for change in changes:
@@ -372,25 +340,34 @@ class SettingsService(AuditedService):
         await self.load()
         return changes
 
-    def _validate(self, wanted: Mapping[str, Any]) -> None:
-        """Raise `InvalidSettings` for values that are wrong in themselves, in type and limits, or with all the rest."""
+    def _validate(self, wanted: Mapping[str, Any]) -> tuple[Settings, dict[str, StoredSecret]]:
+        """Return the settings and secrets as they will be.
+
+        Raises `InvalidSettings` for values that are wrong in themselves, in type and limits, or with all the rest.
+        """
         secrets = {path: value for path, value in wanted.items() if path.startswith(SECRET_PREFIX)}
         values = {path: value for path, value in wanted.items() if path not in secrets}
         for find_problem, group in ((_find_secret_problem, secrets), (find_storage_error, values)):
             problems = {path: found for path, value in group.items() if (found := find_problem(path, value))}
             if problems:
                 raise InvalidSettings(problems)
-        readers = list_secret_readers(self.current)
-        for path, value in wanted.items():
-            used_by, _ = readers.get(path.removeprefix(SECRET_PREFIX), ("", None))
-            if used_by.startswith(("llm", "search.")) and not value.isascii():  # it travels in a header
+        in_headers = {SECRET_PREFIX + reader.variable for reader in list_secret_readers(self.current) if reader.is_key}
+        for path, value in secrets.items():
+            if path in in_headers and not value.isascii():
                 raise InvalidSettings({path: _INVALID_SECRET})
-        named = {path.removeprefix(SECRET_PREFIX): value for path, value in secrets.items()}
-        overlay = self._build_overlay(self._stored.values | values, self._stored.secrets | named)
+        overlay = self._build_overlay(self._stored.values | values, self._stored.secrets)
         if problems := {path: found for path, found in overlay.errors.items() if path in values}:
             raise InvalidSettings(problems)
+        hosts = collect_hosts(list_secret_readers(overlay.settings))
+        named = {path.removeprefix(SECRET_PREFIX): value.strip() for path, value in secrets.items()}
+        if homeless := [name for name in named if not hosts.get(name)]:
+            raise InvalidSettings(
+                {SECRET_PREFIX + name: Message.of("settings.secret_without_host", variable=name) for name in homeless}
+            )
+        entered = {name: StoredSecret(value, hosts[name]) for name, value in named.items()}
+        return overlay.settings, self._stored.secrets | entered
 
-    def _build_overlay(self, values: Mapping[str, Any], secrets: Mapping[str, str]) -> Overlay:
+    def _build_overlay(self, values: Mapping[str, Any], secrets: Mapping[str, StoredSecret]) -> Overlay:
         """The settings with these values; those that a check is against are left out with its complaint."""
         overlay = apply_stored_settings(self.base, values, secrets)
         for path, check in self.checks.items():
@@ -404,29 +381,38 @@ class SettingsService(AuditedService):
                 overlay = replace(apply_stored_settings(self.base, values, secrets), errors=errors)
         return overlay
 
-    async def _build_row(self, path: str, value: Any, person: str) -> StoredSetting:
-        is_secret = path.startswith(SECRET_PREFIX) or path in ENCRYPTED_SETTINGS
-        text = value.strip() if path.startswith(SECRET_PREFIX) else json.dumps(value)
+    async def _build_row(
+        self, path: str, value: Any, person: str, secrets: Mapping[str, StoredSecret]
+    ) -> StoredSetting:
+        secret = secrets[path.removeprefix(SECRET_PREFIX)] if path.startswith(SECRET_PREFIX) else None
+        is_secret = secret is not None or path in ENCRYPTED_SETTINGS
+        text = secret.value if secret is not None else json.dumps(value)
         kept = await asyncio.to_thread(self.secret_box.encrypt, text) if is_secret else value
-        return StoredSetting(path=path, value=kept, is_secret=is_secret, by=person, at=self.clock.now())
+        hosts = sorted(secret.hosts) if secret is not None else None
+        return StoredSetting(path=path, value=kept, is_secret=is_secret, hosts=hosts, by=person, at=self.clock.now())
 
     def _is_stored(self, path: str, value: Any) -> bool:
         return path in self._stored.values and bool(self._stored.values[path] == value)
 
-    def _build_change(self, path: str, after: Any) -> SettingChange:
-        return SettingChange(path=path, before=self._format_value(path, self.current), after=after)
+    def _build_change(self, path: str, settings: Settings, secrets: Mapping[str, StoredSecret]) -> SettingChange:
+        before = self._format_value(path, self.current, self._stored.secrets)
+        return SettingChange(path=path, before=before, after=self._format_value(path, settings, secrets))
 
-    def _preview_value(self, path: str, value: Any) -> Any:
+    def _format_value(self, path: str, settings: Settings, secrets: Mapping[str, StoredSecret]) -> Any:
+        """Return a value as the audit may keep it: of secrets, and of addresses that hold them, the fingerprint."""
         if path.startswith(SECRET_PREFIX):
-            return "changed"
-        after = apply_stored_settings(self.base, self._stored.values | {path: value}, {}).settings
-        return self._format_value(path, after)
-
-    def _format_value(self, path: str, settings: Settings, removed: Collection[str] = ()) -> Any:
-        if path.startswith(SECRET_PREFIX):
-            is_set = path.removeprefix(SECRET_PREFIX) in self._stored.secrets and path not in removed
-            return "set" if is_set else "not set"
+            secret = secrets.get(path.removeprefix(SECRET_PREFIX))
+            if secret is None:
+                return None
+            return {"fingerprint": self.secret_box.compute_fingerprint(secret.value), "hosts": sorted(secret.hosts)}
+        if path == "deliver.targets":
+            return [self.describe_target(target) for target in settings.deliver.targets]
         return get_display_value(path, settings) if path in get_setting_infos() else None
+
+    def describe_target(self, target: TargetSettings) -> dict[str, Any]:
+        """Return a target as the audit may keep it: of its address the host, and the fingerprint of the whole."""
+        address = {"url": target.shown, "url_fingerprint": self.secret_box.compute_fingerprint(target.url)}
+        return target.model_dump(mode="json", exclude_unset=True) | address
 
     def _resolve_path(self, path: str) -> str:
         if path == "llm.api_key":
@@ -466,7 +452,9 @@ def _decode_rows(rows: Sequence[StoredSetting], secret_box: SecretBox) -> _Store
             stored.complaints[row.path] = error.message
             continue
         if row.path.startswith(SECRET_PREFIX):
-            stored.secrets[row.path.removeprefix(SECRET_PREFIX)] = text
+            name = row.path.removeprefix(SECRET_PREFIX)
+            stored.secrets[name] = StoredSecret(text, frozenset(row.hosts or ()))
+            stored.assumed |= {name} if row.is_host_assumed else set()
         else:
             stored.values[row.path] = json.loads(text) if row.is_secret else row.value
     return stored
@@ -480,6 +468,11 @@ def _find_secret_problem(path: str, value: Any) -> Message | None:
     if len(value) > _MAX_SECRET_CHARS or not value.strip().isprintable() or sanitize_text(value) != value:
         return _INVALID_SECRET
     return None
+
+
+def _is_storable(path: str) -> bool:
+    setting = get_setting_infos().get(path)
+    return setting is not None and setting.not_storable_reason is None
 
 
 def _needs_restart(path: str) -> bool:

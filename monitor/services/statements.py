@@ -2,18 +2,19 @@
 
 import asyncio
 import datetime as dt
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS
+from monitor.logs import get_logger
 from monitor.services.audit import Actor
 from monitor.services.prompts import PromptsLoader
-from monitor.verify.judge import StatementJudge
+from monitor.verify.judge import judge_statements
 from monitor.verify.prose import is_chinese
 from monitor.verify.second_reader import review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
@@ -21,7 +22,6 @@ from monitor.vocabulary import JudgedBy, Role, Verdict
 
 MAX_STATEMENT_CHARS = 4000
 _MAX_PLACE_CHARS = 80
-_MAX_JUDGES = 8  # pages that are held, parsed: the statements on one page mostly follow each other
 StatementId = str | int | float | None
 
 
@@ -83,12 +83,14 @@ class CheckedStatement(BaseModel):
 
 @dataclass(kw_only=True)
 class StatementService:
-    """Judges by code; `new_model` gives the model that is asked as a second reader, or None where none is set."""
+    """Judges by code in `workers`, all statements of a page at once.
 
+    `new_model` gives the model that is asked as a second reader, or None where none is set.
+    """
+
+    workers: WorkerPool
     new_model: Callable[[], Awaitable[ChatModel | None]] | None = None
     new_prompts: PromptsLoader | None = None
-    _judges: OrderedDict[SourceText, StatementJudge] = field(default_factory=OrderedDict, init=False)
-    _is_judging: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def build_second_reader(self, *, by: Actor) -> ChatModel | None:
         """Return the model for `verify`, with a budget of its own, or None where none is set; for editors."""
@@ -98,9 +100,8 @@ class StatementService:
     async def verify(
         self, statements: Sequence[StatementInput], *, model: ChatModel | None = None
     ) -> list[CheckedStatement]:
-        """Return the verdicts in the order of the statements."""
-        async with self._is_judging:  # one at a time: it takes a processor, which others need too
-            judgements = await asyncio.to_thread(self._judge_all, statements)
+        """Return the verdicts in the order of the statements; one whose page cannot be read in time is unchecked."""
+        judgements = await self._judge_all(statements)
         if model is not None:
             judgements = await self._ask_second_reader(statements, judgements, model)
         return [
@@ -113,9 +114,7 @@ class StatementService:
     ) -> list[Judgement]:
         """Return the judgements after the model was asked about those that are open, once for each page."""
         prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
-        by_page: dict[SourceText, list[int]] = {}
-        for place, statement in enumerate(statements):
-            by_page.setdefault(statement.source, []).append(place)
+        by_page = _group_by_page(statements)
         reviews = [
             review_statements(
                 model,
@@ -133,14 +132,23 @@ class StatementService:
                 settled[place] = judgement
         return settled
 
-    def _judge_all(self, statements: Sequence[StatementInput]) -> list[Judgement]:
-        return [self._get_judge(statement.source).judge(statement.sentence) for statement in statements]
+    async def _judge_all(self, statements: Sequence[StatementInput]) -> list[Judgement]:
+        judgements = [Judgement(verdict=Verdict.UNCHECKED)] * len(statements)
+        for source, places in _group_by_page(statements).items():
+            sentences = [statements[place].sentence for place in places]
+            try:
+                judged = await self.workers.run(judge_statements, [source], sentences)
+            except IsolatedWorkFailed as error:
+                get_logger("statements").warning("not checked", title=source.title, reason=str(error))
+                continue
+            for place, judgement in zip(places, judged, strict=True):
+                judgements[place] = judgement
+        return judgements
 
-    def _get_judge(self, source: SourceText) -> StatementJudge:
-        judge = self._judges.get(source)
-        if judge is None:
-            judge = self._judges[source] = StatementJudge([source])
-        self._judges.move_to_end(source)
-        while len(self._judges) > _MAX_JUDGES:
-            self._judges.popitem(last=False)
-        return judge
+
+def _group_by_page(statements: Sequence[StatementInput]) -> dict[SourceText, list[int]]:
+    """Return the places of the statements by their pages."""
+    by_page: dict[SourceText, list[int]] = {}
+    for place, statement in enumerate(statements):
+        by_page.setdefault(statement.source, []).append(place)
+    return by_page

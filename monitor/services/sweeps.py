@@ -339,6 +339,7 @@ class SweepService(AuditedService):
                 store=store,
                 loader=deps.loader,
                 documents=self.documents,
+                workers=self.dependency_factory.workers,
                 steps=steps,
                 clock=self.clock,
                 model=deps.model,

@@ -16,9 +16,11 @@ from monitor.config.model import Settings
 from monitor.config.stored import mask_passwords
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.db.integrity import BackupLog
 from monitor.db.maintenance import PruneResult, create_backup
 from monitor.db.queries.usage import DailyPhaseSpending, DailySearchUsage, DailySpending, Day, NamedSpending
 from monitor.errors import DatabaseError
+from monitor.evidence.chain import EvidenceChain
 from monitor.evidence.records import EvidenceArchive
 from monitor.logs import get_logger
 from monitor.search.bundles.bundle import BundleFolder
@@ -148,6 +150,10 @@ class StorageService(AuditedService):
         by.require(Role.ADMIN)
         size = await asyncio.to_thread(create_backup, self.settings.database_url, file)
         try:
+            await asyncio.to_thread(BackupLog(self.settings.data_dir).add, file, at=self.clock.now())
+        except OSError as error:
+            _log.warning("backup not noted", file=str(file), reason=str(error))
+        try:
             await self.record(by, AuditAction.STORAGE_BACKUP, "storage", file=str(file), bytes=size)
         except Exception as error:
             if not isinstance(error, DatabaseError) or error.message.code != "database.not_migrated":
@@ -191,13 +197,20 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 
 EVENT_RETENTION_DAYS = 14
+_MARK_NAME = "retention"  # a duty whose holder is no process but the instant that pruning has come to
+_MAX_MARK_STEP = dt.timedelta(days=2)
+_MIN_MARK_PAUSE = dt.timedelta(hours=20)
 
 
 @dataclass(kw_only=True)
 class RetentionService(AuditedService):
-    """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days."""
+    """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
+
+    The audit has a time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
+    """
 
     records: EvidenceArchive
+    chain: EvidenceChain
     bundles: BundleFolder
     settings: Settings
 
@@ -205,16 +218,37 @@ class RetentionService(AuditedService):
         """Delete what is older than so many days; recorded before it begins, as rows go in many short transactions."""
         by.require(Role.ADMIN)
         await self.record(by, AuditAction.STORAGE_PRUNE, "storage", days=days)
-        return await self._prune(self.settings.work.retention_days if days is None else days)
+        return await self._prune(self.settings.work.retention_days if days is None else days, now=self.clock.now())
 
     async def prune_expired(self) -> PruneResult:
         """Delete what is older than the configuration wants it kept; done daily, and not recorded."""
-        return await self._prune(self.settings.work.retention_days)
+        return await self._prune(self.settings.work.retention_days, now=await self._advance_mark())
 
-    async def _prune(self, days: int) -> PruneResult:
-        before = self.clock.now() - dt.timedelta(days=days)
-        await self.store.retention.prune_events(self.clock.now() - dt.timedelta(days=EVENT_RETENTION_DAYS))
+    async def _advance_mark(self) -> dt.datetime:
+        """Return the instant that the daily pruning counts back from: now, unless the clock has leapt.
+
+        A clock that is a year ahead for an hour must not cost a year of records. So the mark moves by two days a day at
+        most, and starts and leaps within a day move it once. After a long stop it catches up by a day each day.
+        """
+        now = self.clock.now()
+        last = await self.store.leases.get(_MARK_NAME)
+        if last is None:
+            mark = now
+        elif abs(now - last.renewed_at) < _MIN_MARK_PAUSE:
+            return min(now, dt.datetime.fromisoformat(last.holder))
+        else:
+            mark = min(now, dt.datetime.fromisoformat(last.holder) + _MAX_MARK_STEP)
+        await self.store.leases.acquire(_MARK_NAME, mark.isoformat(), at=now, expected=last)
+        return mark
+
+    async def _prune(self, days: int, *, now: dt.datetime) -> PruneResult:
+        before = now - dt.timedelta(days=days)
+        audit_before = now - dt.timedelta(days=self.settings.work.audit_retention_days)
+        # What goes leaves its hash behind in the chain.
+        await self.chain.sign(records_since=before, audit_since=audit_before)
+        await self.store.retention.prune_events(now - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
+        audit_entries = await self.store.retention.prune_audit(audit_before)
         files = await self.records.remove_unused(before.date())
         files += await asyncio.to_thread(self.bundles.remove_before, before)
-        return pruned.model_copy(update={"files": files})
+        return pruned.model_copy(update={"files": files, "audit_entries": audit_entries})

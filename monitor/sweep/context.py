@@ -13,6 +13,7 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import RunCancelled
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.logs import get_logger
@@ -21,7 +22,7 @@ from monitor.steps import StepRunner
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.query import QueryRunner
-from monitor.verify.grounding import EvidenceLinker
+from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import EventKind, Phase, Render
 
 
@@ -29,14 +30,15 @@ from monitor.vocabulary import EventKind, Phase, Render
 class SweepDependencies:
     """What the composition root gives a sweep.
 
-    `model` None: every phase works by rule. `linker` None: nothing is recorded, so nothing is linked to evidence.
-    `query_runner` answers the queries of a `query` source. `is_trial`: nothing is summarised or ranked. `feedback` is
-    what a run that is replayed honoured; None: what the store has.
+    `workers` read what comes from outside. `model` None: every phase works by rule. `linker` None: nothing is recorded,
+    so nothing is linked to evidence. `query_runner` answers the queries of a `query` source. `is_trial`: nothing is
+    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has.
     """
 
     store: Store
     loader: PageLoader
     documents: DocumentReader
+    workers: WorkerPool
     model: ChatModel | None
     steps: StepRunner
     clock: Clock

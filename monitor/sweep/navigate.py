@@ -13,7 +13,6 @@ from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
 from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_navigate_messages
-from monitor.sweep.summarise import fold_letters
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Phase, SavedBy
 
@@ -121,7 +120,7 @@ def _is_navigation(text: str) -> bool:
 
 def _matches_area(text: str, area: str) -> bool:
     """Whether a link's text names a focus area: one contains the other, or they share most of their words."""
-    a, b = fold_letters(text), fold_letters(area)
+    a, b = _fold_letters(text), _fold_letters(area)
     if len(a) < 2 or len(b) < 2:
         return a == b and bool(a)
     if a in b or b in a:
@@ -135,3 +134,7 @@ def _split_words(text: str) -> set[str]:
     for run in re.findall(r"[\u3400-\u9fff]+", text):
         words |= {run[i : i + 2] for i in range(len(run) - 1)}
     return words
+
+
+def _fold_letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())

@@ -123,13 +123,11 @@ class _SweepPipeline:
         self._run.report_progress(section)
         reading = await crawl_section(self._run, plan)
         linker = self._deps.linker
+        claims = await linker.link_list(reading.entries) if linker is not None else None
+        for url, problem in linker.pop_problems().items() if linker is not None else ():
+            await self._run.record_fallback(Phase.CRAWL, url, problem)
         await self._store.runs.save_reading(
-            self._run.run_id,
-            self._source.id or 0,
-            reading,
-            on=self._today,
-            at=self._deps.clock.now(),
-            claims=await linker.link_list(reading.entries) if linker is not None else None,
+            self._run.run_id, self._source.id or 0, reading, on=self._today, at=self._deps.clock.now(), claims=claims
         )
         await self._record_loader_notes()
         self._run.report_progress(section.model_copy(update=_summarise_reading(reading)))

@@ -17,7 +17,8 @@ from monitor.llm.prompts import (
 )
 from monitor.sweep.document_kinds import GUIDES, DocumentKind, split_examples
 from monitor.sweep.ledger import DateWindow
-from monitor.verify.echoes import EchoDetector
+from monitor.sweep.summary_check import SummaryGrounds
+from monitor.verify.statements import SourceText
 from monitor.vocabulary import ItemType
 
 MATERIAL_START = "<<<PAGE"
@@ -228,10 +229,11 @@ class SummaryTask:
         shown = flatten_untrusted_text(answer)[:_MAX_REPEATED_CHARS]
         return [ChatMessage(role="assistant", content=shown), ChatMessage(role="user", content=wording)]
 
-    def create_echo_detector(self, text: str) -> EchoDetector:
+    def build_grounds(self, page: SourceText) -> SummaryGrounds:
+        """Return what a summary of the page is held against: no sentence may repeat what the model was told."""
         wording, examples = split_examples(self._render_user("", "", ""))
-        wordings = [self._render_system(), wording, self.rules]
-        return EchoDetector(wordings, title=self.title, text=text, examples=examples)
+        wordings = (self._render_system(), wording, self.rules)
+        return SummaryGrounds(title=self.title, page=page, wordings=wordings, examples=tuple(examples))
 
     @property
     def _wording(self) -> str:

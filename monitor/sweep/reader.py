@@ -13,6 +13,9 @@ from monitor.sweep.progress import Progress
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, SectionEnd
 
+MAX_CANDIDATES_PER_PAGE = 5_000
+"""No list that people read is as long; each candidate costs the ledger, on the event loop, some 50 microseconds."""
+
 MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
 MAX_PAGES_FACTOR = 4
@@ -178,7 +181,7 @@ class SectionReader:
         return candidate.model_copy(update={"date": article.published_on, "date_source": source})
 
     async def _load(self, url: str, *, is_list: bool = True) -> Page:
-        page = await self._run.deps.loader.load(url, render=self._run.render)
+        page = _limit_candidates(await self._run.deps.loader.load(url, render=self._run.render))
         self._run.report_progress(
             Progress(
                 phase=Phase.CRAWL,
@@ -206,6 +209,16 @@ class SectionReader:
             and (self.is_unfinished or entry.disposition is not Disposition.KNOWN)
             for entry in tail
         )
+
+
+def _limit_candidates(page: Page) -> Page:
+    """Return a page with the newest of too many candidates, in their order; its list then counts as cut short."""
+    candidates = page.candidates
+    if len(candidates) <= MAX_CANDIDATES_PER_PAGE:
+        return page
+    by_date = sorted(range(len(candidates)), key=lambda place: candidates[place].date or dt.date.max, reverse=True)
+    kept = [candidates[place] for place in sorted(by_date[:MAX_CANDIDATES_PER_PAGE])]
+    return page.model_copy(update={"candidates": kept, "is_cut_short": True})
 
 
 def is_disallowed_by_robots(page: Page) -> bool:

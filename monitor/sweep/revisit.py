@@ -8,9 +8,11 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, ItemSnapshot, PageChange, PageSnapshot, Revision
 from monitor.errors import WorkFailed
 from monitor.evidence.revisions import build_address_key, compare_snapshots
+from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.page import Attachment
 from monitor.sweep.context import RunContext
 from monitor.sweep.summarise import fetch_article, hash_file
+from monitor.vocabulary import Phase
 
 MAX_REVISITS_PER_RUN = 10
 _MAX_HASHED_DOCUMENTS = 5
@@ -35,11 +37,19 @@ class ItemRevisitor:
             return ChangeKind.NONE
         before = stored.build_page_snapshot(text or "")
         after = await self._take_snapshot(item, before)
-        change = await asyncio.to_thread(compare_snapshots, before, after)
+        change = await self._compare(item, before, after)
         verdict = judge_revisit(stored, change, before, after, run_id=run_id)
         changes = _build_item_changes(item, before, after) if verdict.text is not None else {}
         await store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
         return verdict.revision.kind if verdict.revision else ChangeKind.NONE
+
+    async def _compare(self, item: Item, before: PageSnapshot, after: PageSnapshot) -> PageChange:
+        """Return what became of a page; one that cannot be compared in time counts as unreachable."""
+        try:
+            return await self.run.deps.workers.run(compare_snapshots, before, after)
+        except IsolatedWorkFailed as error:
+            await self.run.record_fallback(Phase.SUMMARISE, item.url, error.message)
+            return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=error.message)
 
     async def _take_snapshot(self, item: Item, before: PageSnapshot) -> PageSnapshot:
         article = await fetch_article(self.run, item)

@@ -2,8 +2,6 @@
 
 import asyncio
 import hashlib
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,18 +12,17 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.evidence.revisions import create_page_snapshot
-from monitor.extract.sentences import CLOSING_MARKS
 from monitor.i18n.message import Message
+from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel, CompletionRequest
-from monitor.page import ArticleFacts, PageErrorCode
+from monitor.page import ArticleFacts, Page, PageErrorCode
 from monitor.sweep.context import RunContext
 from monitor.sweep.document_kinds import classify_document
+from monitor.sweep.extracts import extract_sentences
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sentences
-from monitor.verify.judge import StatementJudge
-from monitor.verify.prose import DEPENDENT_START, STATEMENT_WORDS, compute_text_weight, iter_whole_sentences
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import Phase, SummaryBy, Verdict
@@ -46,7 +43,10 @@ class ArticleContent:
 async def fetch_article(run: RunContext, item: Item) -> ArticleContent:
     """Fetch what the item's url shows. Never raises for what a site does."""
     page = await run.deps.loader.load(item.url, render=run.render)
-    seen = create_page_snapshot(page)
+    try:
+        seen = await run.deps.workers.run(create_page_snapshot, page)
+    except IsolatedWorkFailed as error:
+        return ArticleContent(snapshot=_build_failed_snapshot(page, error.message), failure=error.message)
     if page.error is None:
         failure = None if page.text.strip() else Message("cause.no_text")
         return ArticleContent(snapshot=seen, text=page.text, facts=page, failure=failure, record=page.record)
@@ -67,6 +67,10 @@ async def fetch_article(run: RunContext, item: Item) -> ArticleContent:
     return ArticleContent(snapshot=known.model_copy(update={"text": text}), text=text, record=page.record)
 
 
+def _build_failed_snapshot(page: Page, reason: Message) -> PageSnapshot:
+    return PageSnapshot(url=page.final_url, seen_at=page.fetched_at, failure=PageErrorCode.PARSE, reason=reason)
+
+
 _COPIED_FACTS = (ArticleFacts.model_fields.keys() & Item.model_fields.keys()) - {"title", "date_source", "attachments"}
 """What an item takes over from its article; title and date come from the list."""
 
@@ -83,97 +87,11 @@ def hash_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-MIN_EXTRACT_CHARS = 60
-MAX_EXTRACT_SENTENCES = 3
-_FIGURE_PATTERN = re.compile(
-    r"\d+(?:[.,]\d+)*\s?(?:%|％|亿|万|元|个|项|家|吨|千瓦|倍|percent|per cent|million|billion"
-    r"|euros?|dollars?)|百分之|[$€£]\d"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _ScoredSentence:
-    index: int
-    text: str
-    score: float
-
-    @property
-    def weight(self) -> float:
-        return compute_text_weight(self.text)
-
-
-def extract_summary(title: str, text: str, language: str, max_chars: int = 200) -> str:
-    return join_sentences(extract_sentences(title, text, language, max_chars))
-
-
-def extract_sentences(title: str, text: str, language: str, max_chars: int = 200) -> list[str]:
-    """One to three whole sentences of the page in page order, together 60 to 200 characters; [] where it has none.
-
-    Preferred are early sentences, with words of the title, measures or figures, in `language` where a page has two.
-    Two Latin letters count as one character. Of a Chinese sentence that is too long each clause up to ； counts alone.
-    """
-    sentences = _score_sentences(title, text, language, max_chars)
-    chosen: list[_ScoredSentence] = []
-    weight = 0.0
-    for sentence in sorted(sentences, key=lambda sentence: (-sentence.score, sentence.index)):
-        is_enough = len(chosen) == MAX_EXTRACT_SENTENCES or weight >= max_chars * 0.75
-        if is_enough and weight >= MIN_EXTRACT_CHARS:
-            break
-        if weight + sentence.weight <= max_chars:
-            chosen.append(sentence)
-            weight += sentence.weight
-    chosen.sort(key=lambda sentence: sentence.index)
-    return [] if weight <= 20 else [sentence.text for sentence in chosen]
-
-
-def _score_sentences(title: str, text: str, language: str, max_chars: int) -> list[_ScoredSentence]:
-    words = _extract_title_words(title)
-    plain_title = _normalize_text(title)
-    seen: set[str] = set()
-    sentences: list[_ScoredSentence] = []
-    for written in iter_whole_sentences(text, max_chars):
-        plain = _normalize_text(written)
-        if plain in seen or (plain_title and (plain in plain_title or plain == plain_title)):
-            continue
-        seen.add(plain)
-        score = _compute_score(written, len(sentences), words, language)
-        sentences.append(_ScoredSentence(len(sentences), written, score))
-    return sentences
-
-
-def _compute_score(sentence: str, index: int, title_words: set[str], language: str) -> float:
-    plain = _normalize_text(sentence)
-    shared = sum(word in plain for word in title_words) / len(title_words) if title_words else 0.0
-    is_question = sentence.rstrip(CLOSING_MARKS).endswith(("？", "?"))
-    is_in_language = _is_chinese(sentence) == language.lower().startswith("zh")
-    return (
-        2.0 / (1 + 0.25 * index)
-        + 1.5 * shared
-        + 0.5 * min(len(_FIGURE_PATTERN.findall(sentence)), 3)
-        + 0.3 * min(len(STATEMENT_WORDS.findall(sentence)), 3)
-        + (1.0 if is_in_language else 0.0)
-        - (1.5 if is_question else 0.0)
-        - (0.6 if DEPENDENT_START.match(sentence) else 0.0)
-        - (0.5 if compute_text_weight(sentence) < 18 else 0.0)
-    )
-
-
-def _extract_title_words(title: str) -> set[str]:
-    words = {word.lower() for word in re.findall(r"[^\W\d_\u4e00-\u9fff]{4,}", title)}
-    for run in re.findall(r"[\u4e00-\u9fff]+", title):
-        words.update(run[index : index + 2] for index in range(len(run) - 1))
-    return words - {"关于", "通知", "公告", "印发"}
-
-
-def _normalize_text(text: str) -> str:
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text)).lower()
-
-
-def _is_chinese(text: str) -> bool:
-    return sum("\u4e00" <= char <= "\u9fff" for char in text) * 4 > len(text)
-
-
 _MAX_ATTEMPTS = 2
+_MAX_UNREADABLE_PAGES = 3
+"""After so many pages of a run that no worker gets through, its others are not tried: workers are for all runs."""
+
+_EXTRACT_LIMITS = WorkerLimits(timeout_s=5.0, cpu_s=3.0)
 
 
 @dataclass(frozen=True)
@@ -205,9 +123,16 @@ class Summariser:
     def __init__(self, run: RunContext) -> None:
         self._run = run
         self._deps = run.deps
+        self._unreadable: dict[str, Message] = {}  # by url
 
     async def summarise(self, item: Item) -> None:
+        if len(self._unreadable) >= _MAX_UNREADABLE_PAGES:
+            reason = next(reversed(self._unreadable.values()))
+            await self._run.record_fallback(Phase.SUMMARISE, item.url, reason)
+            return
         article = await fetch_article(self._run, item)
+        if article.failure is not None and _is_isolation_failure(article.failure):
+            self._unreadable[item.url] = article.failure
         if article.failure is not None:
             await self._run.record_fallback(Phase.SUMMARISE, item.url, article.failure)
             if article.is_disallowed:
@@ -223,8 +148,11 @@ class Summariser:
         article = await fetch_article(self._run, item)
         checked = JudgedSummary(fault=article.failure)
         if article.text.strip():
-            checker = await self._build_checker(item, article, self._build_task(item))
-            checked = await checker.check(extract_plain_text(offered))
+            checker = self._build_checker(item, article, self._build_task(item))
+            try:
+                checked = await checker.check(extract_plain_text(offered))
+            except IsolatedWorkFailed as error:
+                checked = JudgedSummary(fault=error.message)
         if not article.text.strip() or not checked.is_sound:
             await self._deps.store.revisions.save(_build_snapshot(item, article))
             return False
@@ -238,7 +166,15 @@ class Summariser:
             if written.text:
                 return written
             dropped = written.counts
-        sentences = extract_sentences(item.title, article.text, self._run.source.summary_language)
+        language = self._run.source.summary_language
+        try:
+            sentences = await self._deps.workers.run_limited(
+                _EXTRACT_LIMITS, extract_sentences, item.title, article.text, language
+            )
+        except IsolatedWorkFailed as error:
+            self._unreadable[item.url] = error.message
+            await self._run.record_fallback(Phase.SUMMARISE, item.url, error.message)
+            sentences = []
         return _WrittenSummary.from_extract(sentences, dropped)
 
     async def _write_by_model(self, model: ChatModel, item: Item, article: ArticleContent) -> _WrittenSummary:
@@ -247,7 +183,7 @@ class Summariser:
         So says section 4 of the contracts: no statement of a summary is contradicted or unsupported.
         """
         task = self._build_task(item)
-        checker = await self._build_checker(item, article, task)
+        checker = self._build_checker(item, article, task)
         messages = task.build_messages(article.text[: self._deps.limits.summary_max_chars])
         dropped = StatementCounts()
         fault: Message | None = None
@@ -260,7 +196,11 @@ class Summariser:
                     break
                 continue
             answer = extract_plain_text(completion.text)
-            checked = await checker.check(answer)
+            try:
+                checked = await checker.check(answer)
+            except IsolatedWorkFailed as error:  # of the same page another summary fares no better
+                fault = self._unreadable[item.url] = error.message
+                break
             if checked.is_sound:
                 return _WrittenSummary.from_checked(checked)
             fault, dropped = checked.reason, StatementCounts.count(judgement for _, judgement in checked.dropped)
@@ -277,7 +217,7 @@ class Summariser:
             prompts=self._deps.prompts,
         )
 
-    async def _build_checker(self, item: Item, article: ArticleContent, task: SummaryTask) -> SummaryChecker:
+    def _build_checker(self, item: Item, article: ArticleContent, task: SummaryTask) -> SummaryChecker:
         page = SourceText(
             text=article.text,
             title=item.title,
@@ -288,9 +228,7 @@ class Summariser:
         verifier = StatementVerifier(
             model=self._deps.model, language=task.language, place=item.url, prompts=self._deps.prompts
         )
-        judge = await asyncio.to_thread(StatementJudge, [page])
-        echoes = task.create_echo_detector(article.text)
-        return SummaryChecker(title=item.title, judge=judge, verifier=verifier, echoes=echoes)
+        return SummaryChecker(grounds=task.build_grounds(page), verifier=verifier, workers=self._deps.workers)
 
     async def _save(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> None:
         changes = {
@@ -309,14 +247,19 @@ class Summariser:
                 statements=summary.statements,
                 published_on=article.facts.stated_date,
                 attachments=article.facts.attachments,
+                is_searchable=item.url not in self._unreadable,
             )
+            for url, problem in self._deps.linker.pop_problems().items():
+                await self._run.record_fallback(Phase.SUMMARISE, url, problem)
         snapshot = _build_snapshot(item, article)
         await self._deps.store.revisions.save(snapshot, text=article.text, changes=changes, claims=claims)
 
 
+def _is_isolation_failure(failure: Message) -> bool:
+    """Whether a page could not be read because the work in a worker process failed, as its parsing may."""
+    inner = failure.args.get("error")
+    return (inner if isinstance(inner, Message) else failure).code.startswith("isolation.")
+
+
 def _build_snapshot(item: Item, article: ArticleContent) -> ItemSnapshot:
     return ItemSnapshot.from_page(item.id or 0, item.run_id, article.snapshot)
-
-
-def fold_letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())

@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS, split_sentences
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.verify.citations import fold_alphanumerics
 from monitor.verify.echoes import EchoDetector, find_prompt_mark
-from monitor.verify.judge import StatementJudge
+from monitor.verify.judge import MAX_SOURCE_CHARS, StatementJudge
 from monitor.verify.second_reader import StatementVerifier
-from monitor.verify.statements import Judgement, Reason, StatementCounts
+from monitor.verify.statements import Judgement, Reason, SourceText, StatementCounts
 from monitor.vocabulary import ReasonCode, Verdict
 
 MIN_SUMMARY_CHARS = 20
@@ -110,46 +111,76 @@ class JudgedSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryChecker:
-    """Checks the summaries of one page."""
+class SummaryGrounds:
+    """What a summary is held against: its page, and what the model was told when it wrote it."""
 
     title: str
-    judge: StatementJudge
+    page: SourceText
+    wordings: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+def judge_summary(summary: str, grounds: SummaryGrounds) -> JudgedSummary:
+    """Judge the sentences of a summary by code alone."""
+    if fault := find_fault(summary, title=grounds.title):
+        return JudgedSummary(fault=fault)
+    pieces = [
+        (sentence, number)
+        for number, line in enumerate(summary.splitlines())
+        for sentence in split_sentences(line)
+        if any(map(str.isalnum, sentence))
+    ]
+    if not pieces:
+        return JudgedSummary(fault=Message("cause.empty"))
+    echoes = EchoDetector(
+        grounds.wordings, title=grounds.title, text=grounds.page.text[:MAX_SOURCE_CHARS], examples=grounds.examples
+    )
+    judge = StatementJudge([grounds.page])
+    last = len(pieces) - 1
+    return JudgedSummary(
+        tuple(
+            JudgedSentence(
+                sentence,
+                line,
+                _find_own_fault(sentence, echoes, is_last=place == last) or judge.judge(_strip_marks(sentence)),
+            )
+            for place, (sentence, line) in enumerate(pieces)
+        )
+    )
+
+
+def _strip_marks(sentence: str) -> str:
+    return _LIST_MARK.sub("", sentence).replace("**", "")
+
+
+def _find_own_fault(sentence: str, echoes: EchoDetector, *, is_last: bool) -> Judgement | None:
+    """Return the judgement on a sentence that falls by itself: an echo, or the one in which the text breaks off."""
+    if echoed := echoes.find(sentence):
+        reason = Reason(code=ReasonCode.ECHO, args={"said": echoed})
+    elif is_last and not sentence.rstrip(CLOSING_MARKS).endswith(_SENTENCE_STOPS):
+        reason = Reason(code=ReasonCode.CUT_OFF, args={"said": sentence[-20:]})
+    else:
+        return None
+    return Judgement(verdict=Verdict.UNSUPPORTED, reasons=(reason,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryChecker:
+    """Checks the summaries of one page: in `workers` by code, then what that left open by the second reader."""
+
+    grounds: SummaryGrounds
     verifier: StatementVerifier
-    echoes: EchoDetector
+    workers: WorkerPool
 
     async def check(self, summary: str) -> JudgedSummary:
-        if fault := find_fault(summary, title=self.title):
-            return JudgedSummary(fault=fault)
-        pieces = [
-            (sentence, number)
-            for number, line in enumerate(summary.splitlines())
-            for sentence in split_sentences(line)
-            if any(map(str.isalnum, sentence))
-        ]
-        if not pieces:
-            return JudgedSummary(fault=Message("cause.empty"))
-        last = len(pieces) - 1
-        found = [self._find_own_fault(text, is_last=place == last) for place, (text, _) in enumerate(pieces)]
-        left = [place for place, judgement in enumerate(found) if judgement is None]
-        statements = [_LIST_MARK.sub("", pieces[place][0]).replace("**", "") for place in left]
-        judgements = dict(zip(left, await self.verifier.judge_all(statements, self.judge), strict=True))
+        """Return the judged summary; `IsolatedWorkFailed` where its page cannot be read in time."""
+        judged = await self.workers.run(judge_summary, summary, self.grounds)
+        statements = [_strip_marks(entry.text) for entry in judged.sentences]
+        judgements = await self.verifier.review(statements, [entry.judgement for entry in judged.sentences])
+        sentences = zip(judged.sentences, judgements, strict=True)
         return JudgedSummary(
-            tuple(
-                JudgedSentence(sentence, line, found[place] or judgements[place])
-                for place, (sentence, line) in enumerate(pieces)
-            )
+            tuple(replace(entry, judgement=judgement) for entry, judgement in sentences), fault=judged.fault
         )
-
-    def _find_own_fault(self, sentence: str, *, is_last: bool) -> Judgement | None:
-        """Return the judgement on a sentence that falls by itself: an echo, or the one in which the text breaks off."""
-        if echoed := self.echoes.find(sentence):
-            reason = Reason(code=ReasonCode.ECHO, args={"said": echoed})
-        elif is_last and not sentence.rstrip(CLOSING_MARKS).endswith(_SENTENCE_STOPS):
-            reason = Reason(code=ReasonCode.CUT_OFF, args={"said": sentence[-20:]})
-        else:
-            return None
-        return Judgement(verdict=Verdict.UNSUPPORTED, reasons=(reason,))
 
 
 def join_sentences(sentences: Sequence[str]) -> str:

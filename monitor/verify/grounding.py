@@ -1,29 +1,19 @@
-"""Checks that every number and date of a summary is on its page, and links items to the passages that support them."""
+"""Checks that every number and date of a summary is on its page."""
 
-import asyncio
 import datetime as dt
 import re
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from monitor.dates import DateOrder, PartialDate, WrittenDate, WrittenPeriod, carry_years, detect_order
-from monitor.db.reading import LedgerEntry
-from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate
-from monitor.errors import RecordLost
-from monitor.evidence.passages import MAX_PASSAGE_CHARS, PassageFinder
 from monitor.extract.sentences import cut_long
-from monitor.fetch.result import FetchResult
-from monitor.logs import get_logger
-from monitor.page import Attachment, Candidate
 from monitor.verify.figures import FiguresAndDates, parse_figures
 from monitor.verify.quantities import ListCount, find_list_counts
-from monitor.verify.statements import Judgement
 from monitor.verify.units import (
     BOUND,
     COUNT,
@@ -36,7 +26,6 @@ from monitor.verify.units import (
     Side,
     are_compatible,
 )
-from monitor.vocabulary import DateSource, Disposition
 
 _DECREASE_WORDS = (
     *("降", "减", "跌", "负", "回落", "下滑", "收窄", "亏"),
@@ -315,145 +304,3 @@ def _is_percent_column(claimed: str, other: NumericFigure, other_kind: str) -> b
 def _mentions_decrease(text: str) -> bool:
     lowered = text.lower()
     return any(word in lowered for word in _DECREASE_WORDS)
-
-
-_LIST_DATE_SOURCES = (DateSource.LISTED, DateSource.FEED, DateSource.URL)
-_LIST_CLAIMS = frozenset({ClaimKind.LIST})
-_PAGE_CLAIMS = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
-_MAX_OPEN_PAGES = 4
-
-
-class EvidenceLinker:
-    """Links the items of one run to its evidence records, which `load_result` loads by their ids."""
-
-    def __init__(self, load_result: Callable[[str], Awaitable[FetchResult | None]]) -> None:
-        self._load_result = load_result
-        self._opened: OrderedDict[str, PassageFinder | None] = OrderedDict()
-
-    async def link_list(self, entries: Sequence[LedgerEntry]) -> ClaimUpdate:
-        """Return the claims of a section's saved candidates, with rows of their list pages as passages."""
-        claims = {
-            entry.item_id: await self._build_row_claims(entry.item_id, entry.candidate, entry.candidate.record)
-            for entry in entries
-            if entry.disposition is Disposition.SAVED and entry.item_id is not None and entry.candidate.record
-        }
-        return ClaimUpdate(claims, replaced_kinds=_LIST_CLAIMS)
-
-    async def link_article(
-        self,
-        item: Item,
-        *,
-        record: str,
-        title: str,
-        text: str,
-        statements: Sequence[tuple[str, Judgement]],
-        published_on: dt.date | None,
-        attachments: Sequence[Attachment],
-    ) -> ClaimUpdate:
-        """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures.
-
-        `statements` are the sentences of its summary, each with the judgement on it.
-        """
-        on_list = next((other for other in item.evidence if other != record), record)
-        claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
-        days = {published_on, item.date if item.date_source is DateSource.PAGE else None} - {None}
-        passages = await self._open_passages(record) if days or attachments else None
-        if passages is not None:
-            for day in sorted(filter(None, days)):
-                passage = await asyncio.to_thread(passages.find_date, day)
-                claims.append(_build_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
-            urls = [attachment.url for attachment in attachments]
-            claims += [
-                _build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passages.find_link_text(url)) for url in urls
-            ]
-        claims += await asyncio.to_thread(
-            _build_summary_claims,
-            item,
-            statements,
-            title,
-            text,
-            record,
-            on_list=on_list,
-            published_on=published_on or item.date,
-        )
-        return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
-
-    async def _build_row_claims(self, item_id: int, candidate: Candidate, record: str) -> list[Claim]:
-        passages = await self._open_passages(record)
-        date = candidate.date if candidate.date_source in (DateSource.LISTED, DateSource.FEED) else None
-        row = passage = ""
-        if passages is not None:
-            row = await asyncio.to_thread(passages.find_row, candidate.url, candidate.title, date)
-        claims = [_build_claim(item_id, ClaimKind.LIST, candidate.title, record, row)]
-        if candidate.date is not None and candidate.date_source in _LIST_DATE_SOURCES:
-            if passages is not None:
-                passage = await asyncio.to_thread(_find_date_passage, passages, candidate, row)
-            claims.append(_build_claim(item_id, ClaimKind.DATE, candidate.date.isoformat(), record, passage))
-        return claims + [
-            _build_claim(item_id, ClaimKind.ATTACHMENT, attachment.url, record, attachment.title)
-            for attachment in candidate.attachments
-        ]
-
-    async def _open_passages(self, record_id: str) -> PassageFinder | None:
-        """Return the recorded page, from a cache of the latest ones; None where it cannot be loaded."""
-        if record_id in self._opened:
-            self._opened.move_to_end(record_id)
-            return self._opened[record_id]
-        passages: PassageFinder | None = None
-        try:
-            result = await self._load_result(record_id)
-            if result is not None:
-                passages = await asyncio.to_thread(PassageFinder, result)
-        except RecordLost as error:
-            get_logger("evidence").warning("not linked", record=record_id, reason=str(error))
-        self._opened[record_id] = passages
-        while len(self._opened) > _MAX_OPEN_PAGES:
-            self._opened.popitem(last=False)
-        return passages
-
-
-def _find_date_passage(passages: PassageFinder, candidate: Candidate, row: str) -> str:
-    if candidate.date is None or candidate.date_source is DateSource.URL:
-        return passages.find_href(candidate.url)
-    return passages.find_row_date(candidate.url, row, candidate.date)
-
-
-def _build_summary_claims(
-    item: Item,
-    statements: Sequence[tuple[str, Judgement]],
-    title: str,
-    text: str,
-    record: str,
-    *,
-    on_list: str,
-    published_on: dt.date | None,
-) -> list[Claim]:
-    """Return a claim for each sentence of the summary, with its verdict, and for each number and date in it."""
-    claims = [_build_statement_claim(item.id, sentence, judgement, record) for sentence, judgement in statements]
-    summary = "\n".join(sentence for sentence, _ in statements)
-    for number in NumberIndex(f"{title}\n{text}", published_on=published_on).ground(summary):
-        if number.passage:
-            source = record if number.passage in text else on_list
-            passage = _cut_around_figure(number.written, number.passage)
-            claims.append(_build_claim(item.id, ClaimKind.FIGURE, number.written, source, passage))
-    return claims
-
-
-def _build_statement_claim(item_id: int | None, sentence: str, judgement: Judgement, record: str) -> Claim:
-    claim = _build_claim(item_id, ClaimKind.SUMMARY, sentence, record, judgement.passage)
-    claim.verdict, claim.judged_by = judgement.verdict, judgement.by
-    claim.reasons = [reason.model_dump(mode="json") for reason in judgement.reasons]
-    return claim
-
-
-def _build_claim(item_id: int | None, kind: ClaimKind, claim: str, record: str, passage: str) -> Claim:
-    return Claim(item_id=item_id or 0, kind=kind, claim=claim, record_id=record, passage=passage)
-
-
-def _cut_around_figure(written: str, passage: str) -> str:
-    """Return a long passage cut to the text around a figure, whole if the figure is spelled differently in it."""
-    place = passage.find(written)
-    if len(passage) <= MAX_PASSAGE_CHARS or place < 0:
-        return passage
-    start = max(place - MAX_PASSAGE_CHARS // 2, 0)
-    return passage[start : start + MAX_PASSAGE_CHARS]

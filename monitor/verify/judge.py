@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from monitor.verify.signs.derived import list_derived
@@ -58,7 +59,10 @@ _MIN_NEARNESS = 0.15
 """A sentence of whose words the page has less around what is nearest to it is about something else."""
 
 MAX_PAGE_CHARS = 80_000
-"""How far the sentences of a page are read; its figures, dates and names are known to its end."""
+"""How far the sentences of a page are read; its figures, dates and names are known further."""
+
+MAX_SOURCE_CHARS = 200_000
+"""How far a page is read at all: what a statement says may stand further down, and stays unchecked."""
 
 _OWN_WORDS = 0.9
 _TURNING_SIGNS = (
@@ -80,7 +84,7 @@ class StatementJudge:
         self._sources = tuple(sources)
 
     def judge(self, statement: str) -> Judgement:
-        verdicts = [_judge_on_page(statement, _read_page(source)) for source in self._sources if source.text.strip()]
+        verdicts = [_judge_by_source(statement, source) for source in self._sources if source.text.strip()]
         if not verdicts:
             return Judgement(verdict=Verdict.UNSUPPORTED)
         return min(verdicts, key=lambda judgement: list(_PREFERENCE).index(judgement.verdict))
@@ -89,9 +93,24 @@ class StatementJudge:
 _PREFERENCE = (Verdict.SUPPORTED, Verdict.UNCHECKED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)
 
 
+def judge_statements(sources: Sequence[SourceText], statements: Sequence[str]) -> list[Judgement]:
+    """Judge all statements of a page, or of some pages together: one piece of work for a worker process."""
+    judge = StatementJudge(sources)
+    return [judge.judge(statement) for statement in statements]
+
+
 @lru_cache(maxsize=64)
 def _read_page(source: SourceText) -> PageIndex:
+    if len(source.text) > MAX_SOURCE_CHARS:
+        source = replace(source, text=source.text[:MAX_SOURCE_CHARS])
     return PageIndex(source, max_chars=MAX_PAGE_CHARS)
+
+
+def _judge_by_source(statement: str, source: SourceText) -> Judgement:
+    judgement = _judge_on_page(statement, _read_page(source))
+    if len(source.text) > MAX_SOURCE_CHARS and judgement.verdict is Verdict.UNSUPPORTED:
+        return judgement.model_copy(update={"verdict": Verdict.UNCHECKED, "reasons": ()})
+    return judgement
 
 
 def _judge_on_page(statement: str, page: PageIndex) -> Judgement:

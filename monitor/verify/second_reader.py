@@ -1,6 +1,5 @@
 """The second reader: the user's model is asked about the statements that code could not settle."""
 
-import asyncio
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from monitor.errors import ModelFailed
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
-from monitor.verify.judge import StatementJudge
 from monitor.verify.statements import Judgement
 from monitor.vocabulary import JudgedBy, Phase, Verdict
 
@@ -56,18 +54,17 @@ VERIFY_PROMPTS: tuple[Prompt, ...] = (*_SYSTEM.values(), *_USER.values())
 
 @dataclass(frozen=True, kw_only=True)
 class StatementVerifier:
-    """Judges statements by code and, where there is a model, has it read again what code left open."""
+    """Has the model, where there is one, read again what code left open of the statements about one page."""
 
     model: ChatModel | None
     language: str
     place: str = ""
     prompts: PromptSet = DEFAULT_PROMPTS
 
-    async def judge_all(self, statements: Sequence[str], judge: StatementJudge) -> list[Judgement]:
-        """Return a judgement for each statement, in order; never raises for what a model says or fails to say."""
-        judgements = await asyncio.to_thread(lambda: [judge.judge(statement) for statement in statements])
+    async def review(self, statements: Sequence[str], judgements: Sequence[Judgement]) -> list[Judgement]:
+        """Return the judgements of code, those that it left open settled; never raises for what a model says."""
         if self.model is None:
-            return judgements
+            return list(judgements)
         return await review_statements(
             self.model, statements, judgements, place=self.place, language=self.language, prompts=self.prompts
         )

@@ -5,6 +5,7 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
+    ClientAddressMiddleware,
     LanguageMiddleware,
     PrefixMiddleware,
     Problem,
@@ -106,6 +108,8 @@ def create_web_app(app: App) -> FastAPI:
     web.add_middleware(ResponseHeadersMiddleware, headers=_SECURITY_HEADERS)
     web.add_middleware(LanguageMiddleware)
     web.add_middleware(PrefixMiddleware, prefix=templates.prefix)
+    trusted = [ip_network(text, strict=False) for text in app.settings.web.trusted_proxies]
+    web.add_middleware(ClientAddressMiddleware, trusted=trusted)
     return web
 
 
@@ -164,6 +168,7 @@ async def serve_web(app: App) -> AsyncIterator[str]:
         log_config=None,
         access_log=False,
         lifespan="off",
+        proxy_headers=False,  # `ClientAddressMiddleware` decides whose count
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
     )
     server = _EmbeddedServer(config)

@@ -16,11 +16,19 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from monitor.bootstrap import App
 from monitor.db.tables.people import Token
 from monitor.i18n.model import reader_language
-from monitor.services.audit import Actor
+from monitor.services.audit import Actor, AuditAction
 from monitor.vocabulary import Role
-from monitor.web.middleware import PasswordChangeRequired, Problem, get_app_path, is_page_request, negotiate_language
+from monitor.web.middleware import (
+    PasswordChangeRequired,
+    Problem,
+    get_app_path,
+    get_client_address,
+    is_page_request,
+    negotiate_language,
+)
 
 SESSION_COOKIE = "monitor_session"
+DEVICE_COOKIE = "monitor_device"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _ONE_TIME_PASSWORD_PATHS = ("/account", "/sign-out")
 _BEARER = HTTPBearer(auto_error=False, description="A token: Settings › People, or `monitor users token`.")
@@ -89,6 +97,12 @@ RUN_SCOPE = Depends(_require_run_scope)
 """For routes that start, stop or repeat work: they need the scope `run` of a token too."""
 
 
+async def record_token_read(app: App, principal: Principal, action: AuditAction, subject: str) -> None:
+    """Record what a program reads with its token; people are on record by their sign-in."""
+    if principal.session_id is None:
+        await app.audit.record_read(principal, action, subject)
+
+
 async def load_principal(request: Request) -> Principal | None:
     """Return who asks, by token or by session, None for nobody; the answer is kept for the request."""
     if not hasattr(request.state, "principal"):
@@ -109,7 +123,14 @@ async def _load_token_principal(app: App, request: Request, given: str) -> Princ
     if token is None:
         return None
     scopes = frozenset(token.scopes) if token.scopes else None
-    return Principal(token.name, token.role, scopes, language=negotiate_language(request))
+    return Principal(
+        token.name,
+        token.role,
+        scopes,
+        address=get_client_address(request),
+        on_behalf_of=token.created_by,
+        language=negotiate_language(request),
+    )
 
 
 async def _load_session_principal(app: App, request: Request) -> Principal | None:
@@ -121,6 +142,7 @@ async def _load_session_principal(app: App, request: Request) -> Principal | Non
     return Principal(
         person.name,
         person.role,
+        address=get_client_address(request),
         language=negotiate_language(request, person.language),
         csrf=app.people.compute_csrf_token(cookie),
         session_id=session.id,

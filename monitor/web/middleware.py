@@ -1,6 +1,7 @@
 """What every request and answer goes through: proxy prefix, language, size limit, security headers."""
 
-from collections.abc import Callable, Mapping
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -13,9 +14,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.message import Message as CodedMessage
 from monitor.i18n.model import reader_language
+from monitor.logs import get_logger
 
 LANGUAGE_COOKIE = "monitor_language"
 MAX_BODY_BYTES = 4 * 1024 * 1024
+
+_log = get_logger("web")
 
 
 class BodyTooLargeError(Exception):
@@ -90,6 +94,77 @@ class PrefixMiddleware:
             is_there = path == self.prefix or path.startswith(f"{self.prefix}/")
             scope = {**scope, "root_path": self.prefix, "path": path if is_there else f"{self.prefix}{path}"}
         await self.app(scope, receive, send)
+
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass
+class ClientAddressMiddleware:
+    """Makes the client of a request the one that trusted proxies name in `X-Forwarded-For`, else who connected.
+
+    A log line says once where somebody on this machine sends the header and is not trusted: a proxy to be named.
+    """
+
+    app: ASGIApp
+    trusted: Sequence[IpNetwork]
+    has_warned: bool = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope.get("client"):
+            peer, port = scope["client"]
+            forwarded = Headers(scope=scope).getlist("x-forwarded-for")
+            scope = {**scope, "client": (find_client_address(peer, forwarded, self.trusted), port)}
+            self._warn(peer, is_forwarded=bool(forwarded))
+        await self.app(scope, receive, send)
+
+    def _warn(self, peer: str, *, is_forwarded: bool) -> None:
+        address = None if self.has_warned or not is_forwarded else _parse_address(peer)
+        if address is not None and address.is_loopback and not _is_within(address, self.trusted):
+            self.has_warned = True
+            _log.warning("a proxy is not in web.trusted_proxies", address=peer)
+
+
+def find_client_address(peer: str, forwarded: Sequence[str], trusted: Sequence[IpNetwork]) -> str:
+    """Return the last address of the chain that is no trusted proxy's; each proxy adds whom it was asked by at the end.
+
+    What stands before that address came from the client, who can write there what they like.
+    """
+    address = _parse_address(peer)
+    if address is None:
+        return peer
+    hops = [hop for line in forwarded for hop in line.split(",")]
+    while hops and _is_within(address, trusted):
+        before = _parse_address(hops.pop())
+        if before is None:
+            break
+        address = before
+    return str(address)
+
+
+def _is_within(address: IpAddress, networks: Sequence[IpNetwork]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def _parse_address(text: str) -> IpAddress | None:
+    """Return an address, of one with a port or in brackets too; IPv4 written as IPv6 is IPv4."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def get_client_address(request: Request) -> str:
+    """Return where a request comes from; empty where that is not known, as for a socket of the file system."""
+    return request.client.host if request.client else ""
 
 
 @dataclass

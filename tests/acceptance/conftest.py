@@ -298,8 +298,9 @@ async def serve(workplace: Any) -> AsyncIterator[Callable[[], Awaitable[Service]
     drains: list[asyncio.Task[bytes]] = []
     yield start
     for process in started:
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 60) == 0
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 60) == 0
     await asyncio.gather(*drains)
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,19 @@ QUESTIONS = {
     "zh": "2026年新型储能的发展现状与政策走向如何？",
     "en": "How is energy storage developing in 2026, and where is policy heading?",
 }
-MODES = [*(str(mode) for mode in ScriptedMode if mode not in LYING_MODES), "none"]
+
+
+def split_for_soak(modes: Iterable[str], in_suite: Collection[str]) -> list[Any]:
+    """Every mode, those that tell the least beyond the others only in `make soak`."""
+    return [mode if mode in in_suite else pytest.param(mode, marks=pytest.mark.soak) for mode in modes]
+
+
+IN_SUITE = {"good", "hallucinating", "malformed", "obedient", "none", "swapping", "misattributing"}
+MODES = split_for_soak([*(str(mode) for mode in ScriptedMode if mode not in LYING_MODES), "none"], IN_SUITE)
 MAX_SHOWN = {"swapping": 4, "misattributing": 3}  # of 4 and 52; the names are in scenarios, which no judge reads
-LIARS = [str(mode) for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING]  # a research has no types
+LIARS = split_for_soak(
+    (str(mode) for mode in LYING_MODES if mode is not ScriptedMode.MISTYPING), IN_SUITE
+)  # a research has no types
 DEGRADED = {"empty", "http_500"}
 SHORT = {"lazy", "truncated"}  # the plan is
 LIMITS = {"max_paragraphs": 3, "max_reflections": 1}
@@ -99,7 +109,7 @@ async def research(
                         by=COMMAND_LINE,
                         on_event=lambda event: events.append(event.data),
                     )
-                    result = (await app.research.get(task_id)).to_json()
+                    result = (await app.research.get(task_id, by=COMMAND_LINE)).to_json()
             assert bool(model.requests) is (mode != "none")
             verdict = await judged(question, result, values["network"]["proxy"])
             return Researched(result, events, verdict, model.lies)
@@ -184,7 +194,7 @@ def is_borne_by_its_pages(statement: dict[str, Any], done: Researched, world: Re
     return any(squeeze(statement["text"]).strip("。.") in page for page in pages)
 
 
-@pytest.mark.parametrize("mode", ["good", "hallucinating", "none"])
+@pytest.mark.parametrize("mode", split_for_soak(["good", "hallucinating", "none"], {"hallucinating"}))
 async def test_an_english_question_is_answered_in_english(mode: str, research: Research, world: ResearchWorld) -> None:
     done = await research(mode, QUESTIONS["en"])
     assert_sound(done, world)

@@ -157,7 +157,7 @@ async def undisturbed(lab: Lab, url: str) -> Undisturbed:
         task_id = await app.research.run_in_process(
             QUESTION, config=SearchConfig(), options=ResearchOptions(), by=COMMAND_LINE
         )
-        report = (await app.research.get(task_id)).report
+        report = (await app.research.get(task_id, by=COMMAND_LINE)).report
         messages = await app.store.research_events.count(task_id)
     assert report is not None
     found = Undisturbed(report.markdown, len(lab.model.requests), messages)

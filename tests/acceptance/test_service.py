@@ -40,12 +40,14 @@ async def test_the_web_part_says_how_the_service_fares_and_asks_for_a_token(tria
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{place.settings['web']['port']}") as client:
         assert (await client.get("/healthz")).json() == {"status": "ok"}
         ready = await client.get("/readyz")
-        assert (ready.status_code, ready.json()["database"], ready.json()["queue"]) == (200, "ok", "ok")
+        assert (ready.status_code, ready.json()) == (200, {"is_ready": True})
         for path in ("/metrics", "/api/me"):
             assert (await client.get(path)).status_code == 401
             assert (await client.get(path, headers={"Authorization": "Bearer no"})).status_code == 401
         signed_in = {"Authorization": f"Bearer {token}"}
         assert (await client.get("/api/me", headers=signed_in)).json() == {"name": "prometheus", "role": "reader"}
+        details = (await client.get("/readyz", headers=signed_in)).json()
+        assert (details["database"], details["queue"]) == ("ok", "ok")
         metrics = (await client.get("/metrics", headers=signed_in)).text
     assert 'monitor_processes{kind="worker"} 1.0' in metrics
     assert "monitor_sources 1.0" in metrics

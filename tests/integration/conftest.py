@@ -2,13 +2,18 @@
 
 import asyncio
 import datetime as dt
+import shutil
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from monitor.config.model import NetworkSettings, PagesSettings
+
+_EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
 @dataclass
@@ -165,3 +170,21 @@ def network(site: LoopbackSite) -> NetworkSettings:
 @pytest.fixture
 def pages() -> PagesSettings:
     return PagesSettings(delay_s=0, timeout_s=20)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Callable[..., Path]:
+    """A certificate and its key in one file, signed by nobody but itself."""
+
+    def make(names: str = "IP:127.0.0.1") -> Path:
+        program = shutil.which("openssl")
+        if program is None:
+            pytest.skip("openssl is not on the PATH")
+        key, made = tmp_path / "key.pem", tmp_path / "made.pem"
+        subject = ["-subj", "/CN=loopback", "-addext", f"subjectAltName={names}"]
+        words = [program, "req", "-x509", *_EC, "-days", "2", *subject, "-keyout", key, "-out", made]
+        subprocess.run(words, check=True, capture_output=True)
+        made.write_text(made.read_text() + key.read_text())
+        return made
+
+    return make

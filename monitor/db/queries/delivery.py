@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Select, Update, and_, delete, func, select, tuple_, update
+from sqlalchemy import Select, Update, and_, delete, func, or_, select, tuple_, update
 from sqlmodel import col
 
 from monitor.db.sessions import (
@@ -20,6 +20,7 @@ from monitor.db.sessions import (
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import (
     MAX_ATTEMPTS,
+    MAX_RETRY_DELAY,
     Alarm,
     AlarmFinding,
     AlarmKind,
@@ -115,8 +116,12 @@ class DeliveryStore(Queries):
                 delivery.status, delivery.next_try_at = DeliveryStatus.QUEUED, at
 
     async def list_due(self, at: dt.datetime) -> list[Delivery]:
-        """The deliveries to be tried at an instant, the longest due first."""
-        query = select(Delivery).where(col(Delivery.status) == DeliveryStatus.QUEUED, col(Delivery.next_try_at) <= at)
+        """The deliveries to be tried at an instant, the longest due first.
+
+        No try is put off for more than a day: one that seems to be was put off by a clock that was ahead.
+        """
+        is_due = or_(col(Delivery.next_try_at) <= at, col(Delivery.next_try_at) > at + MAX_RETRY_DELAY)
+        query = select(Delivery).where(col(Delivery.status) == DeliveryStatus.QUEUED, is_due)
         return await self._fetch_all(query.order_by(col(Delivery.next_try_at)).limit(_MAX_DUE))
 
     async def record_attempt(self, delivery_id: str, attempt: int, outcome: DeliveryOutcome) -> bool:
@@ -183,6 +188,20 @@ class DeliveryStore(Queries):
             plan.dealt_until = until
             await insert_if_new(session, delivery)
             return True
+
+    async def rewind_plan(self, plan: DeliveryPlan, *, to: dt.datetime) -> DeliveryPlan:
+        """Forget what was dealt with after an instant, because the clock was ahead; return the plan as it is then.
+
+        Briefings that bear a later instant were composed before it: the next one begins with them.
+        """
+        async with self._lock(DeliveryPlan, plan.target) as (session, stored):
+            if stored is None or stored.dealt_until <= to:
+                return stored or plan
+            stored.dealt_until = to
+            of_target = select(col(Delivery.id)).where(col(Delivery.target) == plan.target)
+            ahead = (col(BriefingRecord.delivery_id).in_(of_target), col(BriefingRecord.composed_at) > to)
+            await session.execute(update(BriefingRecord).where(*ahead).values(composed_at=to))
+            return DeliveryPlan(**stored.model_dump())
 
     async def list(
         self,

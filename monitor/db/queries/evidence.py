@@ -4,24 +4,40 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import String, bindparam, cast, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import update_item
-from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value, split_batches, upsert_rows
+from monitor.db.sessions import (
+    Queries,
+    insert_if_new,
+    lock_decisions,
+    sanitize_text,
+    sanitize_value,
+    split_batches,
+    upsert_rows,
+)
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import (
+    ChainHead,
+    ChainLink,
     Claim,
     ClaimKind,
     ClaimUpdate,
+    EvidenceFile,
+    EvidenceIncident,
     EvidenceRecord,
+    IncidentKind,
     ItemSnapshot,
+    LinkKind,
+    MendedBy,
     ModelAnswer,
     Revision,
     RunManifestRecord,
 )
-from monitor.db.tables.people import RankFeedbackEntry
+from monitor.db.tables.people import AuditEntry, RankFeedbackEntry
+from monitor.db.tables.research import Research
 from monitor.vocabulary import Verdict
 
 
@@ -45,8 +61,9 @@ class EvidenceStore(Queries):
         async with self._sessions.begin_write() as session:
             await insert_if_new(session, record)
 
-    async def find_body_location(self, sha256: str) -> str | None:
-        query = select(col(EvidenceRecord.stored_at)).where(
+    async def find_stored_body(self, sha256: str) -> EvidenceRecord | None:
+        """A record whose file holds the body of that hash."""
+        query = select(EvidenceRecord).where(
             col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
         )
         return await self._fetch_first(query.limit(1))
@@ -74,6 +91,12 @@ class EvidenceStore(Queries):
         for claim in await self._fetch_in(unchecked.order_by(col(Claim.id)), col(Claim.item_id), item_ids):
             by_item.setdefault(claim.item_id, []).append(claim.claim)
         return by_item
+
+    async def add_page(self, item_id: int, url: str, record_id: str) -> None:
+        """Add a record of an item's own page that was captured later."""
+        claim = Claim(item_id=item_id, kind=ClaimKind.PAGE, claim=url, record_id=record_id)
+        async with self._sessions.begin_write() as session:
+            await save_claims(session, ClaimUpdate({item_id: [claim]}, frozenset()))
 
     async def add_answer(self, answer: ModelAnswer) -> None:
         async with self._sessions.begin_write() as session:
@@ -238,3 +261,181 @@ class RevisionStore(Queries):
 def _is_due(first_seen: dt.datetime, looked_at: dt.datetime, at: dt.datetime, days: Sequence[int]) -> bool:
     planned = (first_seen.date() + dt.timedelta(days=number) for number in days)
     return any(looked_at.date() < day <= at.date() for day in planned)
+
+
+class ChainStore(Queries):
+    """The chain over records and audit entries: its links, and the heads that are signed."""
+
+    async def lock(self) -> None:
+        """Make processes that sign take turns, until the transaction of the caller ends."""
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+
+    async def get_last_head(self) -> ChainHead | None:
+        return await self._fetch_first(select(ChainHead).order_by(col(ChainHead.number).desc()).limit(1))
+
+    async def get_head(self, number: int) -> ChainHead | None:
+        return await self._get(ChainHead, number)
+
+    async def list_heads(self, *, since: int = 1) -> list[ChainHead]:
+        query = select(ChainHead).where(col(ChainHead.number) >= since)
+        return await self._fetch_all(query.order_by(col(ChainHead.number)))
+
+    async def list_links(self, first: int, last: int) -> list[ChainLink]:
+        query = select(ChainLink).where(col(ChainLink.position).between(first, last))
+        return await self._fetch_all(query.order_by(col(ChainLink.position)))
+
+    async def find_links(self, kind: LinkKind, row_ids: Sequence[str]) -> list[ChainLink]:
+        of_kind = select(ChainLink).where(col(ChainLink.kind) == kind)
+        return await self._fetch_in(of_kind, col(ChainLink.row_id), row_ids)
+
+    async def get_last_position(self) -> int:
+        return await self._fetch_first(select(func.max(ChainLink.position))) or 0
+
+    async def list_unsigned(self, limit: int) -> list[EvidenceRecord | AuditEntry]:
+        """The rows without a link, records before audit entries, the oldest first."""
+        records = select(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
+        rows: list[EvidenceRecord | AuditEntry] = []
+        rows += await self._fetch_all(
+            records.order_by(col(EvidenceRecord.fetched_at), col(EvidenceRecord.id)).limit(limit)
+        )
+        if len(rows) < limit:
+            entries = select(AuditEntry).where(~_has_link(LinkKind.AUDIT)).order_by(col(AuditEntry.id))
+            rows += await self._fetch_all(entries.limit(limit - len(rows)))
+        return rows
+
+    async def count_unsigned(self) -> int:
+        """How many rows have no link yet."""
+        records = select(func.count()).select_from(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
+        entries = select(func.count()).select_from(AuditEntry).where(~_has_link(LinkKind.AUDIT))
+        return (await self._fetch_first(records) or 0) + (await self._fetch_first(entries) or 0)
+
+    async def list_rows(self, kind: LinkKind, row_ids: Sequence[str]) -> dict[str, EvidenceRecord | AuditEntry]:
+        """The rows of these ids that are there, by id."""
+        if kind is LinkKind.RECORD:
+            found = await self._fetch_in(select(EvidenceRecord), col(EvidenceRecord.id), row_ids)
+            return {row.id: row for row in found}
+        entries = await self._fetch_in(select(AuditEntry), col(AuditEntry.id), [int(row_id) for row_id in row_ids])
+        return {str(row.id): row for row in entries}
+
+    async def list_erased_names(self) -> list[str]:
+        """What names the people that were erased, as the audit has it."""
+        return await self._fetch_all(select(col(AuditEntry.subject)).where(col(AuditEntry.action) == "person.erase"))
+
+    async def find_researches(self, research_ids: Sequence[str]) -> set[str]:
+        return set(await self._fetch_in(select(col(Research.id)), col(Research.id), research_ids))
+
+    async def add_head(self, head: ChainHead, links: Sequence[ChainLink]) -> None:
+        async with self._sessions.begin_write() as session:
+            for batch in split_batches(links):
+                await session.execute(insert(ChainLink), [link.model_dump() for link in batch])
+            await session.execute(insert(ChainHead), [head.model_dump()])
+
+    async def save_timestamp(self, number: int, token: str) -> None:
+        await self._execute(update(ChainHead).where(col(ChainHead.number) == number).values(timestamp=token))
+
+
+def _has_link(kind: LinkKind) -> Any:
+    row_id = col(EvidenceRecord.id) if kind is LinkKind.RECORD else cast(col(AuditEntry.id), String)
+    return select(col(ChainLink.position)).where(col(ChainLink.kind) == kind, col(ChainLink.row_id) == row_id).exists()
+
+
+class EvidenceFileStore(Queries):
+    """The files of records as they were written, and what happened to them."""
+
+    async def get(self, location: str) -> EvidenceFile | None:
+        return await self._get(EvidenceFile, location)
+
+    async def save(self, file: EvidenceFile) -> None:
+        await self._upsert([file], key=["location"], update=["sha256", "file_sha256", "size", "checked_at"])
+
+    async def delete(self, locations: Sequence[str]) -> None:
+        for batch in split_batches(locations):
+            await self._execute(delete(EvidenceFile).where(col(EvidenceFile.location).in_(batch)))
+
+    async def list_due(self, before: dt.datetime, limit: int) -> list[EvidenceRecord]:
+        """A record for each file that was not checked since `before`, those first that were checked longest ago."""
+        query = select(EvidenceFile).where(col(EvidenceFile.checked_at) < before)
+        due = await self._fetch_all(query.order_by(col(EvidenceFile.checked_at)).limit(limit))
+        locations = {file.location for file in due}
+        records = await self._list_by_body(sorted({file.sha256 for file in due}))
+        return [record for record in records if record.stored_at in locations]
+
+    async def list_stored(self, *, after: str, limit: int) -> list[EvidenceRecord]:
+        """A record for each file of the next so many bodies, in the order of their hashes, from the hash `after` on."""
+        query = select(col(EvidenceRecord.sha256)).where(
+            col(EvidenceRecord.sha256) > after, col(EvidenceRecord.stored_at).is_not(None)
+        )
+        bodies = await self._fetch_all(query.distinct().order_by(col(EvidenceRecord.sha256)).limit(limit))
+        return await self._list_by_body([body for body in bodies if body is not None])
+
+    async def find_unknown(self, records: Sequence[EvidenceRecord]) -> list[EvidenceRecord]:
+        """Those of the records of whose files nothing is noted, as of 0.1.0."""
+        location = col(EvidenceFile.location)
+        known = set(await self._fetch_in(select(location), location, [record.stored_at for record in records]))
+        return [record for record in records if record.stored_at not in known]
+
+    async def find_record(self, location: str) -> EvidenceRecord | None:
+        """The newest record that rests on a file."""
+        file = await self.get(location)
+        records = [] if file is None else await self._list_by_body([file.sha256])
+        return next((record for record in records if record.stored_at == location), None)
+
+    async def _list_by_body(self, bodies: Sequence[str]) -> list[EvidenceRecord]:
+        """The newest record of each file that holds one of the bodies, in the order of their hashes."""
+        stored = select(EvidenceRecord).where(col(EvidenceRecord.stored_at).is_not(None))
+        found = await self._fetch_in(
+            stored.order_by(col(EvidenceRecord.fetched_at)), col(EvidenceRecord.sha256), bodies
+        )
+        by_location = {record.stored_at: record for record in found}
+        return sorted(by_location.values(), key=lambda record: (record.sha256 or "", record.stored_at or ""))
+
+    async def add_incident(self, incident: EvidenceIncident) -> None:
+        """Record an incident; of a page or a file that is not mended yet, it is the same one."""
+        same = select(col(EvidenceIncident.id)).where(col(EvidenceIncident.mended_at).is_(None))
+        if incident.location is not None:
+            same = same.where(col(EvidenceIncident.location) == incident.location)
+        else:
+            same = same.where(
+                col(EvidenceIncident.kind) == IncidentKind.GAP,
+                col(EvidenceIncident.url) == sanitize_text(incident.url),
+                col(EvidenceIncident.run_id).is_not_distinct_from(incident.run_id),
+                col(EvidenceIncident.research_id).is_not_distinct_from(incident.research_id),
+            )
+        async with self._sessions.begin_write() as session:
+            if await session.scalar(same.limit(1)) is None:
+                session.add(EvidenceIncident(**sanitize_value(incident.model_dump(exclude={"id"}))))
+
+    async def list_open(self) -> list[EvidenceIncident]:
+        query = select(EvidenceIncident).where(col(EvidenceIncident.mended_at).is_(None))
+        return await self._fetch_all(query.order_by(col(EvidenceIncident.id)))
+
+    async def list_retries(self, at: dt.datetime, limit: int) -> list[EvidenceIncident]:
+        """The incidents whose pages are to be fetched again now, the longest due first."""
+        query = select(EvidenceIncident).where(
+            col(EvidenceIncident.mended_at).is_(None), col(EvidenceIncident.next_try_at) <= at
+        )
+        return await self._fetch_all(query.order_by(col(EvidenceIncident.next_try_at)).limit(limit))
+
+    async def postpone(self, incident_id: int, *, tries: int, next_try_at: dt.datetime | None) -> None:
+        changed = update(EvidenceIncident).where(col(EvidenceIncident.id) == incident_id)
+        await self._execute(changed.values(tries=tries, next_try_at=next_try_at))
+
+    async def mend(self, location: str, *, at: dt.datetime, by: MendedBy) -> None:
+        """Note that a file is whole again."""
+        changed = update(EvidenceIncident).where(
+            col(EvidenceIncident.location) == location, col(EvidenceIncident.mended_at).is_(None)
+        )
+        await self._execute(changed.values(mended_at=at, mended_by=by, next_try_at=None))
+
+    async def close_gap(self, incident_id: int, *, at: dt.datetime) -> None:
+        changed = update(EvidenceIncident).where(col(EvidenceIncident.id) == incident_id)
+        await self._execute(changed.values(mended_at=at, mended_by=MendedBy.CAPTURE, next_try_at=None))
+
+    async def count_incidents(self) -> dict[tuple[IncidentKind, bool], int]:
+        """How many there are by kind, those that are mended (True) apart."""
+        is_mended = col(EvidenceIncident.mended_at).is_not(None)
+        query = select(col(EvidenceIncident.kind), is_mended, func.count()).group_by(
+            col(EvidenceIncident.kind), is_mended
+        )
+        return {(kind, bool(mended)): number for kind, mended, number in await self._fetch_rows(query)}

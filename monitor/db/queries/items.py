@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
@@ -26,6 +26,7 @@ from monitor.db.sessions import (
     SessionFactory,
     build_insert,
     get_dialect,
+    sanitize_text,
     sanitize_value,
     split_batches,
     upsert_rows,
@@ -34,7 +35,7 @@ from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source
 from monitor.db.tables.people import HiddenItem, ItemNote, ItemStar, RankFeedback, RankFeedbackEntry, RankPlacement
 from monitor.errors import NotFound, UsageError
 from monitor.urls import url_key
-from monitor.vocabulary import RankDirection, SummaryBy
+from monitor.vocabulary import RankDirection, SummaryBy, Visibility
 
 _MAX_MERGED_VALUES = 64
 """Up to so many values of a column, the newest items of each are queried by index and merged."""
@@ -198,7 +199,7 @@ class MarkStore(Queries):
             hidden = await session.scalars(select(col(HiddenItem.item_id)).where(col(HiddenItem.item_id).in_(item_ids)))
             counts = await session.execute(
                 select(col(ItemNote.item_id), func.count())
-                .where(col(ItemNote.item_id).in_(item_ids))
+                .where(col(ItemNote.item_id).in_(item_ids), _is_readable_note(person))
                 .group_by(col(ItemNote.item_id))
             )
             return ItemMarks(set(starred), set(hidden), {item_id: int(count) for item_id, count in counts})
@@ -212,9 +213,10 @@ class MarkStore(Queries):
             await session.flush()
             return kept
 
-    async def list_notes(self, item_id: int) -> list[ItemNote]:
-        query = select(ItemNote).where(col(ItemNote.item_id) == item_id).order_by(col(ItemNote.id))
-        return await self._fetch_all(query)
+    async def list_notes(self, person: str, item_id: int) -> list[ItemNote]:
+        """The notes on an item that are open to everybody or of this person."""
+        query = select(ItemNote).where(col(ItemNote.item_id) == item_id, _is_readable_note(person))
+        return await self._fetch_all(query.order_by(col(ItemNote.id)))
 
     async def remove_note(self, item_id: int, note_id: int) -> None:
         await self._execute(delete(ItemNote).where(col(ItemNote.id) == note_id, col(ItemNote.item_id) == item_id))
@@ -262,6 +264,10 @@ class MarkStore(Queries):
         async with self._sessions.begin_write() as session:
             await _require_item(session, mark.item_id)
             await upsert_rows(session, type(mark), [row], key=key, update=[*row.keys() - set(key)])
+
+
+def _is_readable_note(person: str) -> ColumnElement[bool]:
+    return or_(col(ItemNote.visibility) == Visibility.OPEN, col(ItemNote.person) == sanitize_text(person))
 
 
 async def copy_marks(origin: SessionFactory, target: SessionFactory) -> None:

@@ -4,16 +4,31 @@ Sign-ins and settings do not wait for a database that is gone: a person at a bro
 """
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import CursorResult, Delete, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.sessions import Queries, lock_decisions, sanitize_text, upsert_rows
-from monitor.db.tables.people import AuditEntry, Person, SignInTry, StoredPrompt, StoredSetting, Token, WebSession
+from monitor.db.tables.people import (
+    AuditEntry,
+    KnownDevice,
+    Person,
+    SignInTry,
+    StoredPrompt,
+    StoredSetting,
+    Token,
+    WebSession,
+)
 from monitor.vocabulary import Role
+
+SPENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+"""When a one-time password that was used has expired: whatever a clock says later, it is over."""
+
+_CLOCK_TOLERANCE = dt.timedelta(minutes=1)
 
 
 class PeopleStore(Queries, retries=False):
@@ -23,9 +38,6 @@ class PeopleStore(Queries, retries=False):
 
     async def list_all(self) -> list[Person]:
         return await self._fetch_all(select(Person).order_by(col(Person.name)))
-
-    async def has_any(self) -> bool:
-        return await self._fetch_first(select(col(Person.name)).limit(1)) is not None
 
     async def has_secured_admin(self) -> bool:
         """Whether an administrator who may sign in has chosen a password."""
@@ -57,14 +69,31 @@ class PeopleStore(Queries, retries=False):
         """Change columns that cannot leave the service without an administrator."""
         await self._execute(update(Person).where(col(Person.name) == name).values(**columns))
 
-    async def set_password(
-        self, name: str, password_hash: str, *, is_one_time: bool, keep_session_id: str | None = None
-    ) -> None:
-        """Set a password and end all sessions of the person but the one to be kept."""
-        columns = {"password_hash": password_hash, "is_one_time": is_one_time}
+    async def set_password(self, name: str, password_hash: str, *, keep_session_id: str | None = None) -> None:
+        """Set a password of their own and end all sessions of the person but the one to be kept."""
+        columns = {"password_hash": password_hash, "is_one_time": False, "password_expires_at": None}
         async with self._sessions.begin_write() as session:
             await session.execute(update(Person).where(col(Person.name) == name).values(**columns))
             await session.execute(_build_session_delete(name, keep=keep_session_id))
+
+    async def set_one_time_password(
+        self, name: str, password_hash: str, *, expires_at: dt.datetime, only_if_expired_at: dt.datetime | None = None
+    ) -> bool:
+        """Set a password for one sign-in and end all sessions of the person.
+
+        With `only_if_expired_at`, only in place of a one-time password that is over then; False where it is not.
+        """
+        columns = {"password_hash": password_hash, "is_one_time": True, "password_expires_at": expires_at}
+        setting = update(Person).where(col(Person.name) == name).values(**columns)
+        if only_if_expired_at is not None:
+            is_over = col(Person.password_expires_at) <= only_if_expired_at
+            setting = setting.where(col(Person.is_one_time), is_over)
+        async with self._sessions.begin_write() as session:
+            result = await session.execute(setting)
+            if isinstance(result, CursorResult) and not result.rowcount:
+                return False
+            await session.execute(_build_session_delete(name))
+            return True
 
     async def set_access(self, name: str, *, role: Role | None = None, is_shut_out: bool | None = None) -> bool:
         """Change the role, or shut out and end all sessions, or let in; False where no administrator would be left."""
@@ -85,15 +114,37 @@ class PeopleStore(Queries, retries=False):
                 await session.execute(_build_session_delete(name))
             return True
 
-    async def create_session(self, begun: WebSession) -> None:
-        """Store a new session and delete those that have expired."""
+    async def create_session(self, begun: WebSession, *, spends_password: bool, device: KnownDevice) -> bool:
+        """Store a new session and its device, and delete those that have expired.
+
+        With `spends_password` the one-time password is over with it; False where it was already, and nothing is done.
+        """
         browser, address = sanitize_text(begun.browser), sanitize_text(begun.address)[:64]
         values = begun.model_dump() | {"browser": browser, "address": address}
-        seen = update(Person).where(col(Person.name) == begun.person).values(last_seen_at=begun.created_at)
+        person, now = col(Person.name) == begun.person, begun.created_at
+        is_over = col(Person.password_expires_at) <= now
+        spending = update(Person).where(person, col(Person.is_one_time), is_over.is_not(True))
         async with self._sessions.begin_write() as session:
-            await session.execute(delete(WebSession).where(col(WebSession.expires_at) <= begun.created_at))
+            if spends_password:
+                result = await session.execute(spending.values(password_expires_at=SPENT))
+                if isinstance(result, CursorResult) and not result.rowcount:
+                    return False
+            await session.execute(delete(WebSession).where(col(WebSession.expires_at) <= now))
             await session.execute(insert(WebSession), [values])
-            await session.execute(seen)
+            await session.execute(update(Person).where(person).values(last_seen_at=now))
+            await upsert_rows(session, KnownDevice, [device.model_dump()], key=["id", "person"], update=["seen_at"])
+            return True
+
+    async def is_known_device(self, device_id: str, person: str, *, since: dt.datetime) -> bool:
+        """Whether the person has signed in there before, and last since then."""
+        device = await self._get(KnownDevice, (device_id, sanitize_text(person)))
+        return device is not None and device.person == person and device.seen_at >= since
+
+    async def move_devices(self, device_id: str, new_id: str, *, before: dt.datetime) -> None:
+        """Give whoever is known at a device another number for it, and forget devices not seen since `before`."""
+        async with self._sessions.begin_write() as session:
+            await session.execute(delete(KnownDevice).where(col(KnownDevice.seen_at) < before))
+            await session.execute(update(KnownDevice).where(col(KnownDevice.id) == device_id).values(id=new_id))
 
     async def find_by_session(self, session_id: str, now: dt.datetime) -> tuple[Person, WebSession] | None:
         """None where the session is over, or its person was shut out."""
@@ -144,7 +195,8 @@ class PeopleStore(Queries, retries=False):
         """
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
-            await session.execute(delete(SignInTry).where(col(SignInTry.at) <= since))
+            is_of_now = (col(SignInTry.at) > since) & (col(SignInTry.at) <= at + _CLOCK_TOLERANCE)
+            await session.execute(delete(SignInTry).where(~is_of_now))  # a clock that was set back holds nobody
             holding = [await _find_limiting_attempt(session, key, limit) for key, limit in limits.items()]
             if held := [instant for instant in holding if instant is not None]:
                 return [], max(held)
@@ -225,7 +277,14 @@ class AuditStore(Queries):
         await self._execute(insert(AuditEntry).values(values))
 
     async def list_entries(
-        self, *, person: str | None, action: str | None, subject: str | None, before_id: int | None, limit: int
+        self,
+        *,
+        person: str | None,
+        action: str | None,
+        subject: str | None,
+        address: str | None,
+        before_id: int | None,
+        limit: int,
     ) -> list[AuditEntry]:
         """Newest first; `action` also finds those that begin with it and a dot, `subject` those that hold it."""
         query = select(AuditEntry).order_by(col(AuditEntry.id).desc()).limit(limit)
@@ -236,15 +295,35 @@ class AuditStore(Queries):
             query = query.where((col(AuditEntry.action) == sanitize_text(action)) | is_group)
         if subject:
             query = query.where(col(AuditEntry.subject).icontains(sanitize_text(subject), autoescape=True))
+        if address:
+            query = query.where(col(AuditEntry.address) == sanitize_text(address))
         if before_id is not None:
             query = query.where(col(AuditEntry.id) < before_id)
         return await self._fetch_all(query)
 
+    async def list_after(
+        self, after_id: int, *, since: dt.datetime | None, until: dt.datetime | None, limit: int
+    ) -> list[AuditEntry]:
+        """Oldest first, from an entry on: those from `since` to before `until`."""
+        query = select(AuditEntry).where(col(AuditEntry.id) > after_id).order_by(col(AuditEntry.id)).limit(limit)
+        if since is not None:
+            query = query.where(col(AuditEntry.at) >= since)
+        if until is not None:
+            query = query.where(col(AuditEntry.at) < until)
+        return await self._fetch_all(query)
+
     async def list_people(self) -> list[str]:
-        return await self._fetch_all(select(col(AuditEntry.person)).distinct().order_by(col(AuditEntry.person)))
+        return await self._list_values(col(AuditEntry.person))
 
     async def list_actions(self) -> list[str]:
-        return await self._fetch_all(select(col(AuditEntry.action)).distinct().order_by(col(AuditEntry.action)))
+        return await self._list_values(col(AuditEntry.action))
+
+    async def _list_values(self, column: Mapped[str]) -> list[str]:
+        """Each value once, in order: one step in the column's index for each, not one for each entry."""
+        first = select(func.min(column).label("value")).cte("values", recursive=True)
+        following = select(func.min(column)).where(column > first.c.value).scalar_subquery()
+        values = first.union_all(select(following).where(first.c.value.is_not(None)))
+        return await self._fetch_all(select(values.c.value).where(values.c.value.is_not(None)))
 
 
 class SettingsStore(Queries, retries=False):
@@ -261,8 +340,17 @@ class SettingsStore(Queries, retries=False):
     async def change(self, rows: Sequence[StoredSetting], *, deleted_paths: Iterable[str] = ()) -> None:
         values = [row.model_dump() for row in rows]
         async with self._sessions.begin_write() as session:
-            await upsert_rows(session, StoredSetting, values, key=["path"], update=["value", "is_secret", "by", "at"])
+            changed = ["value", "is_secret", "hosts", "is_host_assumed", "by", "at"]
+            await upsert_rows(session, StoredSetting, values, key=["path"], update=changed)
             await session.execute(delete(StoredSetting).where(col(StoredSetting.path).in_(list(deleted_paths))))
+
+    async def bind(self, hosts: Mapping[str, Sequence[str]]) -> None:
+        """Set the hosts of secrets that have none; one that was bound in the meantime stays as it is."""
+        async with self._sessions.begin_write() as session:
+            for path, names in hosts.items():
+                is_unbound = (col(StoredSetting.path) == path, col(StoredSetting.hosts).is_(None))
+                values = {"hosts": list(names), "is_host_assumed": True}
+                await session.execute(update(StoredSetting).where(*is_unbound).values(values))
 
 
 class PromptStore(Queries, retries=False):

@@ -12,6 +12,7 @@ from monitor.db.queries.runs import EventStore
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.research import Research, ResearchEvent, ResearchParagraph, ResearchRemark, ResearchStatus
 from monitor.i18n.message import Message
+from monitor.vocabulary import Visibility
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
 _OPEN_STATUSES = (*_ACTIVE_STATUSES, ResearchStatus.AWAITING_PLAN)
@@ -24,6 +25,7 @@ class ResearchRow(NamedTuple):
     status: ResearchStatus
     language: str
     asked_by: str
+    visibility: Visibility
     created_at: dt.datetime
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
@@ -62,15 +64,21 @@ class ResearchStore(Queries):
         return await self._get(Research, task_id)
 
     async def list_rows(
-        self, *, after: ResearchKey | None = None, text: str = "", limit: int = 50
+        self, *, reader: str | None, after: ResearchKey | None = None, text: str = "", limit: int = 50
     ) -> list[ResearchRow]:
-        """The researches whose question holds the text, newest first; the reports are not loaded."""
+        """The researches whose question holds the text, newest first; the reports are not loaded.
+
+        Of those that are private only the ones of `reader`; None reads all.
+        """
         of_it = select(ResearchEvent.data["progress"].as_float()).where(col(ResearchEvent.task_id) == Research.id)
         progress = func.coalesce(of_it.order_by(col(ResearchEvent.id).desc()).limit(1).scalar_subquery(), 0.0)
         score = col(Research.outputs)[("reporting", "score")]
         key = (col(Research.created_at), col(Research.id))
         columns = [getattr(Research, name) for name in ResearchRow._fields if name not in ("progress", "score")]
         query = select(*columns, progress.label("progress"), score.label("score"))
+        if reader is not None:
+            is_open = col(Research.visibility) == Visibility.OPEN
+            query = query.where(is_open | (col(Research.asked_by) == sanitize_text(reader)))
         if after is not None:
             query = query.where(tuple_(*key) < tuple_(*after))
         if text:
@@ -163,6 +171,17 @@ class ResearchStore(Queries):
                 return False
             research.status, research.ended_at, research.error = status, at, reason
             await _add_events(session, [event])
+            return True
+
+    async def set_visibility(self, task_id: str, visibility: Visibility) -> None:
+        await self._execute(update(Research).where(col(Research.id) == task_id).values(visibility=visibility))
+
+    async def delete(self, task_id: str) -> bool:
+        """Delete a research that has ended, with all that belongs to it; False where it has not, or is not there."""
+        async with self._lock(Research, task_id) as (session, research):
+            if research is None or not research.status.is_final:
+                return False
+            await session.delete(research)
             return True
 
     async def list_open(self) -> list[OpenResearch]:

@@ -16,6 +16,9 @@ from monitor.db.tables.delivery import Alarm, Delivery
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, Schedule
 from monitor.vocabulary import RunStatus
 
+MISSED_CODES = ("cause.missed", "cause.missed_times")
+"""Why there was no run at a planned time."""
+
 
 class ExecutorStore(Queries, retries=False):
     async def record_heartbeat(self, executor: Executor) -> None:
@@ -88,6 +91,23 @@ class ScheduleStore(Queries, retries=False):
             for run in runs:
                 await insert_if_new(session, run)
             return True
+
+    async def rewind(self, schedule: Schedule, *, to: dt.datetime) -> Schedule:
+        """Forget what was dealt with after an instant, because the clock was ahead; return the schedule as it is then.
+
+        Rows of times that were only missed then go, so that these times come again. A run that was made stays: its
+        planned time has had it.
+        """
+        async with self._lock(Schedule, schedule.source_id) as (session, stored):
+            if stored is None or stored.dealt_until <= to:
+                return stored or schedule
+            stored.dealt_until = to
+            ahead = (col(Run.source_id) == schedule.source_id, col(Run.planned_at) > to)
+            never_begun = (col(Run.status) == RunStatus.CANCELLED, col(Run.started_at).is_(None))
+            for run in await session.scalars(select(Run).where(*ahead, *never_begun)):
+                if run.error is not None and run.error.code in MISSED_CODES:
+                    await session.delete(run)
+            return Schedule(**stored.model_dump())
 
     async def get_queued_run(self, source_id: int) -> Run | None:
         mine = (col(Run.source_id) == source_id, col(Run.status) == RunStatus.QUEUED)

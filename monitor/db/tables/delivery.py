@@ -14,6 +14,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 
 MAX_ATTEMPTS = 10
+MAX_RETRY_DELAY = dt.timedelta(days=1)
 """How often a delivery is tried before it counts as failed."""
 
 

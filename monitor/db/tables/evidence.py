@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import Field as PydanticField
-from sqlalchemy import JSON, Column, Index, Integer, String, Text
+from sqlalchemy import JSON, Column, Index, Integer, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
@@ -21,7 +21,8 @@ class EvidenceRecord(SQLModel, table=True):
     """A fetch of a run or of a research, with its response.
 
     `stored_at` is the location of its WARC file, which fetches of the same body share; None where there was no
-    response. `attempt` counts how often the run was started or resumed, `number` the fetches of an attempt.
+    response. `attempt` counts how often the run was started or resumed, `number` the fetches of an attempt. `hash` is
+    that of the row's content when it was written; rows of 0.1.0 have none.
     """
 
     __tablename__ = "record"
@@ -50,6 +51,7 @@ class EvidenceRecord(SQLModel, table=True):
     sha256: str | None = Field(default=None, max_length=64)
     size: int = 0
     stored_at: str | None = Field(default=None, sa_column=Column(Text))
+    hash: str | None = Field(default=None, max_length=64)
 
 
 class ClaimKind(StrEnum):
@@ -262,3 +264,96 @@ class Revision(SQLModel, table=True):
     @property
     def change(self) -> PageChange:
         return PageChange.model_validate(self, from_attributes=True)
+
+
+class LinkKind(StrEnum):
+    """What a link of the chain stands for: a row of `record` or of `audit_entry`."""
+
+    RECORD = "record"
+    AUDIT = "audit"
+
+
+class ChainLink(SQLModel, table=True):
+    """The hash of a signed row, which stays when the row is removed. `owner` is the run or research of a record."""
+
+    __tablename__ = "chain_link"
+
+    __table_args__ = (UniqueConstraint("kind", "row_id", name="uq_chain_link_row"),)
+
+    position: int = Field(sa_column=Column(Integer, primary_key=True, autoincrement=False))
+    kind: LinkKind = Field(sa_column=Column(StrEnumType(LinkKind), nullable=False))
+    row_id: str = Field(max_length=32)
+    owner: str = Field(default="", max_length=80)
+    at: dt.datetime = instant_field(is_required=True)
+    hash: str = Field(max_length=64)
+
+
+class ChainHead(SQLModel, table=True):
+    """A signed statement about the links `first` to `last`, none where `last` is the lesser, and about the head before.
+
+    `records_since` and `audit_since` say that rows before these instants were about to be removed. `timestamp` is the
+    answer of a time stamping authority, as base64.
+    """
+
+    __tablename__ = "chain_head"
+
+    number: int = Field(sa_column=Column(Integer, primary_key=True, autoincrement=False))
+    at: dt.datetime = instant_field(is_required=True)
+    first: int
+    last: int
+    root: str = Field(max_length=64)
+    previous: str = Field(max_length=64)
+    records_since: dt.datetime | None = instant_field()
+    audit_since: dt.datetime | None = instant_field()
+    public_key: str = Field(max_length=64)
+    hash: str = Field(default="", max_length=64)
+    signature: str = Field(default="", max_length=128)
+    timestamp: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class EvidenceFile(SQLModel, table=True):
+    """A WARC file as it was written: the hashes of the body in it and of the whole file."""
+
+    __tablename__ = "evidence_file"
+
+    location: str = Field(primary_key=True, max_length=200)
+    sha256: str = Field(max_length=64)
+    file_sha256: str = Field(max_length=64)
+    size: int
+    checked_at: dt.datetime = instant_field(is_required=True, index=True)
+
+
+class IncidentKind(StrEnum):
+    """What happened to evidence: `gap` is a page that could not be kept, the others are files."""
+
+    GAP = "gap"
+    MISSING = "missing"
+    TRUNCATED = "truncated"
+    ALTERED = "altered"
+
+
+class MendedBy(StrEnum):
+    """How evidence was mended: from the file's own intact body, by the same bytes fetched again, by a later capture."""
+
+    OWN_BODY = "own_body"
+    SAME_BYTES = "same_bytes"
+    CAPTURE = "capture"
+
+
+class EvidenceIncident(SQLModel, table=True):
+    """A gap or a damaged file, and when and how it was mended; `next_try_at` is when to fetch the page again."""
+
+    __tablename__ = "evidence_incident"
+
+    id: int | None = Field(default=None, primary_key=True)
+    kind: IncidentKind = Field(sa_column=Column(StrEnumType(IncidentKind), nullable=False))
+    url: str = Field(sa_column=Column(Text, nullable=False))
+    way: FetchMode = Field(sa_column=Column(StrEnumType(FetchMode), nullable=False))
+    location: str | None = Field(default=None, max_length=200, index=True)
+    run_id: str | None = owner_field("run.id", String(64), is_required=False, index=True)
+    research_id: str | None = owner_field("research.id", String(64), is_required=False, index=True)
+    found_at: dt.datetime = instant_field(is_required=True)
+    tries: int = 0
+    next_try_at: dt.datetime | None = instant_field()
+    mended_at: dt.datetime | None = instant_field()
+    mended_by: MendedBy | None = enum_field(MendedBy)

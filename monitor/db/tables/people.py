@@ -1,19 +1,23 @@
 """The tables of people with their sessions and marks, of tokens, saved briefings, settings, and the audit log."""
 
 import datetime as dt
+import hashlib
+import json
+import secrets
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, Column, Integer, String, Text
+from sqlalchemy import JSON, Column, Index, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
-from monitor.vocabulary import ItemType, RankDirection, Role
+from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
 
 class Person(SQLModel, table=True):
     """Somebody who may sign in, unless shut out. `is_one_time`: the password has to be changed at the next sign-in.
 
+    A one-time password serves for one sign-in, until `password_expires_at`; None is no end.
     `language` is that of the pages, None for the browser's. `looked_at` is the last look at what is new,
     `looked_before_at` the last one of the visit before that.
     """
@@ -21,6 +25,7 @@ class Person(SQLModel, table=True):
     name: str = Field(primary_key=True, max_length=100)
     password_hash: str = Field(max_length=300)
     is_one_time: bool = False
+    password_expires_at: dt.datetime | None = instant_field()
     role: Role = enum_field(Role, Role.READER)
     language: str | None = Field(default=None, max_length=8)
     is_shut_out: bool = False
@@ -44,8 +49,18 @@ class WebSession(SQLModel, table=True):
     expires_at: dt.datetime = instant_field(is_required=True)
 
 
+class KnownDevice(SQLModel, table=True):
+    """A browser in which a person has signed in before; `id` is the hash of its device cookie."""
+
+    __tablename__ = "known_device"
+
+    id: str = Field(primary_key=True, max_length=64)
+    person: str = owner_field("person.name", String(100), is_key=True)
+    seen_at: dt.datetime = instant_field(is_required=True)
+
+
 class SignInTry(SQLModel, table=True):
-    """A recent failed sign-in, which slows down further ones; `key` is the name or the address."""
+    """A recent failed sign-in, which slows down further ones; `key` names what they are counted under."""
 
     __tablename__ = "sign_in_try"
 
@@ -102,6 +117,7 @@ class ItemNote(SQLModel, table=True):
     item_id: int = Field(foreign_key="item.id", ondelete="CASCADE", index=True)
     person: str = Field(max_length=100)
     text: str = Field(sa_column=Column(Text, nullable=False))
+    visibility: Visibility = enum_field(Visibility, Visibility.OPEN)
     at: dt.datetime = instant_field(is_required=True)
 
 
@@ -154,13 +170,19 @@ class SavedBriefing(SQLModel, table=True):
 
 
 class StoredSetting(SQLModel, table=True):
-    """A setting of the Settings page, by its path as `llm.model`; a secret is stored encrypted."""
+    """A setting of the Settings page, by its path as `llm.model`; a secret is stored encrypted.
+
+    `hosts` are those that a secret was entered for; None until it is bound, which only secrets of version 0.1.0 are
+    not. `is_host_assumed` marks those that were bound at the upgrade.
+    """
 
     __tablename__ = "stored_setting"
 
     path: str = Field(primary_key=True, max_length=200)
     value: Any = Field(sa_column=Column(JSON, nullable=False))
     is_secret: bool = False
+    hosts: list[str] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True), nullable=True))
+    is_host_assumed: bool = False
     by: str = Field(max_length=100)
     at: dt.datetime = instant_field(is_required=True)
 
@@ -174,14 +196,55 @@ class StoredPrompt(SQLModel, table=True):
     at: dt.datetime = instant_field(is_required=True)
 
 
+_ERASABLE_FIELDS = ("person", "address", "subject", "detail")
+
+
+def _make_salts() -> dict[str, str]:
+    return {name: secrets.token_hex(16) for name in _ERASABLE_FIELDS}
+
+
+def _hash_salted(salt: str, value: Any) -> str:
+    return hashlib.sha256(f"{salt}{json.dumps(value, sort_keys=True)}".encode()).hexdigest()
+
+
 class AuditEntry(SQLModel, table=True):
-    """Who changed what: `action` as `source.edit`, with what was before and after in `detail`, without secrets."""
+    """Who did what: `action` as `source.edit`, with what was before and after in `detail`, without secrets.
+
+    `address` is where it was asked for from, empty for a command and for what the service does by itself. `hash` is
+    that of the row's content when it was written; rows of 0.1.0 have none. It is made of salted hashes of what may have
+    to be erased one day: without its `salts`, `erased` fields can neither be guessed nor be put back.
+    """
 
     __tablename__ = "audit_entry"
+    __table_args__ = (
+        Index("ix_audit_entry_person", "person", "id"),
+        Index("ix_audit_entry_action", "action", "id"),
+        Index("ix_audit_entry_address", "address", "id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
-    at: dt.datetime = instant_field(is_required=True)
-    person: str = Field(max_length=100, index=True)
-    action: str = Field(max_length=60, index=True)
+    at: dt.datetime = instant_field(is_required=True, index=True)
+    person: str = Field(max_length=100)
+    address: str = Field(default="", max_length=64)
+    action: str = Field(max_length=60)
     subject: str = Field(sa_column=Column(Text, nullable=False))
     detail: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    salts: dict[str, str] = Field(default_factory=_make_salts, sa_column=Column(JSON, nullable=False))
+    erased: dict[str, str] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    hash: str | None = Field(default=None, max_length=64)
+
+    def to_json(self) -> str:
+        """Return the entry as one line of JSON, as it is exported."""
+        return self.model_dump_json(exclude={"salts", "erased"})
+
+    def compute_commitments(self) -> dict[str, str]:
+        """Return what stands for the erasable fields in the hash: their salted hashes, kept where they were erased."""
+        return self.erased | {name: _hash_salted(salt, getattr(self, name)) for name, salt in self.salts.items()}
+
+    def erase(self, **values: Any) -> None:
+        """Put other values in place of these fields for good; the hash of the entry stays what it was."""
+        commitments = self.compute_commitments()
+        self.erased = self.erased | {name: commitments[name] for name in values}
+        self.salts = {name: salt for name, salt in self.salts.items() if name not in values}
+        for name, value in values.items():
+            setattr(self, name, value)

@@ -9,6 +9,7 @@ from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, message_field, owner_field
 from monitor.i18n.message import Message
+from monitor.vocabulary import Visibility
 
 
 class ResearchStatus(StrEnum):
@@ -37,7 +38,7 @@ class Research(SQLModel, table=True):
     """One research. `config` and `options` are what was asked beside the question, in the seed's names.
 
     `attempt` counts how often it was queued. `outputs` holds the results of the finished steps by their type, `state`
-    the plan with its title. `asked_by` is the person or program that asked.
+    the plan with its title. `asked_by` is the person who asked, or the program where no person did.
     """
 
     id: str = Field(primary_key=True, max_length=64)
@@ -52,6 +53,7 @@ class Research(SQLModel, table=True):
     is_plan_approved: bool = False
     is_cancel_requested: bool = False
     asked_by: str = Field(default="", max_length=100)
+    visibility: Visibility = enum_field(Visibility, Visibility.PRIVATE)
     executor: str | None = None
     enqueued_at: dt.datetime | None = instant_field()
     created_at: dt.datetime = instant_field(is_required=True, index=True)

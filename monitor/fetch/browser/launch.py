@@ -1,4 +1,4 @@
-"""Finding the Chromium on this machine, and the meaning of its errors.
+"""Finding the Chromium on this machine, the environment that it gets, and the meaning of its errors.
 
 `python -m monitor.fetch.browser.launch` prints where it is.
 """
@@ -8,14 +8,20 @@ import json
 import os
 import shutil
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from monitor.config.loading import load_settings
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing, MonitorError
 from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
+from monitor.isolation.environment import build_child_environment
 from monitor.page import PageErrorCode
+
+if TYPE_CHECKING:
+    from playwright.async_api import Playwright
 
 _EXECUTABLES = ("chromium-headless-shell", "chromium", "google-chrome")
 
@@ -24,6 +30,8 @@ _PLAYWRIGHT_PATTERNS = {
     "chromium-headless-shell": ("*/chrome-headless-shell", "*/headless_shell"),
     "chromium": ("*/chrome", "*/Chromium.app/Contents/MacOS/Chromium"),
 }
+
+_DRIVER_PREFIXES = ("PLAYWRIGHT_", "PW_", "NODE_EXTRA_CA_CERTS")
 
 # The browser itself refuses other schemes, ports of mail and the like.
 _FORBIDDEN_ERRORS = (
@@ -79,6 +87,29 @@ def _get_playwright_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "ms-playwright"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ms-playwright"
+
+
+def build_browser_environment() -> dict[str, str]:
+    """Return the environment of the browser and of Playwright's driver: neither has a use for our secrets."""
+    return build_child_environment(keep=[name for name in os.environ if name.startswith(_DRIVER_PREFIXES)])
+
+
+def start_driver() -> "AbstractAsyncContextManager[Playwright]":
+    """Return Playwright, whose driver starts with the block, in an environment without secrets.
+
+    Playwright copies the whole environment of this process and has no option against it, so the function that copies is
+    replaced; a test reads what the driver really got.
+    """
+    from playwright._impl import transport
+    from playwright._impl._driver import get_driver_env
+    from playwright.async_api import async_playwright
+
+    def build_driver_environment() -> dict[str, str]:
+        own = {name: value for name, value in get_driver_env().items() if name.startswith("PW_")}
+        return build_browser_environment() | own
+
+    transport.get_driver_env = build_driver_environment  # type: ignore[attr-defined]
+    return async_playwright()
 
 
 def map_browser_error(error_text: str) -> FetchError:

@@ -65,7 +65,7 @@ class Renderer:
         is an error, `BrowserMissing` if no browser can be started. A browser that crashes is started once more; a
         second crash is an error of the page.
         """
-        await self._guard.check(url, may_be_unresolved=self._network.proxy is not None)
+        await self._guard.check(url)
         async with self._slots:
             for _ in range(_MAX_ATTEMPTS):
                 async with self._use_session() as session:
@@ -89,7 +89,7 @@ class Renderer:
                 replaces_another = tab.is_idle
                 response = await tab.render(url, timeout_s=timeout_s)
                 for hop in response.hops:
-                    await self._guard.check(hop, may_be_unresolved=self._network.proxy is not None)
+                    await self._guard.check(hop)
         except (PlaywrightError, TimeoutError, FetchError) as error:
             failure = self._map_failure(error, session, tab)
             if tab is not None:

@@ -7,11 +7,11 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, WebSocketRoute, async_playwright
+from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
-from monitor.fetch.browser.launch import build_start_error, find_browser
+from monitor.fetch.browser.launch import build_browser_environment, build_start_error, find_browser, start_driver
 from monitor.fetch.browser.tab import Tab, close_quietly
 from monitor.fetch.guard import Guard
 from monitor.fetch.proxy import GuardedProxy
@@ -41,7 +41,7 @@ _FLAGS = (
 )
 
 
-def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[Route], Awaitable[None]]:
+def build_route_handler(guard: Guard) -> Callable[[Route], Awaitable[None]]:
     """Return a handler that aborts images, fonts and media, and what the guard refuses.
 
     It does not see redirects, preconnects and sockets; the guard checks those in the proxy.
@@ -53,7 +53,7 @@ def build_route_handler(guard: Guard, *, may_be_unresolved: bool) -> Callable[[R
                 await route.abort("blockedbyclient")
                 return
             try:
-                await guard.check(route.request.url, may_be_unresolved=may_be_unresolved)
+                await guard.check(route.request.url)
             except FetchError as refusal:
                 is_refused = refusal.error.code is not PageErrorCode.NETWORK
                 await route.abort("blockedbyclient" if is_refused else "namenotresolved")
@@ -103,7 +103,7 @@ class BrowserSession:
                 user_agent=network.user_agent,
                 proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
             )
-            await context.route("**/*", build_route_handler(guard, may_be_unresolved=network.proxy is not None))
+            await context.route("**/*", build_route_handler(guard))
             await context.route_web_socket("**/*", close_websocket)
         except BaseException as error:
             await stack.aclose()
@@ -188,13 +188,14 @@ async def start_browser(
 ) -> Browser:
     """Start a browser, or connect to the configured endpoint, until `stack` closes; raises `BrowserMissing`."""
     path = None if settings.endpoint else find_browser(settings)
-    playwright = await stack.enter_async_context(async_playwright())
+    playwright = await stack.enter_async_context(start_driver())
     try:
         if settings.endpoint:
             browser = await playwright.chromium.connect_over_cdp(settings.endpoint)
         else:
             browser = await playwright.chromium.launch(
                 executable_path=path,
+                env=dict(build_browser_environment()),
                 args=flags,
                 chromium_sandbox=os.geteuid() != 0,  # Chromium refuses to start with its sandbox as root
                 proxy=proxy,

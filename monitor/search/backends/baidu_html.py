@@ -42,7 +42,6 @@ class BaiduHtmlBackend(ServiceBackend):
     """
 
     name = "baidu_html"
-    base_url = "https://www.baidu.com"
     is_html = True
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:

@@ -1,21 +1,21 @@
 """Bocha (博查), a Chinese search API."""
 
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from pydantic import Field
 
+from monitor.fetch.outbound import find_error_code
 from monitor.fetch.result import Response
 from monitor.search.contract import Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
 from monitor.search.responses import (
     ProviderPayload,
     build_failure,
     check_status,
-    extract_error_message,
     parse_entries,
     parse_payload,
     parse_published_day,
     resolve_range,
-    strip_markup,
 )
 from monitor.search.service import BackendRequest, ServiceBackend
 
@@ -61,7 +61,6 @@ class BochaBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "bocha"
-    base_url = "https://api.bochaai.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to fifty results."""
@@ -84,10 +83,10 @@ class BochaBackend(ServiceBackend):
 
 def parse_results(response: Response) -> SearchResults:
     """Parse the answer; raise its error, which may come with status 200 and a code of its own."""
-    check_status(response, extract_error_message(response))
+    check_status(response)
     answer = parse_payload(response, BochaResponse)
     if str(answer.code) != _SUCCESS_CODE:
-        _raise_error(str(answer.code), answer.msg or answer.message)
+        _raise_error(response, str(answer.code))
     pages = (answer.data and answer.data.pages) or answer.pages
     if pages is None and answer.data is None:
         raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="webPages")
@@ -95,11 +94,11 @@ def parse_results(response: Response) -> SearchResults:
     return SearchResults([entry.to_hit() for entry in entries], request_id=answer.log_id or None)
 
 
-def _raise_error(code: str, reason: str) -> NoReturn:
+def _raise_error(response: Response, code: str) -> NoReturn:
     if code.isdecimal() and 400 <= int(code) < 600:
-        check_status(Response(url="", final_url="", status=int(code), headers={}, body=b""), reason)
+        check_status(replace(response, status=int(code)), "")
     raise build_failure(
-        SearchErrorCode.PROVIDER, "search.service_error_code", error=strip_markup(f"{code} {reason}", 200)
+        SearchErrorCode.PROVIDER, "search.service_error_code", error=find_error_code(response.body) or "-"
     )
 
 

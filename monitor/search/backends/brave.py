@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
+from monitor.fetch.outbound import find_error_code
 from monitor.fetch.result import Response
 from monitor.search.contract import Recency, SearchErrorCode, SearchHit, SearchQuery, SearchResults
 from monitor.search.responses import (
@@ -11,7 +12,6 @@ from monitor.search.responses import (
     add_site_operator,
     build_failure,
     check_status,
-    extract_error_message,
     parse_entries,
     parse_payload,
     parse_published_day,
@@ -30,7 +30,7 @@ _LANGUAGES_WITHOUT_REGION = {"zh": "zh-hans", "ja": "jp", "pt": "pt-pt"}
 _COUNTRIES = (
     "AR AU AT BE BR CA CL DK FI FR DE GR HK IN ID IT JP KR MY MX NL NZ NO CN PL PT PH RU SA ZA ES SE CH TW TR GB US"
 )
-_INVALID_KEY_CODE = "SUBSCRIPTION"  # a wrong key is answered with 422 and a code that begins so
+_INVALID_KEY_CODE = "subscription"  # a wrong key is answered with 422 and a code that begins so
 
 
 class BraveResult(ProviderPayload):
@@ -58,7 +58,6 @@ class BraveResponse(ProviderPayload):
 
 class BraveBackend(ServiceBackend):
     name = "brave"
-    base_url = "https://api.search.brave.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""
@@ -85,10 +84,9 @@ class BraveBackend(ServiceBackend):
 
 
 def parse_results(response: Response) -> SearchResults:
-    reason = extract_error_message(response)
-    if response.status == 422 and _INVALID_KEY_CODE in reason:
+    if response.status == 422 and find_error_code(response.body).startswith(_INVALID_KEY_CODE):
         raise build_failure(SearchErrorCode.AUTH, "search.key_refused", status=422)
-    check_status(response, reason)
+    check_status(response)
     answer = parse_payload(response, BraveResponse)
     if answer.web is None and answer.query is None:
         raise build_failure(SearchErrorCode.PARSE, "search.unexpected_shape", where="web")

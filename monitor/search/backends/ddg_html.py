@@ -54,7 +54,6 @@ _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
 
 class DdgHtmlBackend(ServiceBackend):
     name = "ddg_html"
-    base_url = "https://html.duckduckgo.com"
     is_html = True
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:

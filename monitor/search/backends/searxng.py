@@ -1,6 +1,7 @@
 """SearXNG, a self-hosted metasearch engine, by its JSON API."""
 
 import datetime as dt
+import re
 from typing import Any
 
 from pydantic import Field
@@ -16,9 +17,11 @@ from monitor.search.responses import (
     parse_entries,
     parse_payload,
     parse_published_day,
-    strip_markup,
 )
 from monitor.search.service import BackendRequest, ServiceBackend
+
+_ENGINE_NAME = re.compile(r"[a-z0-9 _.-]{1,30}")
+_MAX_ENGINES = 10
 
 
 class SearxngResult(ProviderPayload):
@@ -86,10 +89,13 @@ def parse_results(response: Response, query: SearchQuery) -> SearchResults:
     check_status(response)
     answer = parse_payload(response, SearxngResponse)
     hits = [result.to_hit() for result in parse_entries(answer.results, SearxngResult)]
-    if not answer.results and answer.unresponsive_engines:
-        silent = (engine if isinstance(engine, list) else [engine] for engine in answer.unresponsive_engines)
-        names = strip_markup(", ".join(" ".join(map(str, engine)) for engine in silent), 200)
-        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=names)
+    engines = answer.unresponsive_engines
+    if not answer.results and engines:
+        silent = [
+            engine[0] if isinstance(engine, list) and engine else engine for engine in answer.unresponsive_engines
+        ]
+        names = [engine for engine in silent if isinstance(engine, str) and _ENGINE_NAME.fullmatch(engine)]
+        raise build_failure(SearchErrorCode.BAD_GATEWAY, "search.searxng_engines_silent", engines=names[:_MAX_ENGINES])
     return SearchResults([hit for hit in hits if _is_within(hit.published_at, query.time_range)])
 
 

@@ -8,7 +8,6 @@ from monitor.search.responses import (
     ProviderPayload,
     build_failure,
     check_status,
-    extract_error_message,
     parse_entries,
     parse_payload,
     parse_published_day,
@@ -41,7 +40,6 @@ class TavilyBackend(ServiceBackend):
     """The language of results cannot be chosen."""
 
     name = "tavily"
-    base_url = "https://api.tavily.com"
 
     async def search(self, query: SearchQuery, limit: int) -> SearchResults:
         """Send one request, which returns up to twenty results."""
@@ -53,7 +51,7 @@ class TavilyBackend(ServiceBackend):
 def parse_results(response: Response) -> SearchResults:
     if response.status in _PLAN_LIMIT_STATUSES:
         raise build_failure(SearchErrorCode.AUTH, "search.plan_exhausted", status=response.status)
-    check_status(response, extract_error_message(response))
+    check_status(response)
     answer = parse_payload(response, TavilyResponse)
     hits = [entry.to_hit() for entry in parse_entries(answer.results, TavilyResult)]
     return SearchResults(hits, request_id=answer.request_id or None)

@@ -234,6 +234,10 @@ class BundleFolder:
             raise WorkFailed("search.bundles_not_removed", reason=_format_os_error(error)) from error
         return removed
 
+    def remove(self, task_id: str) -> None:
+        """Remove the bundles and cursors of a task; what is not there is no matter."""
+        shutil.rmtree(self.root / _encode_name(task_id), ignore_errors=True)
+
     def get_cursor_folder(self, task_id: str) -> Path:
         return self.root / _encode_name(task_id) / "cursors"
 

@@ -16,6 +16,7 @@ from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
@@ -153,6 +154,7 @@ class ResearchDependencyFactory:
     clock: Clock
     records: EvidenceArchive
     documents: DocumentReader
+    workers: WorkerPool
     bundles: BundleFolder
     snapshot_reader: SnapshotReader
     search_service: SearchService
@@ -177,6 +179,7 @@ class ResearchDependencyFactory:
             search_warnings=tuple(gathering.warnings),
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id),
+            workers=self.workers,
             bundles=self.bundles,
             scoring=self.new_scoring(),
             clock=self.clock,

@@ -9,19 +9,19 @@ from typing import Any
 
 from monitor.db.queries.research import ResearchKey
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
-from monitor.errors import Conflict, RunCancelled, UsageError, WorkFailed, to_message
+from monitor.errors import Conflict, Forbidden, RunCancelled, UsageError, WorkFailed, to_message
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
 from monitor.research.shapes import Plan, PlanParagraph, ResearchOptions, SearchConfig, StepType, build_step_event
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
-from monitor.services.audit import Actor, AuditAction
+from monitor.services.audit import COMMAND_LINE, RESERVED_NAMES, Actor, AuditAction
 from monitor.services.events import ResearchEventLog, build_final_event, follow_events
 from monitor.services.research.dependencies import detect_language, dump_state
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.steps import StepRunner
-from monitor.vocabulary import Role
+from monitor.vocabulary import Role, Visibility
 
 _MAX_TITLE_CHARS, _MAX_CONTENT_CHARS = 200, 2000
 
@@ -69,13 +69,15 @@ class ResearchService(ResearchReader):
     def __post_init__(self) -> None:
         self._cancellation = CancellationWatcher(self.store.research.list_cancel_requested)
 
-    async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
+    async def list(
+        self, *, by: Actor, limit: int = 50, after: ResearchKey | None = None, text: str = ""
+    ) -> list[ResearchSummary]:
         await self.fail_orphaned()
-        return await super().list(limit=limit, after=after, text=text)
+        return await super().list(by=by, limit=limit, after=after, text=text)
 
-    async def get(self, task_id: str) -> ResearchView:
+    async def get(self, task_id: str, *, by: Actor) -> ResearchView:
         await self.fail_orphaned()
-        return await super().get(task_id)
+        return await super().get(task_id, by=by)
 
     async def has_worker(self) -> bool:
         return await has_worker(self.presence)
@@ -84,8 +86,17 @@ class ResearchService(ResearchReader):
         gathering = self.dependency_factory.search_service.build_research_search(config.engines)
         return gathering.warnings
 
-    async def enqueue(self, query: str, *, config: SearchConfig, options: ResearchOptions, by: Actor) -> str:
-        research = self._build_research(query, config, options, by)
+    async def enqueue(
+        self,
+        query: str,
+        *,
+        config: SearchConfig,
+        options: ResearchOptions,
+        by: Actor,
+        visibility: Visibility | None = None,
+    ) -> str:
+        """Queue a research; return its id. Without a visibility a person's is private, and a command's open."""
+        research = self._build_research(query, config, options, by, visibility)
         if not await self.has_worker():
             raise UsageError("run.no_worker")
         await self._create(research, by)
@@ -126,7 +137,7 @@ class ResearchService(ResearchReader):
 
     async def resume(self, task_id: str, *, by: Actor) -> int:
         """Let the service go on with a research, without waiting; return the number of its last event before that."""
-        latest = await self.store.research_events.latest((await self.load_research(task_id)).id)
+        latest = await self.store.research_events.latest((await self.load_readable(task_id, by=by)).id)
         await self._resume(task_id, None, by)
         return (latest.id or 0) if latest else 0
 
@@ -193,7 +204,7 @@ class ResearchService(ResearchReader):
     async def approve(self, task_id: str, title: str, paragraphs: Sequence[PlanParagraph], *, by: Actor) -> None:
         """Let a research that waits go on by this plan; `Conflict` where it does not wait."""
         by.require(Role.EDITOR)
-        research, state = await self.load_research(task_id), await self.load_state(task_id)
+        research, state = await self.load_readable(task_id, by=by), await self.load_state(task_id, by=by)
         if research.status is not ResearchStatus.AWAITING_PLAN or state is None:
             raise Conflict("research.not_waiting", research=task_id, status=research.status)
         replace_plan(state, title, paragraphs, max_paragraphs=self.dependency_factory.settings.research.max_paragraphs)
@@ -204,29 +215,30 @@ class ResearchService(ResearchReader):
         payload = {"result": plan["result"], "metadata": plan["told"]}
         approval = build_step_event(StepType.PLAN, "complete", progress, language=research.language, payload=payload)
         event = ResearchEvent(task_id=research.id, at=self.clock.now(), data=approval.to_json())
-        titles = [paragraph.title for paragraph in state.paragraphs]
         async with self.store.transaction():
             if not await self.store.research.approve(task_id, state=state_row, paragraphs=rows, plan=plan, event=event):
                 raise Conflict("research.not_waiting_any_more", research=task_id)
-            detail = {"title": state.report_title, "paragraphs": titles}
-            await self.record(by, AuditAction.RESEARCH_PLAN, task_id, **detail)
+            await self.record(by, AuditAction.RESEARCH_PLAN, task_id, paragraphs=len(state.paragraphs))
 
     async def add_remark(self, task_id: str, text: str, *, by: Actor) -> None:
         """Add a remark for the nodes that summarise, which read the latest; `Conflict` where the research has ended."""
         by.require(Role.EDITOR)
-        research = await self.load_research(task_id)
+        research = await self.load_readable(task_id, by=by)
         if not text.strip() or len(text) > MAX_QUESTION_CHARS:
             raise UsageError("research.bad_remark", limit=MAX_QUESTION_CHARS)
         remark = ResearchRemark(task_id=research.id, person=by.name, text=text.strip(), at=self.clock.now())
         async with self.store.transaction():
             if not await self.store.research.add_remark(remark):
                 raise Conflict("research.remark_too_late", research=task_id)
-            await self.record(by, AuditAction.RESEARCH_REMARK, research.id, text=text)
+            await self.record(by, AuditAction.RESEARCH_REMARK, research.id)
 
     async def cancel(self, task_id: str, *, by: Actor) -> ResearchStatus:
+        """Ask a research to stop: one's own or an open one; an administrator any, without reading it."""
         by.require(Role.EDITOR)
         await self.fail_orphaned()
-        research = await self.load_research(task_id)
+        research = await (
+            self.load_research(task_id) if by.has_role(Role.ADMIN) else self.load_readable(task_id, by=by)
+        )
         event = await self._build_final_event(research, "cancelled", _CANCELLED)
         async with self.store.transaction():
             status = await self.store.research.request_cancel(research.id, at=self.clock.now(), event=event)
@@ -234,6 +246,36 @@ class ResearchService(ResearchReader):
                 raise Conflict("research.ended", research=task_id, status=research.status)
             await self.record(by, AuditAction.RESEARCH_CANCEL, research.id)
         return status
+
+    async def share(self, task_id: str, visibility: Visibility, *, by: Actor) -> None:
+        """Open one's own research to everybody, or close it again."""
+        research = await self._load_own(task_id, by)
+        if research.visibility is visibility:
+            return
+        async with self.store.transaction():
+            await self.store.research.set_visibility(research.id, visibility)
+            change = {"before": research.visibility, "after": visibility}
+            await self.record(by, AuditAction.RESEARCH_SHARE, research.id, **change)
+
+    async def delete(self, task_id: str, *, by: Actor) -> ResearchStatus:
+        """Delete one's own research that has ended, with its report, events, records and bundles; `Conflict` before.
+
+        An administrator may delete anybody's. The costs of its model calls stay, and so do files that others cite.
+        """
+        research = await (self.load_research(task_id) if by.has_role(Role.ADMIN) else self._load_own(task_id, by))
+        async with self.store.transaction():
+            if not await self.store.research.delete(research.id):
+                raise Conflict("research.not_ended", research=task_id)
+            await self.record(by, AuditAction.RESEARCH_DELETE, research.id)
+        await asyncio.to_thread(self.dependency_factory.bundles.remove, research.id)
+        return research.status
+
+    async def _load_own(self, task_id: str, by: Actor) -> Research:
+        by.require(Role.EDITOR)
+        research = await self.load_readable(task_id, by=by)
+        if research.asked_by != by.owner and by.name != COMMAND_LINE.name:
+            raise Forbidden("research.of_another", person=research.asked_by)
+        return research
 
     async def fail_orphaned(self, *, own_executor: str | None = None) -> None:
         """End as failed what died with its process; what `own_executor` seems to have is of one with the same name."""
@@ -293,10 +335,12 @@ class ResearchService(ResearchReader):
     async def _create(self, research: Research, by: Actor) -> None:
         async with self.store.transaction():
             await self.store.research.create(research)
-            await self.record(by, AuditAction.RESEARCH_START, research.id, query=research.query)
+            # The audit is read by all administrators and kept for years: the question itself does not belong in it.
+            await self.record(by, AuditAction.RESEARCH_START, research.id, visibility=research.visibility)
 
     async def _resume(self, task_id: str, executor: str | None, by: Actor) -> None:
         by.require(Role.EDITOR)
+        await self.load_readable(task_id, by=by)
         await self.fail_orphaned(own_executor=executor)
         async with self.store.transaction():
             if not await self.store.research.resume(task_id, executor=executor):
@@ -310,8 +354,17 @@ class ResearchService(ResearchReader):
             research.id, latest, language=research.language, code=code, reason=reason, at=self.clock.now()
         )
 
-    def _build_research(self, query: str, config: SearchConfig, options: ResearchOptions, by: Actor) -> Research:
+    def _build_research(
+        self,
+        query: str,
+        config: SearchConfig,
+        options: ResearchOptions,
+        by: Actor,
+        visibility: Visibility | None = None,
+    ) -> Research:
         by.require(Role.EDITOR)
+        if visibility is None:
+            visibility = Visibility.OPEN if by.owner in RESERVED_NAMES else Visibility.PRIVATE
         query = query.strip()
         if not query or len(query) > MAX_QUESTION_CHARS:
             raise UsageError("research.bad_question", limit=MAX_QUESTION_CHARS)
@@ -322,6 +375,7 @@ class ResearchService(ResearchReader):
             language=detect_language(query),
             config=config.to_json(),
             options=options.to_json(),
-            asked_by=by.name,
+            asked_by=by.owner,
+            visibility=visibility,
             created_at=now,
         )

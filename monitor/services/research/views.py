@@ -32,10 +32,10 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import SearchEntry, State
 from monitor.search.contract import MessageText
-from monitor.services.audit import AuditedService
+from monitor.services.audit import COMMAND_LINE, Actor, AuditedService
 from monitor.services.evidence import SnapshotView
 from monitor.services.research.dependencies import ResearchDependencyFactory, StoreNotebook
-from monitor.vocabulary import FetchMode
+from monitor.vocabulary import FetchMode, Visibility
 
 
 class StepUsage(CamelCaseSchema):
@@ -59,6 +59,7 @@ class ResearchSummary(CamelCaseSchema, MessageModel):
     status: ResearchStatus
     language: str
     asked_by: str
+    visibility: Visibility
     created_at: dt.datetime
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
@@ -150,6 +151,8 @@ class NoteSnapshotView(SnapshotView):
 
 @dataclass(kw_only=True)
 class ResearchReader(AuditedService):
+    """Researches for those who may read them: of another's private one there is none of that id."""
+
     dependency_factory: ResearchDependencyFactory
 
     async def load_research(self, task_id: str) -> Research:
@@ -158,21 +161,27 @@ class ResearchReader(AuditedService):
             raise NotFound("research.not_found", research=task_id)
         return research
 
-    async def get(self, task_id: str) -> ResearchView:
+    async def load_readable(self, task_id: str, *, by: Actor) -> Research:
         research = await self.load_research(task_id)
+        if not by.may_read(research.visibility, research.asked_by):
+            raise NotFound("research.not_found", research=task_id)
+        return research
+
+    async def get(self, task_id: str, *, by: Actor) -> ResearchView:
+        research = await self.load_readable(task_id, by=by)
         latest = await self.store.research_events.latest(research.id)
         return build_view(research, latest, await self.store.usage.load_run_usage(research.id))
 
-    async def load_state(self, task_id: str) -> State | None:
+    async def load_state(self, task_id: str, *, by: Actor) -> State | None:
         """The plan with its paragraphs as they stand; None before there is one."""
-        return await StoreNotebook(self.store, (await self.load_research(task_id)).id).load_state()
+        return await StoreNotebook(self.store, (await self.load_readable(task_id, by=by)).id).load_state()
 
-    async def list_remarks(self, task_id: str) -> list[ResearchRemark]:
-        return await self.store.research.list_remarks((await self.load_research(task_id)).id)
+    async def list_remarks(self, task_id: str, *, by: Actor) -> list[ResearchRemark]:
+        return await self.store.research.list_remarks((await self.load_readable(task_id, by=by)).id)
 
-    async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0) -> NoteSnapshotView:
+    async def get_note_snapshot(self, task_id: str, note_index: int, quote: int = 0, *, by: Actor) -> NoteSnapshotView:
         """The kept page behind a note, with the quote of that number, from 0, marked in it."""
-        research = await self.load_research(task_id)
+        research = await self.load_readable(task_id, by=by)
         found = build_view(research, None, RunUsage())
         if not 0 <= note_index < len(found.notes):
             raise NotFound("research.no_note", research=task_id, note=note_index, notes=len(found.notes))
@@ -194,9 +203,9 @@ class ResearchReader(AuditedService):
             **dict(page), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
         )
 
-    async def build_document(self, task_id: str, *, citation_url: CitationUrl | None = None) -> Document:
+    async def build_document(self, task_id: str, *, by: Actor, citation_url: CitationUrl | None = None) -> Document:
         """Return the report as a document; its citations lead to the kept pages. `Conflict` while there is none."""
-        research = await self.load_research(task_id)
+        research = await self.load_readable(task_id, by=by)
         view = build_view(research, None, RunUsage())
         if view.report is None:
             raise Conflict("research.no_report", research=task_id, status=view.status)
@@ -211,8 +220,11 @@ class ResearchReader(AuditedService):
             written_at=view.ended_at,
         )
 
-    async def list(self, *, limit: int = 50, after: ResearchKey | None = None, text: str = "") -> list[ResearchSummary]:
-        rows = await self.store.research.list_rows(after=after, text=text, limit=limit)
+    async def list(
+        self, *, by: Actor, limit: int = 50, after: ResearchKey | None = None, text: str = ""
+    ) -> list[ResearchSummary]:
+        reader = None if by.name == COMMAND_LINE.name else by.owner
+        rows = await self.store.research.list_rows(reader=reader, after=after, text=text, limit=limit)
         return [build_summary(row) for row in rows]
 
     def _build_citation_url(self, task_id: str) -> CitationUrl:

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from lxml import etree
 
+from monitor.config.loading import MAX_YAML_BYTES, parse_yaml
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
@@ -116,7 +117,7 @@ def parse_section(line: str) -> dict[str, str]:
     return {"name": name.strip() or url, "url": url}
 
 
-MAX_IMPORT_BYTES = 2 * 1024 * 1024
+MAX_IMPORT_BYTES = MAX_YAML_BYTES
 MAX_IMPORT_SOURCES = 5000
 _OPML_ATTRIBUTE = "monitorSource"
 _INVALID_XML_CHARS = re.compile(r"[\ud800-\udfff\ufffe\uffff]")  # JSON itself escapes control characters
@@ -202,7 +203,7 @@ def parse_rows(content: bytes, list_format: SourceListFormat, *, label: str) -> 
 
 def _parse_yaml(label: str, content: bytes) -> list[dict[str, Any]]:
     try:
-        document = yaml.safe_load(content.decode("utf-8-sig"))
+        document = parse_yaml(content.decode("utf-8-sig"))
     except (yaml.YAMLError, ValueError, RecursionError):
         raise UsageError("source.bad_yaml", label=label) from None
     rows = document.get("sources") if isinstance(document, dict) else document

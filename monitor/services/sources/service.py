@@ -353,9 +353,14 @@ def get_backoff_end(source: Source) -> dt.datetime | None:
 
 
 def find_rest_end(source: Source, now: dt.datetime) -> dt.datetime | None:
-    """Return until when a failing source rests; None for one that does not rest now."""
+    """Return until when a failing source rests; None for one that does not rest now.
+
+    A last run that lies ahead of now failed under a clock that was wrong, which may be why it failed: no rest for that.
+    """
     until = get_backoff_end(source)
-    return until if until is not None and until > now else None
+    if until is None or until <= now or (source.last_run_at is not None and source.last_run_at > now):
+        return None
+    return until
 
 
 def find_next_run(source: Source, after: dt.datetime, *, timezone: str) -> dt.datetime | None:

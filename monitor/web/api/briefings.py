@@ -11,18 +11,20 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from pydantic.config import JsonDict
 from starlette.datastructures import FormData, QueryParams
 
+from monitor.bootstrap import App
 from monitor.briefing.compose import Briefing, GroupBy
 from monitor.briefing.deliver import build_attachment_name
 from monitor.briefing.editing import BriefingEditPatch
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.sessions import sanitize_text
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
-from monitor.services.briefings import BriefingDraft, BriefingQuery, ExportService
+from monitor.services.audit import AuditAction
+from monitor.services.briefings import BriefingDraft, BriefingQuery
 from monitor.services.deliveries import DeliverySchema, TargetChange, TargetForm, TargetSchema
 from monitor.vocabulary import ItemType
 from monitor.web.api.cursors import Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day
-from monitor.web.auth import Admin, AppDep, Editor, Reader
+from monitor.web.auth import Admin, AppDep, Editor, Principal, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
@@ -88,9 +90,11 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
 
-async def export_briefing(briefing: Briefing, format_name: str, export_service: ExportService) -> Response:
+async def export_briefing(app: App, briefing_id: int, format_name: str, *, by: Principal) -> Response:
     """Return a file to be saved, never shown as a page of ours; `UsageError` for an unknown format."""
-    content = await export_service.export_briefing(briefing, format_name)
+    briefing = (await app.drafts.get(briefing_id)).briefing
+    content = await app.exports.export_briefing(briefing, format_name)
+    await app.audit.record(by, AuditAction.BRIEFING_EXPORT, str(briefing_id), format=format_name)
     filename = build_attachment_name(briefing, format_name)
     plain = f"briefing-{briefing.period.until}.{format_name}"
     return build_download_response(content, format_name, filename=filename, ascii_filename=plain)
@@ -201,10 +205,10 @@ async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> 
     responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
 )
 async def export(
-    app: AppDep, _: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
+    app: AppDep, principal: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
 ) -> Response:
     """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
-    return await export_briefing((await app.drafts.get(briefing_id)).briefing, form, app.exports)
+    return await export_briefing(app, briefing_id, form, by=principal)
 
 
 @router.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)

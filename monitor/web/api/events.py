@@ -16,10 +16,11 @@ from starlette.types import Send
 from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
 from monitor.i18n.model import reader_language
 from monitor.research.shapes import STEP_IDS, StepEvent, StepType, render_messages
+from monitor.services.audit import AuditAction
 from monitor.services.events import E, EventBatch, EventStreamService, S
 from monitor.vocabulary import EventKind, RunStatus
 from monitor.web.api.runs import RunId
-from monitor.web.auth import AppDep, Reader
+from monitor.web.auth import AppDep, Reader, record_token_read
 from monitor.web.problems import build_problem_responses
 
 _HEARTBEAT_S = 15.0
@@ -172,7 +173,7 @@ _NO_CONTENT_RESPONSE = {"description": "The research has ended, and the last mes
     responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
 )
 async def research_events(
-    app: AppDep, _: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
+    app: AppDep, principal: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
     """What a research tells, from its beginning or after a message, until it ends.
 
@@ -180,8 +181,10 @@ async def research_events(
     twice. Messages bear no `event`: in a browser they are `EventSource.onmessage`.
     """
     known = after if last_event_id is None else last_event_id
+    await app.research.load_readable(task_id, by=principal)
     if not await app.research_events.has_more(task_id, after=known):
         return Response(status_code=204)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
     format_events = partial(_format_research_events, language=reader_language.get())
     return EventStreamResponse(stream_events(app.research_events, task_id, known, format_events))
 

@@ -7,13 +7,15 @@ from enum import StrEnum
 from statistics import median
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from pydantic import BaseModel, Field
 
 from monitor.db.queries.service import ServiceMetrics
 from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
 from monitor.db.tables.research import ResearchStatus
+from monitor.jobs.watchdog import LoopWatchdog
 from monitor.research.shapes import ReportScore
 from monitor.services.alarms import SourceHealth
 from monitor.services.health import HostBlock, ReadinessSchema, ServiceStatus
@@ -21,12 +23,13 @@ from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
 from monitor.vocabulary import RunStatus
 from monitor.web.api.cursors import Limit, cut_page, decode_id
-from monitor.web.auth import Admin, AppDep, Reader
+from monitor.web.auth import Admin, AppDep, Reader, load_principal
 from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
 FilterText = Annotated[str | None, Query(max_length=200)]
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
 Days = Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)]
+_LINES_TYPE = "application/x-ndjson"
 _IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
 
 router = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
@@ -95,11 +98,12 @@ async def costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
 
 
 class AuditEntrySchema(BaseModel, from_attributes=True):
-    """A change: who made it, what it was, to what, and what was before and after."""
+    """An act: who did it and from where, what it was, to what, and what was before and after."""
 
     id: int
     at: dt.datetime
     person: str = Field(examples=["lilei"])
+    address: str = Field(description="Empty: by command.", examples=["192.0.2.7"])
     action: str = Field(examples=["source.edit"])
     subject: str = Field(examples=["国家能源局"])
     detail: dict[str, Any] = Field(examples=[{"before": {"max_items": 20}, "after": {"max_items": 30}}])
@@ -110,22 +114,39 @@ class AuditListSchema(BaseModel):
     next: str | None = Field(examples=[None])
 
 
-@audit_router.get("/audit", summary="Who changed what")
+@audit_router.get("/audit", summary="Who did what")
 async def audit(
     app: AppDep,
     _: Admin,
     person: FilterText = None,
     action: FilterText = None,
     subject: FilterText = None,
+    address: FilterText = None,
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> AuditListSchema:
-    """By person, by action (`source` finds every action on sources), by a word of the subject."""
+    """By person, by action (`source` finds every action on sources), by a word of the subject, by address."""
     found = await app.audit.list_entries(
-        person=person, action=action, subject=subject, before_id=decode_id(cursor), limit=limit + 1
+        person=person, action=action, subject=subject, address=address, before_id=decode_id(cursor), limit=limit + 1
     )
     page, following = cut_page(found, limit, lambda entry: entry.id)
     return AuditListSchema(entries=[AuditEntrySchema.model_validate(entry) for entry in page], next=following)
+
+
+@audit_router.get(
+    "/audit/export",
+    summary="Export the audit",
+    response_class=Response,
+    responses={200: {"description": "An entry a line.", "content": {_LINES_TYPE: {"schema": {"type": "string"}}}}},
+)
+async def export_audit(
+    app: AppDep, principal: Admin, since: dt.date | None = None, until: dt.date | None = None
+) -> Response:
+    """All entries of these days, oldest first, as JSON lines in the fields of the list."""
+    entries = await app.audit.export(since=since, until=until, by=principal)
+    lines = (f"{entry.to_json()}\n" async for entry in entries)
+    headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
+    return StreamingResponse(lines, media_type=_LINES_TYPE, headers=headers)
 
 
 @service_router.get("/healthz", summary="Is the process alive?")
@@ -134,12 +155,19 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@service_router.get("/readyz", summary="Can work be done?", responses={503: {"model": ReadinessSchema}})
-async def readyz(app: AppDep, response: Response) -> ReadinessSchema:
-    """Database, queue, browser; 503 where work cannot be done."""
+@service_router.get(
+    "/readyz",
+    summary="Can work be done?",
+    response_model_exclude_none=True,
+    responses={503: {"model": ReadinessSchema}},
+)
+async def readyz(app: AppDep, request: Request, response: Response) -> ReadinessSchema:
+    """503 where work cannot be done. Whoever has a role also learns about database, queue and browser."""
     readiness = await app.readiness.check()
     response.status_code = 200 if readiness.is_ready else 503
-    return readiness
+    # Without the database nobody is known, and whoever asks for a person waits until it is back.
+    is_known = readiness.database == "ok" and await load_principal(request) is not None
+    return readiness if is_known else ReadinessSchema(is_ready=readiness.is_ready)
 
 
 @service_router.get(
@@ -153,11 +181,17 @@ async def readyz(app: AppDep, response: Response) -> ReadinessSchema:
 )
 async def metrics(app: AppDep, _: Reader) -> Response:
     """Figures in the form that Prometheus reads."""
-    return Response(_render_metrics(*await app.readiness.get_metrics()), media_type=CONTENT_TYPE_LATEST)
+    rendered = _render_metrics(*await app.readiness.get_metrics(), watchdog=app.watchdog)
+    return Response(rendered, media_type=CONTENT_TYPE_LATEST)
 
 
-def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int]) -> bytes:
-    """The figures are those of the database: every process of a service tells the same, and a restart loses none."""
+def _render_metrics(
+    figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int], *, watchdog: LoopWatchdog
+) -> bytes:
+    """The figures are those of the database: every process of a service tells the same, and a restart loses none.
+
+    Those of the event loop are this process's own, as are those of the process.
+    """
     research = figures.research
     scores = [ReportScore.model_validate(report.score) for report in research.reports]
     refused = sum((Counter(score.refused) for score in scores), Counter[str]())
@@ -191,6 +225,8 @@ def _render_metrics(figures: ServiceMetrics, queue_wait_s: float, process_counts
         ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
         ("monitor_research_tokens", "Tokens of the model calls of researches", research.tokens),
         ("monitor_research_cost", "What these cost, where they had a price", research.cost),
+        ("monitor_loop_blocked_total", "How often the event loop was blocked for a second", watchdog.blocked_total),
+        ("monitor_loop_blocked_seconds", "For how long it was blocked", watchdog.blocked_seconds),
         *_list_worst_scores(scores),
     ]
     for name, text, value in totals:

@@ -11,7 +11,9 @@ from pydantic import BaseModel, Field, ValidationError
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
 from monitor.db.sessions import sanitize_text
+from monitor.evidence.wacz import WACZ_MEDIA_TYPE
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
+from monitor.services.audit import AuditAction
 from monitor.services.evidence import ItemProof, ItemSnapshotView
 from monitor.services.items import (
     MAX_NOTE_CHARS,
@@ -22,10 +24,10 @@ from monitor.services.items import (
     ItemQuery,
     ListedItem,
 )
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Visibility
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
-from monitor.web.auth import AppDep, Editor, Principal, Reader
+from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
@@ -91,6 +93,9 @@ ClaimNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Count
 NoteId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a note", examples=[1])]
 _EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {get_format(name).media_type: {} for name in ITEM_FORMATS}, "description": "The file"}
+}
+_WACZ_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {WACZ_MEDIA_TYPE: {}}, "description": "A web archive with its proof"}
 }
 
 _ATOM_MEDIA_TYPE = get_format("atom").media_type
@@ -158,6 +163,7 @@ class FeedParameters(ItemParameters):
 
 class NoteRequest(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
+    visibility: Visibility = Visibility.OPEN
 
 
 class HideRequest(BaseModel):
@@ -174,7 +180,7 @@ class FeedbackRequest(BaseModel):
 async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
     """The items that are meant, newest first; with `q` those in which all its words stand."""
     after = decode_cursor(asked.cursor, dt.date, int)
-    page = await app.items.list_page(asked.to_query(principal.name), principal.name, limit=asked.limit, after=after)
+    page = await app.items.list_page(asked.to_query(principal.owner), principal.owner, limit=asked.limit, after=after)
     following = encode_cursor(*page.after) if page.after else None
     return ItemListSchema(items=page.items, next=following, total=page.total)
 
@@ -184,13 +190,15 @@ async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportPara
     """The newest 10,000 of the items that are meant, as a file."""
     headers = {"Content-Disposition": f'attachment; filename="items.{asked.format}"'}
     body = await _render_items(app, principal, asked, asked.format)
+    filters = asked.model_dump(mode="json", exclude_defaults=True)
+    await app.audit.record(principal, AuditAction.ITEM_EXPORT, "items", **filters)
     return Response(body, media_type=get_format(asked.format).content_type, headers=headers)
 
 
 async def _render_items(
     app: App, principal: Principal, asked: ItemExportParameters | FeedParameters, form: ItemFormat
 ) -> bytes:
-    found = await app.archive.list_items(asked.to_query(principal.name), asked.limit)
+    found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
     now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
     return await asyncio.to_thread(render_items, found, form, language=asked.lang or principal.language, now=now)
 
@@ -198,22 +206,38 @@ async def _render_items(
 @router.get("/{item_id}", summary="Read an item")
 async def item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
     """One item with its text, its changes, its kin, and what people say of it."""
-    return await app.items.get_item(item_id, principal.name)
+    return await app.items.get_item(item_id, principal.owner)
 
 
 @router.get("/{item_id}/evidence", summary="Read what an item rests on")
 async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof:
     """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
     proof = await app.proofs.get_proof(item_id)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     if not principal.is_admin:
         proof.records = [record.model_copy(update={"file": None}) for record in proof.records]
     return proof
 
 
+@router.get(
+    "/{item_id}/evidence/export",
+    summary="Export what an item rests on",
+    response_class=Response,
+    responses=_WACZ_RESPONSES,
+)
+async def export_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Response:
+    """The item's kept pages as a WACZ file, with the proof that they are what was signed and a script to check it."""
+    content = await app.evidence_exporter.export_item(item_id, by=principal)
+    headers = {"Content-Disposition": f'attachment; filename="item-{item_id}.wacz"'}
+    return Response(content, media_type=WACZ_MEDIA_TYPE, headers=headers)
+
+
 @router.get("/{item_id}/saved", summary="Read the saved page behind a claim")
-async def saved(app: AppDep, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
+async def saved(app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
     """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
-    return await app.snapshots.get_item_snapshot(item_id, claim)
+    page = await app.snapshots.get_item_snapshot(item_id, claim)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
+    return page
 
 
 @router.put("/{item_id}/star", status_code=204, summary="Star an item")
@@ -228,8 +252,8 @@ async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
 
 @router.post("/{item_id}/notes", status_code=201, summary="Write a note")
 async def note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
-    """A note on the item, for everybody to read."""
-    return await app.marks.add_note(item_id, given.text, by=principal)
+    """A note on the item, for everybody to read or for you alone."""
+    return await app.marks.add_note(item_id, given.text, visibility=given.visibility, by=principal)
 
 
 @router.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")

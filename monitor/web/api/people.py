@@ -42,6 +42,7 @@ class PersonSchema(BaseModel, from_attributes=True):
     name: str = Field(examples=["lilei"])
     role: Role
     is_one_time: bool = Field(description="The password serves once and has to be changed.")
+    password_expires_at: dt.datetime | None = Field(description="When a one-time password ends; past once it was used.")
     is_shut_out: bool
     language: str | None = Field(examples=["zh"])
     created_at: dt.datetime
@@ -65,6 +66,12 @@ class PersonChangeSchema(BaseModel, extra="forbid", json_schema_extra={"examples
 
     role: Role | None = None
     is_shut_out: bool | None = Field(default=None, strict=True)
+
+
+class ErasedPersonSchema(BaseModel):
+    """What names an erased person from now on."""
+
+    name: str = Field(examples=["erased-3"])
 
 
 class OneTimePasswordSchema(BaseModel):
@@ -128,6 +135,12 @@ async def change(app: AppDep, principal: Admin, name: PersonName, wanted: Person
         act = app.people.block_sign_in if wanted.is_shut_out else app.people.allow_sign_in
         await act(name, by=principal)
     return PersonSchema.model_validate(await app.people.get(name))
+
+
+@router.delete("/people/{name}", summary="Erase somebody")
+async def erase(app: AppDep, principal: Admin, name: PersonName) -> ErasedPersonSchema:
+    """Account, sessions, tokens, stars, private notes and researches are deleted; all else names a number."""
+    return ErasedPersonSchema(name=await app.erasure.erase(name, by=principal))
 
 
 @router.post("/people/{name}/reset", summary="Give a new one-time password")

@@ -14,11 +14,13 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
+from monitor.services.audit import AuditAction
 from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
+from monitor.vocabulary import Visibility
 from monitor.web.api.briefings import build_download_response, describe_files
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
 from monitor.web.api.events import EXAMPLE_TASK_ID, TaskId
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import PROBLEM_RESPONSES
 
 NoteIndex = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a note among the notes, from 0.")]
@@ -80,9 +82,16 @@ _EXAMPLE_RESEARCH: JsonDict = {
 
 
 class ResearchRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESEARCH]}):
+    """What is asked; `visibility`: whether everybody may read the question and the report, or you alone."""
+
     query: QuestionText
+    visibility: Visibility = Visibility.PRIVATE
     config: SearchConfigSchema = Field(default_factory=SearchConfigSchema)
     options: ResearchOptionsSchema = Field(default_factory=ResearchOptionsSchema)
+
+
+class ResearchChange(BaseModel, extra="forbid", json_schema_extra={"examples": [{"visibility": "open"}]}):
+    visibility: Visibility
 
 
 class ResearchTaskSchema(CamelCaseSchema):
@@ -128,7 +137,9 @@ class RemarkSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"
 @router.post("", summary="Ask a question", status_code=202, dependencies=[RUN_SCOPE])
 async def ask(app: AppDep, principal: Editor, asked: ResearchRequest, response: Response) -> ResearchTaskSchema:
     """Put a research into the queue. Watch it at `/api/research/{taskId}/events`."""
-    task_id = await app.research.enqueue(asked.query, config=asked.config, options=asked.options, by=principal)
+    task_id = await app.research.enqueue(
+        asked.query, config=asked.config, options=asked.options, visibility=asked.visibility, by=principal
+    )
     response.headers["Location"] = f"/api/research/{quote(task_id)}"
     return ResearchTaskSchema(task_id=task_id)
 
@@ -136,45 +147,71 @@ async def ask(app: AppDep, principal: Editor, asked: ResearchRequest, response: 
 @router.get("", summary="List researches")
 async def researches(
     app: AppDep,
-    _: Reader,
+    principal: Reader,
     q: Annotated[str, Query(max_length=200, description="Stands in the question.")] = "",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> ResearchListSchema:
-    found = await app.research.list(limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q)
+    """Your own, and those that are open to everybody."""
+    found = await app.research.list(
+        by=principal, limit=limit + 1, after=decode_cursor(cursor, dt.datetime, str), text=q
+    )
     page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
     return ResearchListSchema(researches=page, next=following)
 
 
 @router.get("/{task_id}", summary="Show a research")
-async def show(app: AppDep, _: Reader, task_id: TaskId) -> ResearchView:
+async def show(app: AppDep, principal: Reader, task_id: TaskId) -> ResearchView:
     """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
-    return await app.research.get(task_id)
+    view = await app.research.get(task_id, by=principal)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return view
+
+
+@router.patch("/{task_id}", summary="Share a research")
+async def share(app: AppDep, principal: Editor, task_id: TaskId, wanted: ResearchChange) -> ResearchView:
+    """Open your research to everybody, or close it again; 403 for somebody else's."""
+    await app.research.share(task_id, wanted.visibility, by=principal)
+    return await app.research.get(task_id, by=principal)
 
 
 @router.put("/{task_id}/plan", summary="Approve a plan", status_code=202, dependencies=[RUN_SCOPE])
 async def approve(app: AppDep, principal: Editor, task_id: TaskId, wanted: PlanApprovalRequest) -> ResearchState:
     """Let a research that waits for it go on by this plan; 409 where it does not wait."""
     await app.research.approve(task_id, wanted.title or "", wanted.paragraphs, by=principal)
-    return await _load_state(app, task_id)
+    return await _load_state(app, task_id, principal)
 
 
 @router.post("/{task_id}/remarks", summary="Make a remark", status_code=202)
 async def remark(app: AppDep, principal: Editor, task_id: TaskId, wanted: RemarkSchema) -> ResearchState:
     """Say what the summaries still to be written are to heed; 409 where the research has ended."""
     await app.research.add_remark(task_id, wanted.text, by=principal)
-    return await _load_state(app, task_id)
+    return await _load_state(app, task_id, principal)
 
 
 @router.delete(
     "/{task_id}",
-    summary="Cancel a research",
+    summary="Cancel a research, or delete it",
     status_code=202,
     dependencies=[RUN_SCOPE],
-    responses={200: {"model": ResearchState, "description": "It is cancelled already."}},
+    responses={200: {"model": ResearchState, "description": "It is cancelled already, or deleted."}},
 )
-async def cancel(app: AppDep, principal: Editor, task_id: TaskId, response: Response) -> ResearchState:
-    """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays."""
+async def cancel(
+    app: AppDep,
+    principal: Editor,
+    task_id: TaskId,
+    response: Response,
+    permanently: Annotated[bool, Query(description="Delete it; 409 while it goes on.")] = False,
+) -> ResearchState:
+    """Ask it to stop: one that waits is cancelled at once (200), one under way soon (202). What it found stays.
+
+    With `permanently`, your own research that has ended is deleted with all that it found (200); an administrator may
+    delete anybody's.
+    """
+    if permanently:
+        ended = await app.research.delete(task_id, by=principal)
+        response.status_code = 200
+        return ResearchState(task_id=task_id, status=ended)
     status = await app.research.cancel(task_id, by=principal)
     response.status_code = 200 if status.is_final else 202
     return ResearchState(task_id=task_id, status=status)
@@ -186,10 +223,11 @@ async def cancel(app: AppDep, principal: Editor, task_id: TaskId, response: Resp
     response_class=Response,
     responses={200: {"description": "The document.", "content": describe_files(REPORT_FORMATS)}},
 )
-async def report(app: AppDep, _: Reader, task_id: TaskId, form: ReportFormat) -> Response:
+async def report(app: AppDep, principal: Reader, task_id: TaskId, form: ReportFormat) -> Response:
     """The report as a document; 409 while there is none, 503 for a pdf where the server has no browser."""
-    document = await app.research.build_document(task_id)
+    document = await app.research.build_document(task_id, by=principal)
     content = await app.exports.export({"document": lambda: document}, form)
+    await app.audit.record(principal, AuditAction.RESEARCH_EXPORT, task_id, format=form)
     name = "".join(char if char.isalnum() else "-" for char in document.title[:80]).strip("-")
     return build_download_response(
         content, form, filename=f"{name}.{form}", ascii_filename=f"research-{task_id}.{form}".replace(":", "-")
@@ -199,14 +237,16 @@ async def report(app: AppDep, _: Reader, task_id: TaskId, form: ReportFormat) ->
 @router.get("/{task_id}/notes/{index}", summary="Show what a note rests on")
 async def note(
     app: AppDep,
-    _: Reader,
+    principal: Reader,
     task_id: TaskId,
     index: NoteIndex,
     quote: Annotated[int, Query(ge=0, le=1000, description="Which of its quotes, from 0.")] = 0,
 ) -> NoteSnapshotView:
     """The page as it was kept, as text, and where in it the quote stands."""
-    return await app.research.get_note_snapshot(task_id, index, quote=quote)
+    page = await app.research.get_note_snapshot(task_id, index, quote=quote, by=principal)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
+    return page
 
 
-async def _load_state(app: App, task_id: str) -> ResearchState:
-    return ResearchState(task_id=task_id, status=(await app.research.load_research(task_id)).status)
+async def _load_state(app: App, task_id: str, by: Principal) -> ResearchState:
+    return ResearchState(task_id=task_id, status=(await app.research.load_readable(task_id, by=by)).status)

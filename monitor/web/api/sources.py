@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
+from monitor.services.audit import AuditAction
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
 from monitor.services.sources.form import SourceFields, SourceForm
 from monitor.services.sources.service import (
@@ -21,7 +22,7 @@ from monitor.services.sources.trials import TrialReport
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
 from monitor.web.api.cursors import Limit, decode_id, encode_cursor
-from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Principal, Reader
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
@@ -183,9 +184,13 @@ async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: boo
     response_class=Response,
     responses={200: {"content": _EXPORT_CONTENT, "description": "The sources as text"}},
 )
-async def export(app: AppDep, _: Reader, format: SourceListFormat = SourceListFormat.YAML) -> Response:  # noqa: A002 -- the parameter's name
+async def export(
+    app: AppDep,
+    principal: Reader,
+    format: SourceListFormat = SourceListFormat.YAML,  # noqa: A002 -- the parameter's name
+) -> Response:
     """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
-    return await export_sources(app, format)
+    return await export_sources(app, format, by=principal)
 
 
 @router.get("/{source_id:int}", summary="One source")
@@ -219,8 +224,9 @@ async def run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted
     return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal))
 
 
-async def export_sources(app: App, form: SourceListFormat) -> Response:
+async def export_sources(app: App, form: SourceListFormat, *, by: Principal) -> Response:
     text = await app.sources.export(form)
+    await app.audit.record(by, AuditAction.SOURCE_EXPORT, "sources", format=form)
     # A spreadsheet takes a CSV for the country's old encoding unless a mark at its head says otherwise.
     body = text.encode("utf-8-sig" if form is SourceListFormat.CSV else "utf-8")
     headers = {"Content-Disposition": f'attachment; filename="sources.{form}"'}

@@ -163,9 +163,9 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
 
 @router.get("/briefings/{briefing_id}/export")
 async def export(
-    app: AppDep, _: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
+    app: AppDep, principal: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
 ) -> Response:
-    return await export_briefing((await app.drafts.get(briefing_id)).briefing, format_name, app.exports)
+    return await export_briefing(app, briefing_id, format_name, by=principal)
 
 
 @router.get("/briefings/{briefing_id}/deliveries")

@@ -16,12 +16,13 @@ from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
 from monitor.exports.registry import ITEM_FORMATS
+from monitor.services.audit import AuditAction
 from monitor.services.evidence import ClaimSchema
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, RankDirection, Visibility
 from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
-from monitor.web.auth import AppDep, Editor, Reader
+from monitor.web.auth import AppDep, Editor, Reader, record_token_read
 from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import DiffSegment, FormFlag, FormText, Renderer, diff_tokens
 
@@ -87,7 +88,7 @@ async def items(
     try:
         query = parse_text_query(asked.q) if asked.q.strip() else None
         page = await app.items.list_page(
-            asked.to_query(principal.name), principal.name, after=decode_cursor(cursor, dt.date, int)
+            asked.to_query(principal.owner), principal.owner, after=decode_cursor(cursor, dt.date, int)
         )
     except UsageError as error:
         trouble = error.message
@@ -110,12 +111,13 @@ async def items(
 
 @router.get("/items/{item_id}")
 async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId) -> Response:
-    detail = await app.items.get_item(item_id, principal.name, language=principal.language)
+    detail = await app.items.get_item(item_id, principal.owner, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     messages = get_briefing_messages(principal.language)
     sentences = split_summary(detail.summary, proof.claims)
     shown = {part.number for part in sentences}
-    mine = next((entry.wish for entry in detail.feedback if entry.person == principal.name), None)
+    mine = next((entry.wish for entry in detail.feedback if entry.person == principal.owner), None)
     return renderer.render(
         "items/item.html",
         item=detail,
@@ -134,8 +136,11 @@ async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: Item
 
 
 @router.get("/items/{item_id}/saved")
-async def saved(app: AppDep, renderer: Renderer, _: Reader, item_id: ItemId, claim: ClaimNumber = None) -> Response:
+async def saved(
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, claim: ClaimNumber = None
+) -> Response:
     page = await app.snapshots.get_item_snapshot(item_id, claim)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     return renderer.render("items/saved.html", page=page)
 
 
@@ -152,8 +157,16 @@ async def star(
 
 
 @router.post("/items/{item_id}/notes")
-async def note(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, text: FormText = "") -> Response:
-    await app.marks.add_note(item_id, text, by=principal)
+async def note(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Reader,
+    item_id: ItemId,
+    text: FormText = "",
+    is_private: FormFlag = False,
+) -> Response:
+    visibility = Visibility.PRIVATE if is_private else Visibility.OPEN
+    await app.marks.add_note(item_id, text, visibility=visibility, by=principal)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
 

@@ -14,12 +14,13 @@ from monitor.db.tables.people import WebSession
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.message import Message
-from monitor.services.audit import ROLE_ORDER
-from monitor.services.people import MAX_SESSION_AGE, MIN_PASSWORD_CHARS, SignInError
+from monitor.services.audit import ROLE_ORDER, Actor
+from monitor.services.passwords import MIN_PASSWORD_CHARS
+from monitor.services.people import FIRST_PASSWORD_FILE, MAX_DEVICE_AGE, MAX_SESSION_AGE, SignInError
 from monitor.web.api.cursors import build_next_url, cut_page, decode_id
 from monitor.web.api.people import require_session
-from monitor.web.auth import SESSION_COOKIE, Admin, AppDep, Principal, Reader, load_principal
-from monitor.web.middleware import LANGUAGE_COOKIE, Problem, sanitize_redirect_path
+from monitor.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Admin, AppDep, Principal, Reader, load_principal
+from monitor.web.middleware import LANGUAGE_COOKIE, Problem, get_client_address, sanitize_redirect_path
 from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
 
 _YEAR_S = 365 * 86_400
@@ -58,24 +59,25 @@ async def sign_in(
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Problem(403, "sign_in.foreign_page")
     address = sanitize_redirect_path(wanted)
-    host = request.client.host if request.client else ""
-    browser = request.headers.get("user-agent", "")
+    host, browser = get_client_address(request), request.headers.get("user-agent", "")
+    device = request.cookies.get(DEVICE_COOKIE)
     try:
-        signed_in = await app.people.sign_in(name.strip(), password, address=host, browser=browser)
+        signed_in = await app.people.sign_in(name.strip(), password, address=host, browser=browser, device=device)
     except SignInError as refused:
         return await _render_sign_in(app, renderer, address, name=name, refused=refused)
     before = await app.people.authenticate(request.cookies.get(SESSION_COOKIE, ""))
     if before is not None:
-        await app.people.sign_out(before[1].id)
+        await app.people.sign_out(before[1].id, by=Actor(before[0].name, before[0].role, address=host))
     answer = renderer.redirect("/account" if signed_in.person.is_one_time else address)
     renderer.set_cookie(answer, SESSION_COOKIE, signed_in.cookie, max_age_s=int(MAX_SESSION_AGE.total_seconds()))
+    renderer.set_cookie(answer, DEVICE_COOKIE, signed_in.device, max_age_s=int(MAX_DEVICE_AGE.total_seconds()))
     return answer
 
 
 @router.post("/sign-out")
 async def sign_out(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     if principal.session_id is not None:
-        await app.people.sign_out(principal.session_id)
+        await app.people.sign_out(principal.session_id, by=principal)
     answer = renderer.redirect("/sign-in", notice="signed_out")
     renderer.delete_cookie(answer, SESSION_COOKIE)
     return answer
@@ -89,7 +91,13 @@ async def _render_sign_in(
         status = 429 if refused.wait_minutes else 403
     is_new = not await app.people.has_secured_admin()
     page = renderer.render(
-        "people/sign_in.html", status=status, wanted=wanted, name=name, refused=refused, is_new=is_new
+        "people/sign_in.html",
+        status=status,
+        wanted=wanted,
+        name=name,
+        refused=refused,
+        is_new=is_new,
+        first_password_file=FIRST_PASSWORD_FILE,
     )
     if refused is not None and refused.wait_minutes:
         page.headers["Retry-After"] = str(refused.wait_minutes * 60)
@@ -304,6 +312,15 @@ async def let_in(app: AppDep, renderer: Renderer, principal: Admin, name: str) -
     return renderer.redirect(f"/settings/people/{name}", notice="let_in")
 
 
+@router.post("/settings/people/{name}/erase")
+async def erase(app: AppDep, renderer: Renderer, principal: Admin, name: str, repeated: FormText = "") -> Response:
+    """Erase somebody, whose name has to be typed once more: this cannot be undone."""
+    if repeated.strip() != name:
+        return await _render_person(app, renderer, name, error=Message("person.erase_unconfirmed", {"name": name}))
+    await app.erasure.erase(name, by=principal)
+    return renderer.redirect("/settings/people", notice="erased")
+
+
 @router.get("/settings/tokens")
 async def tokens(app: AppDep, renderer: Renderer, _: Admin) -> Response:
     return await _render_tokens(app, renderer)
@@ -347,10 +364,14 @@ async def _render_people(
     )
 
 
-async def _render_person(app: App, renderer: PageRenderer, name: str, *, password: str | None = None) -> Response:
+async def _render_person(
+    app: App, renderer: PageRenderer, name: str, *, password: str | None = None, error: Message | None = None
+) -> Response:
     return renderer.render(
         "people/person.html",
         section="settings",
+        status=400 if error else 200,
+        error=error,
         tab="people",
         person=await app.people.get(name),
         roles=ROLE_ORDER,
@@ -377,11 +398,15 @@ async def _render_tokens(
 
 @dataclass(frozen=True, slots=True)
 class AuditChange:
-    """One thing that was changed: None where it was not there before, or is not any more."""
+    """One thing that was changed: None where it was not there before, or is not any more.
+
+    `is_fact`: nothing was changed, `after` is what else is known of the act.
+    """
 
     name: str
     before: str | None
     after: str | None
+    is_fact: bool = False
 
 
 @router.get("/audit")
@@ -392,9 +417,10 @@ async def audit(
     person: FilterText = "",
     action: FilterText = "",
     subject: FilterText = "",
+    address: FilterText = "",
     cursor: str | None = None,
 ) -> Response:
-    asked = {"person": person, "action": action, "subject": subject}
+    asked = {"person": person, "action": action, "subject": subject.strip(), "address": address.strip()}
     found = await app.audit.list_entries(**asked, before_id=decode_id(cursor), limit=_AUDIT_PAGE_SIZE + 1)
     entries, following = cut_page(found, _AUDIT_PAGE_SIZE, lambda entry: entry.id)
     return renderer.render(
@@ -404,6 +430,7 @@ async def audit(
         entries=[(entry, list_changes(entry.detail)) for entry in entries],
         people=await app.audit.list_people(),
         actions=await app.audit.list_actions(),
+        retention_days=app.settings.work.audit_retention_days,
     )
 
 
@@ -414,7 +441,7 @@ def list_changes(detail: Mapping[str, Any]) -> list[AuditChange]:
     others = [name for name in detail if name not in ("before", "after")]
     return [
         *(AuditChange(name, _format_field(before, name), _format_field(after, name)) for name in names),
-        *(AuditChange(name, None, _format_field(detail, name)) for name in others),
+        *(AuditChange(name, None, _format_field(detail, name), is_fact=True) for name in others),
     ]
 
 

@@ -33,12 +33,14 @@ from monitor.research.shapes import (
     StepType,
 )
 from monitor.research.state import ParagraphState, SearchRound, State
+from monitor.services.audit import AuditAction
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import PhaseState
+from monitor.vocabulary import Visibility
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
 from monitor.web.api.events import TaskId
 from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
 
@@ -57,8 +59,10 @@ router = APIRouter(prefix="/research")
 
 
 @router.get("")
-async def researches(app: AppDep, renderer: Renderer, _: Reader, q: FilterText = "", cursor: Cursor = "") -> Response:
-    return await _render_list(app, renderer, q=q, cursor=cursor)
+async def researches(
+    app: AppDep, renderer: Renderer, principal: Reader, q: FilterText = "", cursor: Cursor = ""
+) -> Response:
+    return await _render_list(app, renderer, principal, q=q, cursor=cursor)
 
 
 @router.post("", dependencies=[RUN_SCOPE])
@@ -68,14 +72,23 @@ async def ask(
     principal: Editor,
     query: FormText = "",
     review_plan: FormFlag = False,
+    is_open: FormFlag = False,
     options: Annotated[str, Form(max_length=4000)] = "",
 ) -> Response:
     """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
     try:
         chosen = _parse_options(options).model_copy(update={"review_plan": review_plan})
-        task_id = await app.research.enqueue(query, config=SearchConfig(), options=chosen, by=principal)
+        task_id = await app.research.enqueue(
+            query,
+            config=SearchConfig(),
+            options=chosen,
+            visibility=Visibility.OPEN if is_open else Visibility.PRIVATE,
+            by=principal,
+        )
     except UsageError as error:
-        return await _render_list(app, renderer, asked=query, review_plan=review_plan, trouble=error.message)
+        return await _render_list(
+            app, renderer, principal, asked=query, review_plan=review_plan, is_open=is_open, trouble=error.message
+        )
     return renderer.redirect(f"/research/{task_id}")
 
 
@@ -89,15 +102,17 @@ def _parse_options(given: str) -> ResearchOptions:
 async def _render_list(
     app: App,
     renderer: PageRenderer,
+    principal: Principal,
     *,
     q: str = "",
     cursor: str = "",
     asked: str = "",
     review_plan: bool = True,
+    is_open: bool = False,
     trouble: Message | None = None,
 ) -> Response:
     after = decode_cursor(cursor, dt.datetime, str)
-    found = await app.research.list(after=after, text=q.strip(), limit=_PAGE_SIZE + 1)
+    found = await app.research.list(by=principal, after=after, text=q.strip(), limit=_PAGE_SIZE + 1)
     rows, following = cut_page(found, _PAGE_SIZE, lambda row: (row.created_at, row.task_id))
     return renderer.render(
         "research/list.html",
@@ -109,6 +124,7 @@ async def _render_list(
         asked=asked,
         trouble=trouble,
         review_plan=review_plan,
+        is_open=is_open,
         is_served=await app.research.has_worker(),
         panel=_build_settings_panel(app),
         is_moving=any(row.status in _ACTIVE_STATUSES for row in rows),
@@ -128,26 +144,29 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
 
 
 @router.get("/{task_id}")
-async def show(app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId) -> Response:
-    return renderer.render("research/show.html", **await _load_context(app, renderer, task_id))
+async def show(app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId) -> Response:
+    context = await _load_context(app, renderer, principal, task_id)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return renderer.render("research/show.html", **context)
 
 
 @router.get("/{task_id}/notes/{note_index}")
 async def note(
-    app: AppDep, renderer: Renderer, _: Reader, task_id: TaskId, note_index: NoteIndex, quote: QuoteIndex = 0
+    app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId, note_index: NoteIndex, quote: QuoteIndex = 0
 ) -> Response:
-    page = await app.research.get_note_snapshot(task_id, note_index, quote)
-    view = await app.research.get(task_id)
+    page = await app.research.get_note_snapshot(task_id, note_index, quote, by=principal)
+    await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
+    view = await app.research.get(task_id, by=principal)
     return renderer.render(
         "research/note.html", page=page, view=view, note=view.notes[note_index], note_index=note_index, quote=quote
     )
 
 
-async def _load_context(app: App, renderer: PageRenderer, task_id: str) -> dict[str, Any]:
+async def _load_context(app: App, renderer: PageRenderer, principal: Principal, task_id: str) -> dict[str, Any]:
     """Load what the page of a research shows; raise `NotFound` where there is none of that id."""
-    view = await app.research.get(task_id)
-    row = await app.research.load_research(task_id)
-    state = await app.research.load_state(task_id)
+    view = await app.research.get(task_id, by=principal)
+    row = await app.research.load_readable(task_id, by=principal)
+    state = await app.research.load_state(task_id, by=principal)
     title = renderer.gettext("Model of the topic")
     words = {name: dict(get_words(renderer.language, kind)) for name, kind in _VOCABULARIES.items()}
     return {
@@ -160,7 +179,8 @@ async def _load_context(app: App, renderer: PageRenderer, task_id: str) -> dict[
         "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes")),
         "graph": render_graph(view.blueprint, view.language, title),
         "relation": translate_relationship_type,
-        "remarks": await app.research.list_remarks(task_id),
+        "remarks": await app.research.list_remarks(task_id, by=principal),
+        "is_own": principal.is_editor and row.asked_by == principal.owner,
         "warnings": list_warnings(view),
         "why": list_reasons,
         "words": {**words, "end": list_source_headings()},
@@ -175,7 +195,7 @@ async def _load_context(app: App, renderer: PageRenderer, task_id: str) -> dict[
 async def plan(app: AppDep, renderer: Renderer, request: Request, principal: Editor, task_id: TaskId) -> Response:
     """Put the plan's paragraphs in order, or begin the search by it."""
     form = PlanForm.parse(await request.form())
-    facts = await _load_context(app, renderer, task_id)
+    facts = await _load_context(app, renderer, principal, task_id)
     if facts["view"].status is not ResearchStatus.AWAITING_PLAN:
         return renderer.redirect(f"/research/{task_id}", notice="research_plan_over")
     trouble = None
@@ -206,6 +226,21 @@ async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: Ta
     except Conflict:
         return renderer.redirect(f"/research/{task_id}", notice="research_over")
     return renderer.redirect(f"/research/{task_id}", notice="research_stopping")
+
+
+@router.post("/{task_id}/share")
+async def share(
+    app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, is_open: FormFlag = False
+) -> Response:
+    visibility = Visibility.OPEN if is_open else Visibility.PRIVATE
+    await app.research.share(task_id, visibility, by=principal)
+    return renderer.redirect(f"/research/{task_id}", notice=f"research_{visibility}")
+
+
+@router.post("/{task_id}/delete")
+async def delete(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
+    await app.research.delete(task_id, by=principal)
+    return renderer.redirect("/research", notice="research_deleted")
 
 
 def list_reasons(reasons: Iterable[Message]) -> list[Message]:

@@ -32,6 +32,7 @@ _KINDS: Mapping[str, FieldKind] = {
     "llm.models": "phases",
     "llm.prices": "prices",
     "network.allowed_private_hosts": "words",
+    "network.proxy_suffixes": "words",
     "pages.render": "choice",
     "retrieval.authority": "pairs",
     "search.backend": "words",
@@ -65,7 +66,7 @@ _PAGES = {
     },
     "network": {
         "network": "network.proxy network.user_agent network.timeout_s network.ca_bundle network.allow_legacy_tls "
-        "network.allowed_private_hosts pages.browser.endpoint",
+        "network.allowed_private_hosts network.proxy_suffixes pages.browser.endpoint",
         "place": "web.public_url timezone briefing.template",
     },
 }

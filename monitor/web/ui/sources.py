@@ -265,10 +265,10 @@ def _normalize_address(address: str, kind: str) -> str:
 
 
 @router.get("/export")
-async def export(app: AppDep, _: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
+async def export(app: AppDep, principal: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
     if format not in set(SourceListFormat):
         raise UsageError("source_list.format", given=format, known=list(SourceListFormat))
-    return await export_sources(app, SourceListFormat(format))
+    return await export_sources(app, SourceListFormat(format), by=principal)
 
 
 @router.get("/import")

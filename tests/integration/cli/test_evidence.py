@@ -1,6 +1,39 @@
 """Proof and replay as they are typed, after the site is gone."""
 
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
+
+SCRIPT = Path(__file__).parents[3] / "monitor" / "evidence" / "verify_evidence.py"
+
+
+async def check_export(here: Any, item_id: int, folder: Path, records: int) -> None:
+    verified = (await here("evidence", "verify", "--json")).document
+    assert (verified["ok"], verified["damaged"], verified["links"]) == (True, [], 0)
+    exported = await here("evidence", "export", str(item_id), "--out", "item.wacz")
+    assert exported.code == 0, exported.err
+    verified = (await here("evidence", "verify", "--json")).document
+    assert (verified["ok"], verified["problems"], verified["heads"], verified["unsigned"]) == (True, [], 1, 0)
+    command = [sys.executable, "-I", str(SCRIPT), str(folder / "item.wacz"), verified["public_key"]]
+    checked = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert checked.stdout.count("bytes kept, signed") == records
+    doctor = (await here("doctor", "--json")).document
+    (finding,) = [check for check in doctor["checks"] if check["check"] == "evidence"]
+    assert (finding["level"], verified["public_key"] in finding["message"]) == ("ok", True)
+
+
+async def check_damage(here: Any, record_id: str) -> None:
+    damaged = await here("evidence", "verify")
+    assert damaged.code == 1
+    assert "DAMAGED (truncated)" in damaged.out
+    assert record_id in damaged.out
+    finding = next(
+        check for check in (await here("doctor", "--json")).document["checks"] if check["check"] == "evidence"
+    )
+    assert finding["level"] == "warn"
 
 
 async def test_an_item_is_proved_and_its_run_done_again_when_the_site_is_gone(
@@ -48,8 +81,11 @@ async def test_an_item_is_proved_and_its_run_done_again_when_the_site_is_gone(
     assert "the same 6 items" in again.out
     assert len(site.asked) == asked, "nothing is fetched"
 
+    await check_export(here, item["id"], monitor.folder, len(output["records"]))
+
     file = monitor.folder / output["records"][0]["file"]
     file.write_bytes(file.read_bytes()[:100])
+    await check_damage(here, output["records"][0]["id"])
     altered = await here("replay", run["run_id"])
     assert altered.code == 1
     assert "was altered or damaged" in altered.complaint

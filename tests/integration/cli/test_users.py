@@ -2,10 +2,12 @@
 
 import asyncio
 import io
+import json
 import os
 import pty
 import select
 import sqlite3
+import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,22 @@ def test_pruning_by_command_is_in_the_audit(typed: Any, tmp_path: Path) -> None:
     assert typed(["db", "prune", "--days", "30"]).code == 0
     with sqlite3.connect(tmp_path / "data" / "monitor.db") as connection:
         assert connection.execute("SELECT person, action FROM audit_entry").fetchall() == [("cli", "storage.prune")]
+
+
+def test_the_audit_is_exported_to_a_file_of_its_owner(typed: Any, tmp_path: Path) -> None:
+    assert typed(["users", "add", "anna"]).code == 0
+    file = tmp_path / "audit.jsonl"
+    written = typed(["audit", "export", "--out", str(file)])
+    assert (written.code, written.out) == (0, "")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    entries = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(entry["person"], entry["action"], entry["subject"]) for entry in entries] == [
+        ("cli", "person.add", "anna"),
+        ("cli", "audit.export", "audit"),
+    ]
+    printed = typed(["audit", "export", "--until", "2020-01-01"])
+    assert (printed.code, printed.out) == (0, "")
+    assert "cannot be written" in typed(["audit", "export", "--out", str(tmp_path)]).complaint
 
 
 @pytest.mark.parametrize(

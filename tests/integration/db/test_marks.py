@@ -54,7 +54,7 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
     number = item.id or 0
     first = await store.marks.add_note(ItemNote(item_id=number, person="wang", text="看\x00第三条", at=NOON))
     await store.marks.add_note(ItemNote(item_id=number, person="li", text="已核实", at=NOON))
-    assert [(note.person, note.text) for note in await store.marks.list_notes(number)] == [
+    assert [(note.person, note.text) for note in await store.marks.list_notes("", number)] == [
         ("wang", "看第三条"),
         ("li", "已核实"),
     ]
@@ -62,9 +62,9 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
     on_items = await store.marks.load_marks("wang", [number, 999])
     assert (on_items.starred, on_items.hidden, on_items.notes) == ({number}, set(), {number: 2})
     await store.marks.remove_note(999, first.id or 0)
-    assert len(await store.marks.list_notes(number)) == 2
+    assert len(await store.marks.list_notes("", number)) == 2
     await store.marks.remove_note(number, first.id or 0)
-    assert [entry.person for entry in await store.marks.list_notes(number)] == ["li"]
+    assert [entry.person for entry in await store.marks.list_notes("", number)] == ["li"]
 
 
 async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store, item: Item, source: Source) -> None:

@@ -134,7 +134,7 @@ async def test_one_is_given_up_only_while_nobody_else_has_it(store: Store, runni
     assert not await store.research.abandon(running.id, executor="b", **now)
     assert await store.research.abandon(running.id, executor="a", **now)
     assert not await store.research.abandon(running.id, executor="a", **now)
-    row = (await store.research.list_rows())[0]
+    row = (await store.research.list_rows(reader=None))[0]
     assert (row.status, row.error, row.ended_at) == (ResearchStatus.FAILED, Message.other("lost"), NOON)
 
 
@@ -168,11 +168,11 @@ async def test_the_history_goes_on_by_its_last_row_and_shows_no_reports(store: S
     await store.research.claim("r-4", executor="a", at=NOON)
     await store.research.save_output("r-4", "reporting", {"result": {}, "score": {"quotes": 3}})
     await store.research_events.add([message("r-4", progress=0.1), message("r-4", progress=0.65)], executor="a")
-    first = await store.research.list_rows(limit=2)
-    rest = await store.research.list_rows(after=(first[-1].created_at, first[-1].id), limit=9)
+    first = await store.research.list_rows(reader=None, limit=2)
+    rest = await store.research.list_rows(reader=None, after=(first[-1].created_at, first[-1].id), limit=9)
     assert [pair.id for pair in [*first, *rest]] == ["r-4", "r-3", "r-2", "r-1", "r-0"]
     assert [(entry.progress, entry.score) for entry in first] == [(0.65, {"quotes": 3}), (0.0, None)]
-    assert [row.id for row in await store.research.list_rows(text="第2个")] == ["r-2"]
+    assert [row.id for row in await store.research.list_rows(reader=None, text="第2个")] == ["r-2"]
 
 
 async def test_remarks_are_kept_while_it_runs(store: Store, running: Research) -> None:

@@ -299,7 +299,7 @@ async def test_pruning_forgets_texts_and_records_but_no_item_and_no_known_url(st
         "model_calls": 1,
         "alarms": 1,
     }
-    assert pruned.model_dump() == {**counts, "deliveries": 1}
+    assert pruned.model_dump() == {**counts, "deliveries": 1, "audit_entries": 0}
     assert [delivery.id for delivery in await store.deliveries.list()] == ["partners-2"]
     assert await store.deliveries.get_briefing("partners-1") is None
     assert [run.id for run in await store.runs.list()] == ["run-2", "stuck"]

@@ -86,12 +86,14 @@ def test_small_contexts_save_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert pruned["items"] > 20
 
 
+@pytest.mark.soak
 def test_a_command_costs_little_more_than_its_libraries() -> None:
     base, *commands = measure_startup(repeats=3, on_step=print)
     assert base.ratio == 1.0
     assert [cost.command for cost in commands if cost.limit is None or cost.ratio > cost.limit] == []
 
 
+@pytest.mark.soak
 def test_the_files_of_our_own_that_run_are_counted() -> None:
     counts = json.loads(_run_bench("files"))["figures"]
     assert [count["work"] for count in counts] == ["a rule sweep", "a fetch", "PATCH /api/sources/1"]

@@ -210,7 +210,7 @@ async def test_legacy_tls_can_be_allowed() -> None:
 
 async def test_through_a_proxy_private_addresses_stay_refused(site, reply) -> None:
     site.on("http://public.invalid/page", "by proxy")
-    network = NetworkSettings(proxy=f"http://{site.host}")
+    network = NetworkSettings(proxy=f"http://{site.host}", proxy_suffixes=["public.invalid"])
     async with HttpClient(network=network) as client:
         assert (await client.fetch("http://public.invalid/page")).body == b"by proxy"
         assert (await failure(client, "http://10.0.0.1/")).error.code is PageErrorCode.FORBIDDEN

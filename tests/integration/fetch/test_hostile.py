@@ -26,6 +26,7 @@ from monitor.fetch.browser.renderer import Renderer
 from monitor.fetch.client import HttpClient
 from monitor.fetch.guard import Address, Guard
 from monitor.fetch.result import FetchError, FetchResult, Response
+from monitor.isolation.pool import WorkerPool
 from monitor.page import Page
 from monitor.page import PageErrorCode as Code
 from monitor.pages.strategy import parse_result
@@ -42,7 +43,7 @@ REFUSED = {Code.FORBIDDEN}
 NO_URL = {Code.INVALID_URL, Code.FORBIDDEN, Code.NETWORK}
 
 
-async def page_in(response: Response) -> Page:
+async def page_in(response: Response, workers: WorkerPool) -> Page:
     """The page that a run reads in an answer."""
     result = FetchResult(
         url=response.final_url,
@@ -53,7 +54,7 @@ async def page_in(response: Response) -> Page:
         headers=response.headers,
         body=response.body,
     )
-    return (await parse_result(result)).page
+    return (await parse_result(result, workers)).page
 
 
 # "{port}" is the port of the server that must not be reached.
@@ -524,13 +525,13 @@ async def test_a_page_cannot_leave_a_service_worker_behind(world, site, reply) -
 
 
 @pytest.mark.parametrize("route", ["http", "browser"])
-async def test_a_title_is_text_whatever_it_holds(world, site, route: str) -> None:
+async def test_a_title_is_text_whatever_it_holds(world, site, workers, route: str) -> None:
     head = "<title>Notice <script>alert(1)</script>&lt;b&gt; \x1b[2J\x07&#27;]0;x&#x7;\u202e No&#8238;. 3</title>"
     rows = "".join(
         f"<li><a href='/{n}'>\x1b[31mCall number {n} for tenders\u202e&#7;</a> 2026-11-0{n}</li>" for n in range(1, 9)
     )
     response = await world.ask(route, site.on("/", f"<html><head>{head}</head><body><ul>{rows}</ul></body></html>"))
-    page = await page_in(response)
+    page = await page_in(response, workers)
     assert page.title == "Notice <script>alert(1)</script><b> [2J]0;x No. 3"
     assert [candidate.title for candidate in page.candidates] == [
         f"[31mCall number {n} for tenders" for n in range(1, 9)
@@ -539,10 +540,10 @@ async def test_a_title_is_text_whatever_it_holds(world, site, route: str) -> Non
 
 @pytest.mark.parametrize("route", ["http", "browser"])
 @pytest.mark.parametrize("tag", ["div", "b", "table"])
-async def test_ten_thousand_nested_tags_are_a_page(world, site, tag: str, route: str) -> None:
+async def test_ten_thousand_nested_tags_are_a_page(world, site, workers, tag: str, route: str) -> None:
     body = f"{TEXT}{f'<{tag}>' * 10_000}<a href='/deep'>deep</a>"
     response = await world.ask(route, site.on("/", f"<html><body>{body}"))
-    page = await page_in(response)
+    page = await page_in(response, workers)
     assert page.error is None
     assert "text text" in page.text
 

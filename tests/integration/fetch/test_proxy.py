@@ -125,7 +125,7 @@ async def far(site: Any) -> AsyncIterator[GuardedProxy]:
 
 @pytest.fixture
 async def near(site: Any, far: GuardedProxy) -> AsyncIterator[GuardedProxy]:
-    guard = Guard(allowed_private_hosts=[site.host, f"{NAME}:{site.port}"], resolver=knows_no_name)
+    guard = Guard(allowed_private_hosts=[site.host], proxy_suffixes=[NAME], resolver=knows_no_name)
     async with an_open_proxy(guard, UpstreamProxy(url_of(far), context=ssl.create_default_context())) as opened:
         yield opened
 
@@ -246,16 +246,19 @@ async def test_names_are_resolved_by_the_organisations_proxy(near, site) -> None
     caller.hang_up()
 
 
-@pytest.mark.parametrize("host", ["10.1.2.3", "169.254.169.254", "localhost", "intranet", "wiki.internal", "[::1]"])
+@pytest.mark.parametrize(
+    "host", ["10.1.2.3", "169.254.169.254", "localhost", "intranet", "wiki.internal", "[::1]", "unknown.example"]
+)
 async def test_the_organisations_proxy_is_not_asked_for_the_machines_around_it(open_site, host: str) -> None:
     async with open_site() as far:
         upstream = UpstreamProxy(far.url(""), context=ssl.create_default_context())
-        async with an_open_proxy(Guard(resolver=knows_no_name), upstream) as near:
+        guard = Guard(proxy_suffixes=["public.example"], resolver=knows_no_name)
+        async with an_open_proxy(guard, upstream) as near:
             for line in (f"GET http://{host}/ HTTP/1.1", f"CONNECT {host}:80 HTTP/1.1"):
                 assert "HTTP/1.1 200" not in await ask(near, f"{line}\nHost: x\n{password(near)}\n\n")
             refusal = near.find_failure(f"http://{host}/")
             assert refusal is not None
-            assert refusal.error.code is PageErrorCode.FORBIDDEN
+            assert refusal.error.code in {PageErrorCode.FORBIDDEN, PageErrorCode.NETWORK}
             assert far.asked == []
             await ask(near, f"GET http://public.example/ HTTP/1.1\nHost: x\n{password(near)}\n\n")
             assert far.paths() == ["http://public.example/"]
@@ -263,11 +266,21 @@ async def test_the_organisations_proxy_is_not_asked_for_the_machines_around_it(o
 
 async def test_an_organisations_proxy_that_refuses_us_is_named(site, far) -> None:
     upstream = UpstreamProxy(url_of(far).replace(far.password, "wrong"), context=ssl.create_default_context())
-    async with an_open_proxy(Guard(allowed_private_hosts=[site.host]), upstream) as proxy:
-        await ask(proxy, f"CONNECT {site.host} HTTP/1.1\nHost: x\n{password(proxy)}\n\n")
-        failure = proxy.find_failure(f"https://{site.host}/")
+    async with an_open_proxy(Guard(proxy_suffixes=[NAME], resolver=knows_no_name), upstream) as proxy:
+        await ask(proxy, f"CONNECT {NAME}:{site.port} HTTP/1.1\nHost: x\n{password(proxy)}\n\n")
+        failure = proxy.find_failure(f"https://{NAME}:{site.port}/")
     assert failure is not None
     assert "network.proxy" in str(failure)
+
+
+async def test_an_allowed_private_host_is_connected_to_directly_and_hears_no_password_of_the_proxy(
+    near: GuardedProxy, far: GuardedProxy, site: Any
+) -> None:
+    site.on("/list", "from near by")
+    await far.close()
+    answer = await ask(near, f"GET {site.url('/list')} HTTP/1.1\nHost: x\n{password(near)}\n\n")
+    assert answer.endswith("from near by")
+    assert (site.asked[0].path, "proxy-authorization" in site.asked[0].headers) == ("/list", False)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://a:1", "http://", "http://a:99999"])
@@ -279,8 +292,8 @@ def test_a_setting_that_is_no_proxy_says_how_to_write_one(url: str) -> None:
 async def test_client_and_browser_go_out_by_the_setting(site, far) -> None:
     site.on("/", "<p>from far away</p>")
     url = f"http://{NAME}:{site.port}/"
-    network = NetworkSettings(proxy=url_of(far), allowed_private_hosts=[f"{NAME}:{site.port}"])
-    guard = Guard(allowed_private_hosts=network.allowed_private_hosts, resolver=knows_no_name)
+    network = NetworkSettings(proxy=url_of(far), proxy_suffixes=[NAME])
+    guard = Guard.from_settings(network, resolver=knows_no_name)
     async with HttpClient(network=network, guard=guard) as client:
         assert b"far away" in (await client.fetch(url)).body
         with pytest.raises(FetchError) as caught:

@@ -10,6 +10,7 @@ from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
+from monitor.isolation.pool import WorkerPool
 from monitor.notify.registry import build_channel
 from monitor.services.briefings import BriefingService, ExportService
 from monitor.services.dispatch import DeliveryDispatcher
@@ -58,7 +59,7 @@ async def source(store: Store, clock: TurnedClock) -> Source:
 
 
 @pytest.fixture
-def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], DeliveryDispatcher]:
+def new_dispatch(store: Store, clock: TurnedClock, workers: WorkerPool) -> Callable[[Settings], DeliveryDispatcher]:
     """What carries out deliveries, joined from its real parts; no model is asked."""
 
     async def no_model(run_id: str, store: Store) -> None:
@@ -74,7 +75,7 @@ def new_dispatch(store: Store, clock: TurnedClock) -> Callable[[Settings], Deliv
             settings=settings,
             clock=clock,
             write=writing.export_briefing,
-            briefings=BriefingService(store=store, clock=clock, settings=settings, new_model=no_model),
+            briefings=BriefingService(store=store, clock=clock, settings=settings, workers=workers, new_model=no_model),
             new_channel=lambda target: build_channel(target, settings.network, clock),
         )
 

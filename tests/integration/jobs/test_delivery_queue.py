@@ -39,7 +39,7 @@ async def opened(settings: Settings, deliver: Any) -> AsyncIterator[DurableQueue
     try:
         yield queue
     finally:
-        await asyncio.to_thread(queue.close)
+        await queue.close()
 
 
 @pytest.fixture

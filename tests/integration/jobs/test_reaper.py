@@ -79,7 +79,7 @@ def opened(settings: Settings, done: Done) -> Open:
             for task in done.hanging:
                 task.cancel()
             await asyncio.gather(*done.hanging, return_exceptions=True)
-            await asyncio.to_thread(queue.close)
+            await queue.close()
 
     return open_queue
 

@@ -55,10 +55,10 @@ async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan
 
     await until(app, waiting, ResearchStatus.AWAITING_PLAN)
     await app.research.approve(
-        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], by=Actor("ben", Role.EDITOR)
+        waiting, "", [PlanParagraph(title="新型储能装机规模", content="规模")], by=Actor("anna", Role.EDITOR)
     )
     await until(app, waiting, ResearchStatus.SUCCEEDED)
-    assert {note.topic for note in (await app.research.get(waiting)).notes} == {"新型储能装机规模"}
+    assert {note.topic for note in (await app.research.get(waiting, by=COMMAND_LINE)).notes} == {"新型储能装机规模"}
 
 
 async def no_run(run_id: str, since: str | None, until: str | None) -> str:
@@ -84,7 +84,7 @@ async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueu
     try:
         yield queue
     finally:
-        await asyncio.to_thread(queue.close)
+        await queue.close()
 
 
 async def on_record(store: Store, clock: Any, **more: Any) -> Research:
@@ -136,7 +136,7 @@ async def test_one_that_breaks_off_again_and_again_is_given_up(
         await rounds.enqueue_waiting()
         await state_of(queue, "r-1:1", queue_module.FAILED_STATES)
         await rounds.repair()
-    view = await research_service.get("r-1")
+    view = await research_service.get("r-1", by=COMMAND_LINE)
     assert view.status is ResearchStatus.FAILED
     assert "monitor research --resume r-1" in (render(view.error, "en") if view.error else "")
     assert (await store.research_events.after("r-1", 0))[-1].data["status"] == "error"

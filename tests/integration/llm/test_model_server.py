@@ -17,6 +17,7 @@ from monitor.llm.chat import ChatMessage, CompletionRequest, Tool
 from monitor.llm.client import ModelClient
 from monitor.llm.run_model import RunModel
 from monitor.vocabulary import Phase
+from tests.conftest import name_services
 
 QUESTION = [
     ChatMessage(role="system", content="你写摘要。"),
@@ -39,7 +40,7 @@ async def run_model(
     async def record(row: ModelCall) -> None:
         rows.append(row)
 
-    server = ModelClient(LlmSettings(base_url=base_url, **settings))
+    server = ModelClient(LlmSettings(base_url=base_url, **settings), name_services(base_url))
     try:
 
         async def spent_today() -> int:
@@ -260,7 +261,7 @@ async def test_no_more_calls_are_under_way_than_the_limit_over_all_runs() -> Non
         server_rows.append(row)
 
     async with scripted.serve() as url:
-        server = ModelClient(LlmSettings(base_url=url, max_concurrency=2))
+        server = ModelClient(LlmSettings(base_url=url, max_concurrency=2), name_services(url))
         runs = [server.for_run(f"run-{i}", record=record, clock=FixedClock()) for i in range(3)]
         await asyncio.gather(
             *(run.complete(CompletionRequest(QUESTION, phase=Phase.SUMMARISE)) for run in runs for _ in range(4))
@@ -289,7 +290,7 @@ async def test_a_model_that_allows_no_sampling_parameters_is_asked_without_them(
 
 
 async def check(settings: LlmSettings) -> str:
-    server = ModelClient(settings)
+    server = ModelClient(settings, name_services(settings.base_url))
     try:
         return render(await server.check(), "en")
     finally:
@@ -314,7 +315,7 @@ async def test_the_check_says_what_answered_or_what_is_wrong(monkeypatch: pytest
 
 def test_settings_that_cannot_work_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="http://"):
-        ModelClient(LlmSettings(base_url="localhost:8000/v1"))
+        ModelClient(LlmSettings(base_url="localhost:8000/v1"), name_services())
     monkeypatch.setenv("SCRIPTED_KEY", "密钥")
     with pytest.raises(SettingsError, match="SCRIPTED_KEY"):
-        ModelClient(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"))
+        ModelClient(LlmSettings(base_url="http://127.0.0.1:1/v1", api_key_env="SCRIPTED_KEY"), name_services())

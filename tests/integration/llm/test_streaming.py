@@ -17,6 +17,7 @@ from monitor.llm.chat import ChatMessage, Completion, CompletionRequest
 from monitor.llm.client import ModelClient
 from monitor.llm.run_model import Budget, RunModel
 from monitor.vocabulary import Phase
+from tests.conftest import name_services
 
 QUESTION = [ChatMessage(role="user", content="写报告。")]
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
@@ -102,7 +103,7 @@ async def asked(
         rows.append(row)
 
     async with server.serve() as url:
-        model_server = ModelClient(LlmSettings(base_url=url, model="m", **settings))
+        model_server = ModelClient(LlmSettings(base_url=url, model="m", **settings), name_services(url))
         try:
             yield (
                 model_server.for_run("r", record=record, clock=FixedClock(), budget=budget, cost_used=cost_used),
@@ -260,7 +261,7 @@ async def test_whoever_stops_listening_closes_the_connection() -> None:
 async def test_a_piece_of_work_has_its_own_model_and_sampling() -> None:
     server = Server(whole("一"), whole("二"))
     async with server.serve() as url:
-        shared = ModelClient(LlmSettings(base_url=url, model="m"))
+        shared = ModelClient(LlmSettings(base_url=url, model="m"), name_services(url))
         own = LlmSettings(base_url=url, model="m", models={"report": "big"}, temperature=0.9, top_p=0.5)
         rows: list[ModelCall] = []
 

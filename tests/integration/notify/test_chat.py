@@ -14,7 +14,7 @@ from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.chat import ChatChannel
 from monitor.notify.notification import Notification
 
@@ -23,7 +23,7 @@ HOST = "qyapi.weixin.qq.com"
 
 
 def open_chat(target: TargetSettings, network: NetworkSettings) -> ChatChannel:
-    return ChatChannel(target=target, network=network, guard=Guard(), clock=SystemClock())
+    return ChatChannel(target=target, policy=OutboundPolicy(network), clock=SystemClock())
 
 
 @dataclass
@@ -78,7 +78,8 @@ async def service(certificate: Callable[..., Path]) -> AsyncIterator[Service]:
 @pytest.fixture
 def channel(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ChatChannel:
     monkeypatch.setenv("WECOM_KEY", KEY)
-    network = NetworkSettings(proxy=f"http://127.0.0.1:{service.port}", ca_bundle=tmp_path / "made.pem")
+    proxy = f"http://127.0.0.1:{service.port}"
+    network = NetworkSettings(proxy=proxy, proxy_suffixes=[HOST], ca_bundle=tmp_path / "made.pem")
     return open_chat(TargetSettings(name="team", url="wecombot://${WECOM_KEY}"), network)
 
 
@@ -100,6 +101,8 @@ async def test_a_digest_arrives_by_way_of_the_proxy_and_shows_the_key(
         ("429 Often\r\nRetry-After: 60", "{}", True, 60.0),
         ("500 Down", "{}", True, None),
         ("404 None", "{}", False, None),
+        (f"307 Elsewhere\r\nLocation: https://{HOST}:8443/thief", "{}", False, None),
+        (f"302 Elsewhere\r\nLocation: https://{HOST}/thief", "{}", False, None),
     ],
 )
 async def test_what_the_service_did_not_take_is_not_sent(
@@ -116,6 +119,8 @@ async def test_what_the_service_did_not_take_is_not_sent(
         await channel.send(letter)
     assert (raised.value.may_retry, raised.value.retry_after_s) == (may_retry, after_s)
     assert KEY not in str(raised.value)
+    assert "invalid webhook url" not in str(raised.value), "the service's words are not shown"
+    assert (len(service.asked), service.tunnels) == (1, [f"{HOST}:443"])
 
 
 async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_asked(

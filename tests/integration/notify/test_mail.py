@@ -1,7 +1,9 @@
 """Mail to a real server on loopback."""
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from monitor.clock import SystemClock
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.mail import MailChannel
 from monitor.notify.notification import Notification
+from tests.conftest import Mailbox
 
 OpenMailbox = Callable[..., Awaitable[Any]]
 TO = ["partner@example.org", "clerk@example.org"]
@@ -24,8 +27,7 @@ def channel(mailbox: Any, *, scheme: str = "smtp", user: str = "", ca_bundle: Pa
     target = TargetSettings(name="partners", url=url, sender="Monitor <monitor@example.org>", to=TO)
     hosts = [f"127.0.0.1:{mailbox.port}"]
     network = NetworkSettings(allowed_private_hosts=hosts, ca_bundle=ca_bundle, timeout_s=5)
-    guard = Guard(allowed_private_hosts=hosts)
-    return MailChannel(target=target, network=network, guard=guard, clock=SystemClock())
+    return MailChannel(target=target, policy=OutboundPolicy(network), clock=SystemClock())
 
 
 def server_context(certificate: Path) -> ssl.SSLContext:
@@ -138,7 +140,43 @@ async def test_a_server_that_is_away_may_come_back_and_a_private_one_must_be_all
     assert raised.value.may_retry
     mailbox = await open_mailbox()
     target = TargetSettings(name="p", url=f"smtp://127.0.0.1:{mailbox.port}", sender="m@example.org", to=TO)
-    mail = MailChannel(target=target, network=NetworkSettings(), guard=Guard(), clock=SystemClock())
+    mail = MailChannel(target=target, policy=OutboundPolicy(NetworkSettings()), clock=SystemClock())
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
         await mail.send(letter)
     assert (raised.value.may_retry, mailbox.envelopes) == (False, [])
+
+
+async def test_a_refusal_gives_its_codes_and_no_word_of_the_server(
+    open_mailbox: OpenMailbox, letter: Notification
+) -> None:
+    mailbox = await open_mailbox()
+    mailbox.after_data = "554 5.7.1 INNER says no"
+    with pytest.raises(NotDelivered, match=r"answered 554 5\.7\.1\.") as raised:
+        await channel(mailbox).send(letter)
+    assert "INNER" not in str(raised.value)
+    mailbox.refusals = dict.fromkeys(TO, "550 INNER says no")
+    with pytest.raises(NotDelivered, match=r"clerk@example\.org \(550\)") as raised:
+        await channel(mailbox).send(letter)
+    assert "INNER" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("greeting", "said"),
+    [(b"+OK INNER ready\r\n", "no mail server"), (b"220-INNER " + b"x" * 4000 + b"\r\n", "no end")],
+    ids=["another protocol", "without end"],
+)
+async def test_what_is_no_mail_server_is_left_and_not_quoted(letter: Notification, greeting: bytes, said: str) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            for _ in range(2000):
+                writer.write(greeting)
+                await writer.drain()
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    async with server:
+        place = Mailbox(port=server.sockets[0].getsockname()[1])
+        with pytest.raises(NotDelivered, match=said) as raised:
+            await channel(place).send(letter)
+    assert "INNER" not in str(raised.value)

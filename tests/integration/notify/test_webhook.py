@@ -12,7 +12,7 @@ import pytest
 from monitor.config.model import NetworkSettings
 from monitor.config.targets import TargetSettings
 from monitor.errors import NotDelivered
-from monitor.fetch.guard import Guard
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.notify.notification import Notification
 from monitor.notify.webhook import WebhookChannel
 
@@ -24,8 +24,7 @@ def channel(site: Any, network: NetworkSettings, clock: Any, monkeypatch: pytest
     url = site.url("/hook/${HOOK_TOKEN}")
     target = TargetSettings(name="intranet", url=url, secret_env="HOOK_SECRET")  # noqa: S106 -- the variable's name
     fast = network.model_copy(update={"timeout_s": 1.0})
-    guard = Guard(allowed_private_hosts=network.allowed_private_hosts)
-    return WebhookChannel(target=target, network=fast, guard=guard, clock=clock)
+    return WebhookChannel(target=target, policy=OutboundPolicy(fast), clock=clock)
 
 
 PATH = "/hook/t0ken-in-the-path"
@@ -109,5 +108,34 @@ async def test_silence_and_a_lost_connection_may_pass(channel: WebhookChannel, s
 async def test_a_private_address_is_asked_only_where_it_is_allowed(site: Any, letter: Notification, clock: Any) -> None:
     target = TargetSettings(name="intranet", url=site.url("/hook"))
     with pytest.raises(NotDelivered, match="allowed_private_hosts") as raised:
-        await WebhookChannel(target=target, network=NetworkSettings(), guard=Guard(), clock=clock).send(letter)
+        await WebhookChannel(target=target, policy=OutboundPolicy(NetworkSettings()), clock=clock).send(letter)
     assert (raised.value.may_retry, site.asked) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error": {"code": "no_such_hook", "message": "INNER"}}', "400 with the error no_such_hook."),
+        ('{"code": "INNER in words", "message": "INNER"}', "answered 400."),
+        ("INNER", "answered 400."),
+    ],
+)
+async def test_an_answer_gives_its_error_code_and_no_other_word(
+    channel: WebhookChannel, site: Any, letter: Notification, reply: Any, body: str, said: str
+) -> None:
+    site.on(PATH, reply(body, 400))
+    with pytest.raises(NotDelivered) as raised:
+        await channel.send(letter)
+    assert said in str(raised.value)
+    assert "INNER" not in str(raised.value)
+
+
+async def test_a_server_of_another_kind_is_not_quoted(channel: WebhookChannel, site: Any, letter: Notification) -> None:
+    async def greet(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-INNER\r\n\r\n" * 10)
+        await writer.drain()
+
+    site.on(PATH, lambda _: greet)
+    with pytest.raises(NotDelivered, match="no HTTP") as raised:
+        await channel.send(letter)
+    assert "INNER" not in str(raised.value)

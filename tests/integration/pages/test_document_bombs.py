@@ -12,6 +12,7 @@ import pytest
 
 from monitor.errors import WorkFailed
 from monitor.extract.documents import DocumentReader
+from monitor.isolation.pool import WorkerPool
 
 WORDS = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SHEETS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -103,19 +104,23 @@ BOMBS: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-async def test_a_bomb_is_one_clear_sentence_long_before_the_time_is_up(tmp_path: Path, name: str) -> None:
+async def test_a_bomb_is_one_clear_sentence_long_before_the_time_is_up(
+    tmp_path: Path, name: str, workers: WorkerPool
+) -> None:
     path = BOMBS[name](tmp_path)
     with pytest.raises(WorkFailed, match=r"cannot be read: (The file is damaged|its reader needed)|holds no text"):
-        await DocumentReader(timeout_s=90).read(path)
+        await DocumentReader(workers=workers, timeout_s=90).read(path)
 
 
-async def test_a_document_that_only_takes_time_is_stopped(tmp_path: Path) -> None:
+async def test_a_document_that_only_takes_time_is_stopped(tmp_path: Path, workers: WorkerPool) -> None:
     path = sheet(tmp_path / "a.xlsx", cell("A1", "") * 1_500_000)
     with pytest.raises(WorkFailed, match="could not be read within 1 s"):
-        await DocumentReader(timeout_s=1).read(path)
+        await DocumentReader(workers=workers, timeout_s=1).read(path)
 
 
-async def test_an_archive_that_lies_about_its_size_is_unpacked_no_further_than_it_says(tmp_path: Path) -> None:
+async def test_an_archive_that_lies_about_its_size_is_unpacked_no_further_than_it_says(
+    tmp_path: Path, workers: WorkerPool
+) -> None:
     path = sheet(tmp_path / "a.xlsx", cell("A1", "first") + " " * SWOLLEN_BYTES)
     with zipfile.ZipFile(path) as archive:
         size = struct.pack("<I", archive.getinfo("xl/worksheets/sheet1.xml").file_size)
@@ -123,20 +128,22 @@ async def test_an_archive_that_lies_about_its_size_is_unpacked_no_further_than_i
     with zipfile.ZipFile(path) as archive:
         assert sum(entry.file_size for entry in archive.infolist()) < 1_000_000
     with pytest.raises(WorkFailed, match="cannot be read: The file is damaged"):
-        await DocumentReader(timeout_s=90).read(path)
+        await DocumentReader(workers=workers, timeout_s=90).read(path)
 
 
-async def test_a_sheet_that_says_it_is_boundless_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+async def test_a_sheet_that_says_it_is_boundless_is_read_as_far_as_it_goes(tmp_path: Path, workers: WorkerPool) -> None:
     boundless = '<dimension ref="A1:XFD1048576"/>'
     path = sheet(tmp_path / "a.xlsx", cell("A1", "first") + cell("B1048576", "last"), dimension=boundless)
-    text = await DocumentReader(timeout_s=60).read(path)
+    text = await DocumentReader(workers=workers, timeout_s=60).read(path)
     assert text.splitlines()[1:] == ["first", "\tlast"]
 
 
-async def test_a_document_cannot_ask_for_files_of_ours(tmp_path: Path) -> None:
+async def test_a_document_cannot_ask_for_files_of_ours(tmp_path: Path, workers: WorkerPool) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the secret")
     head = f'<!DOCTYPE x [<!ENTITY f SYSTEM "{secret.as_uri()}">]>'
-    text = await DocumentReader().read(words(tmp_path / "a.docx", "<p><r><t>here &f; end</t></r></p>", head))
+    text = await DocumentReader(workers=workers).read(
+        words(tmp_path / "a.docx", "<p><r><t>here &f; end</t></r></p>", head)
+    )
     assert "here" in text
     assert "secret" not in text

@@ -68,14 +68,16 @@ addEventListener('scroll', async () => {{
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def shared(open_site) -> AsyncIterator[tuple[Any, Loader]]:
+async def shared(open_site, workers) -> AsyncIterator[tuple[Any, Loader]]:
     try:
         find_browser(BrowserSettings())
     except BrowserMissing as missing:
         pytest.skip(str(missing))
     async with open_site() as site:
         network = NetworkSettings(allowed_private_hosts=[site.host])
-        parts = Loader.from_settings(pages=PagesSettings(delay_s=0), network=network, clock=FixedClock())
+        parts = Loader.from_settings(
+            pages=PagesSettings(delay_s=0), network=network, clock=FixedClock(), workers=workers
+        )
         async with parts as loader:
             yield site, loader
 

@@ -20,8 +20,8 @@ EMPTY_SHELL = '<html><body><div id="app"></div><script src="/gone.js"></script><
 
 
 @pytest.fixture
-async def loader(pages: PagesSettings, network: NetworkSettings, clock) -> AsyncIterator[Loader]:
-    async with Loader.from_settings(pages=pages, network=network, clock=clock) as opened:
+async def loader(pages: PagesSettings, network: NetworkSettings, clock, workers) -> AsyncIterator[Loader]:
+    async with Loader.from_settings(pages=pages, network=network, clock=clock, workers=workers) as opened:
         yield opened
 
 
@@ -34,9 +34,9 @@ def has_browser() -> None:
 
 
 @pytest.fixture
-async def loader_without_browser(network: NetworkSettings, clock, tmp_path) -> AsyncIterator[Loader]:
+async def loader_without_browser(network: NetworkSettings, clock, workers, tmp_path) -> AsyncIterator[Loader]:
     settings = PagesSettings(delay_s=0, browser=BrowserSettings(path=tmp_path / "none"))
-    async with Loader.from_settings(pages=settings, network=network, clock=clock) as opened:
+    async with Loader.from_settings(pages=settings, network=network, clock=clock, workers=workers) as opened:
         yield opened
 
 
@@ -115,12 +115,12 @@ async def test_without_a_browser_ordinary_pages_are_read_and_shells_are_reported
         await loader_without_browser.load(site.url("/list"), render=Render.ALWAYS)
 
 
-async def test_a_broken_browser_does_not_stop_ordinary_loading(network, clock, site, tmp_path) -> None:
+async def test_a_broken_browser_does_not_stop_ordinary_loading(network, clock, site, workers, tmp_path) -> None:
     broken = tmp_path / "browser"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
     settings = PagesSettings(delay_s=0, browser=BrowserSettings(path=broken))
-    async with Loader.from_settings(pages=settings, network=network, clock=clock) as loader:
+    async with Loader.from_settings(pages=settings, network=network, clock=clock, workers=workers) as loader:
         assert (await loader.load(site.on("/app", SHELL))).error.detail_code == "empty_shell"
 
 

@@ -18,6 +18,7 @@ from monitor.db.tables.collection import ModelCall
 from monitor.evidence.passages import extract_all_text
 from monitor.fetch.client import HttpClient
 from monitor.fetch.result import FetchResult
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
 from monitor.pages.loader import Loader
 from monitor.research.dependencies import ResearchDependencies
@@ -26,6 +27,7 @@ from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
+from tests.conftest import name_services
 from tests.folder_notebook import FolderNotebook
 
 QUESTION = "2026年新型储能的发展如何？"
@@ -57,6 +59,7 @@ class Lab:
     network: Any
     reply: Any
     stack: AsyncExitStack
+    workers: WorkerPool
     results: list[dict[str, Any]] = field(default_factory=list)
     model: ScriptedModel | None = None
     calls: list[ModelCall] = field(default_factory=list)
@@ -97,7 +100,7 @@ class Lab:
         )
         self.stack.push_async_callback(backends.close)
         loader = Loader.from_settings(
-            pages=settings.pages, network=settings.network, clock=self.clock, cache_folder=None
+            pages=settings.pages, network=settings.network, clock=self.clock, workers=self.workers
         )
         self.stack.push_async_callback(loader.close)
         parts = {
@@ -108,6 +111,7 @@ class Lab:
             "search": backends.build_search(["tavily"]),
             "pages": loader.for_run(self.kept_results),
             "notebook": FolderNotebook(self.folder / "notebook"),
+            "workers": self.workers,
             "bundles": BundleFolder(self.folder / "bundles"),
             "scoring": ResultScorer(settings.search.weights, settings.retrieval),
             "clock": self.clock,
@@ -125,7 +129,7 @@ class Lab:
             self.calls.append(row)
 
         url = await self.stack.enter_async_context(self.model.serve())
-        server = ModelClient(LlmSettings(base_url=url, max_retries=0))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0), name_services(url))
         self.stack.push_async_callback(server.close)
         return server.for_run("t1", record=record, clock=self.clock)
 
@@ -136,11 +140,13 @@ class Steady:
 
 
 @asynccontextmanager
-async def _open(site: Any, network: Any, reply: Any, sqlite_template: Path, folder: Path) -> AsyncIterator[Lab]:
+async def _open(
+    site: Any, network: Any, reply: Any, sqlite_template: Path, folder: Path, workers: WorkerPool
+) -> AsyncIterator[Lab]:
     url = f"sqlite:///{shutil.copy(sqlite_template, folder)}"
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(Store.open(url))
-        lab = Lab(site, folder, store, Steady(), network, reply, stack)
+        lab = Lab(site, folder, store, Steady(), network, reply, stack, workers)
 
         def found(asked: Any) -> Any:
             document = {"query": "q", "results": lab.results[: json.loads(asked.body)["max_results"]]}
@@ -152,10 +158,16 @@ async def _open(site: Any, network: Any, reply: Any, sqlite_template: Path, fold
 
 @pytest.fixture
 async def lab(
-    site: Any, network: Any, reply: Any, sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Any,
+    network: Any,
+    reply: Any,
+    sqlite_template: Path,
+    tmp_path: Path,
+    workers: WorkerPool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Lab]:
     monkeypatch.setenv("TAVILY_API_KEY", "a-key-for-the-test")
-    async with _open(site, network, reply, sqlite_template, tmp_path) as opened:
+    async with _open(site, network, reply, sqlite_template, tmp_path, workers) as opened:
         yield opened
 
 

@@ -12,6 +12,7 @@ from monitor.research.node import UNUSABLE_ANSWER_FAILURE
 from monitor.research.searching import BASIC
 from monitor.research.state import ParagraphState, SearchEntry, SearchRound
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
+from tests.conftest import name_services
 
 INVENTED = {"paragraph_latest_state": "装机将达9亿千瓦[1]。储能发展很快。"}
 SOUND = {"paragraph_latest_state": "新型储能装机达到1.2亿千瓦[1]。"}
@@ -34,7 +35,7 @@ async def asked(lab: Any, site: Any, reply: Any) -> Any:
             lab.calls.append(row)
 
         site.on("/v1/chat/completions", answered)
-        server = ModelClient(LlmSettings(base_url=site.url("/v1"), max_retries=0))
+        server = ModelClient(LlmSettings(base_url=site.url("/v1"), max_retries=0), name_services(site.url("/v1")))
         lab.stack.push_async_callback(server.close)
         parts = await lab.parts(model=server.for_run("t1", record=record, clock=lab.clock))
         paragraph = ParagraphState(title="储能现状", content="新型储能装机", order=0)

@@ -25,9 +25,9 @@ Fetch = Callable[[Any], Awaitable[FetchToolResult]]
 
 
 @pytest.fixture
-async def tool(tmp_path: Path, network: NetworkSettings, clock) -> AsyncIterator[WebFetchTool]:
+async def tool(tmp_path: Path, network: NetworkSettings, clock, workers) -> AsyncIterator[WebFetchTool]:
     pages = PagesSettings(delay_s=0, timeout_s=1, max_bytes=100_000, browser=BrowserSettings(path=tmp_path / "none"))
-    async with Loader.from_settings(pages=pages, network=network, clock=clock) as loader:
+    async with Loader.from_settings(pages=pages, network=network, clock=clock, workers=workers) as loader:
         yield WebFetchTool(loader.for_run())
 
 

@@ -18,11 +18,13 @@ from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, R
 from monitor.db.tables.people import HiddenItem
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy
+from tests.conftest import name_services
 
 Write = Callable[..., Awaitable[Briefing]]
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -47,9 +49,9 @@ async def store(sqlite_url: str) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def write(store: Store, clock: Any) -> Write:
+def write(store: Store, clock: Any, workers: WorkerPool) -> Write:
     """Writes the briefing that these fields ask for, by rule."""
-    service = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings(), workers=workers)
     return lambda **fields: service.compose(BriefingQuery(**fields))
 
 
@@ -150,9 +152,11 @@ async def test_items_are_chosen_by_type_and_by_words_of_title_summary_or_text(st
     assert "silent" not in {gap.kind for gap in nothing.gaps}
 
 
-async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(store: Store) -> None:
+async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothing_twice(
+    store: Store, workers: WorkerPool
+) -> None:
     clock = At(NOW)
-    service = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings(), workers=workers)
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(minutes=30))
@@ -167,9 +171,11 @@ async def test_after_a_briefing_the_next_one_brings_what_is_new_since_and_nothin
     assert second.period.since == TODAY
 
 
-async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_the_hours_between(store: Store) -> None:
+async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_the_hours_between(
+    store: Store, workers: WorkerPool
+) -> None:
     clock = At(NOW)
-    service = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings(), workers=workers)
     source = await _source(store, "a")
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "国家能源发展规划", first_seen=NOW - dt.timedelta(hours=6))
@@ -178,9 +184,9 @@ async def test_a_briefing_that_was_written_after_its_last_day_loses_nothing_of_t
     assert [item.title for item in (await service.compose(BriefingQuery(previous=late))).items] == ["国家能源发展规划"]
 
 
-async def test_a_change_is_told_once(store: Store) -> None:
+async def test_a_change_is_told_once(store: Store, workers: WorkerPool) -> None:
     clock = At(NOW + dt.timedelta(minutes=10))
-    service = BriefingService(store=store, clock=clock, settings=Settings())
+    service = BriefingService(store=store, clock=clock, settings=Settings(), workers=workers)
     source = await _source(store, "a")
     item = await _item(store, source, await _run(store, source, RunStatus.SUCCEEDED), "管理办法")
     snapshot = ItemSnapshot.from_page(item.id or 0, "r", PageSnapshot(url=item.url, seen_at=NOW))
@@ -273,14 +279,14 @@ async def _gathered(store: Store) -> None:
         await store.items.update(item.id or 0, text=f"{title}\n{summary}\n本文件由起草单位负责解释。")
 
 
-async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: Any) -> Briefing:
+async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, workers: WorkerPool, **llm: Any) -> Briefing:
     async with scripted.serve() as url:
-        server = ModelClient(LlmSettings(base_url=url, max_retries=0, **llm))
+        server = ModelClient(LlmSettings(base_url=url, max_retries=0, **llm), name_services(url))
 
         async def new_model(run_id: str, run_store: Store) -> ChatModel:
             return server.for_run(run_id, record=run_store.usage.add, clock=clock)
 
-        service = BriefingService(store=store, clock=clock, settings=Settings(), new_model=new_model)
+        service = BriefingService(store=store, clock=clock, settings=Settings(), workers=workers, new_model=new_model)
         try:
             return await service.compose(BriefingQuery())
         finally:
@@ -288,11 +294,11 @@ async def _written_by(scripted: ScriptedModel, store: Store, clock: Any, **llm: 
 
 
 async def test_a_model_ranks_all_sources_together_and_writes_an_overview_whose_sentences_cite_items(
-    store: Store, clock: Any
+    store: Store, clock: Any, workers: WorkerPool
 ) -> None:
     await _gathered(store)
     scripted = ScriptedModel()
-    briefing = await _written_by(scripted, store, clock)
+    briefing = await _written_by(scripted, store, clock, workers)
     assert (briefing.ranked_by, briefing.overview_dropped, briefing.model_faults) == ("model", 0, [])
     ids = {item.id for item in briefing.items}
     assert len(briefing.overview) == 3
@@ -301,10 +307,10 @@ async def test_a_model_ranks_all_sources_together_and_writes_an_overview_whose_s
 
 
 async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overview_and_the_rest_is_counted(
-    store: Store, clock: Any
+    store: Store, clock: Any, workers: WorkerPool
 ) -> None:
     await _gathered(store)
-    briefing = await _written_by(ScriptedModel("hallucinating"), store, clock)
+    briefing = await _written_by(ScriptedModel("hallucinating"), store, clock, workers)
     texts = {item.id: f"{item.title}\n{item.summary}" for item in briefing.items}
     assert len(briefing.overview) == 3
     for sentence in briefing.overview:
@@ -317,41 +323,45 @@ async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overvie
 
 @pytest.mark.parametrize("mode", ["empty", "http_500"])
 async def test_a_briefing_whose_model_fails_is_ranked_by_rule_without_an_overview_and_says_so(
-    store: Store, clock: Any, mode: str
+    store: Store, clock: Any, mode: str, workers: WorkerPool
 ) -> None:
     await _gathered(store)
-    briefing = await _written_by(ScriptedModel(mode), store, clock)
+    briefing = await _written_by(ScriptedModel(mode), store, clock, workers)
     assert (briefing.ranked_by, briefing.overview) == ("rule", [])
     assert [fault.task for fault in briefing.model_faults] == ["ranking", "overview"]
-    assert [item.title for item in briefing.items] == [item.title for item in await _by_rule(store, clock)]
+    assert [item.title for item in briefing.items] == [item.title for item in await _by_rule(store, clock, workers)]
 
 
 @pytest.mark.parametrize("mode", ["fenced", "malformed", "obedient", "lazy", "looping"])
-async def test_however_a_model_writes_the_briefing_stands(store: Store, clock: Any, mode: str) -> None:
+async def test_however_a_model_writes_the_briefing_stands(
+    store: Store, clock: Any, mode: str, workers: WorkerPool
+) -> None:
     await _gathered(store)
-    briefing = await _written_by(ScriptedModel(mode), store, clock)
+    briefing = await _written_by(ScriptedModel(mode), store, clock, workers)
     assert len(briefing.items) == 3
     assert all(sentence.items for sentence in briefing.overview)
 
 
 async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_held_against_the_budget(
-    store: Store, clock: Any
+    store: Store, clock: Any, workers: WorkerPool
 ) -> None:
     await _gathered(store)
-    await _written_by(ScriptedModel(), store, clock)
+    await _written_by(ScriptedModel(), store, clock, workers)
     ever = Day(NOW.date(), NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
     assert {(spending.source, spending.phase, spending.calls) for spending in await store.usage.load_daily([ever])} == {
         (None, Phase.RANK, 1),
         (None, Phase.SUMMARISE, 1),
     }
     scripted = ScriptedModel()
-    poor = await _written_by(scripted, store, clock, run_token_budget=10)
+    poor = await _written_by(scripted, store, clock, workers, run_token_budget=10)
     assert (poor.ranked_by, len(scripted.requests)) == ("rule", 0)
     assert all(fault.reason.code == "cause.model_budget" for fault in poor.model_faults)
 
 
-async def _by_rule(store: Store, clock: Any) -> list[Any]:
-    briefing = await BriefingService(store=store, clock=clock, settings=Settings()).compose(BriefingQuery())
+async def _by_rule(store: Store, clock: Any, workers: WorkerPool) -> list[Any]:
+    briefing = await BriefingService(store=store, clock=clock, settings=Settings(), workers=workers).compose(
+        BriefingQuery()
+    )
     return briefing.items
 
 

@@ -1,9 +1,14 @@
 """Settings that administrators store: they take effect while the program runs, in every process, and stay secret."""
 
 import datetime as dt
+import hashlib
+import json
+import re
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,12 +16,13 @@ import pytest
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, build_doctor, open_app
 from monitor.config.model import LlmSettings, Settings
+from monitor.db import migrate
 from monitor.db.maintenance import create_backup
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.services.audit import COMMAND_LINE, Actor
-from monitor.services.settings import KEY_FILE, KEY_VARIABLE, InvalidSettings
+from monitor.services.settings import KEY_FILE, KEY_VARIABLE, InvalidSettings, SecretBox
 from monitor.vocabulary import Role
 
 SECRET = "sk-nobody-may-see-this"  # noqa: S105 -- it is looked for in all that is written
@@ -87,16 +93,19 @@ async def test_what_needs_a_restart_waits_for_it(settings: Settings, apps: tuple
         ({"llm.model": "m", "work.blackout": "night"}, {"work.blackout"}),
         ({"llm.models": {"rank": "m", "ranking": "m"}}, {"llm.models"}),
         ({"llm.model": " "}, {"llm.model"}),
-        ({"network.proxy": f"proxy {SECRET}"}, {"network.proxy"}),
-        ({"network.ca_bundle": "/nowhere/ca.pem"}, {"network.ca_bundle"}),
-        ({"network.allowed_private_hosts": ["http://10.0.0.5/"]}, {"network.allowed_private_hosts"}),
+        ({"network.proxy": f"http://me:{SECRET}@proxy.example"}, {"network.proxy"}),
+        ({"network.ca_bundle": "/etc/ca.pem"}, {"network.ca_bundle"}),
+        ({"network.allowed_private_hosts": ["10.0.0.5"]}, {"network.allowed_private_hosts"}),
+        ({"network.user_agent": "Monitor\r\nX-Key: 1"}, {"network.user_agent"}),
         ({"search.backend": ["brave", "gogle"]}, {"search.backend"}),
         ({"web.public_url": "monitor"}, {"web.public_url"}),
-        ({"briefing.template": "/nowhere/firm.docx"}, {"briefing.template"}),
-        ({"pages.browser.endpoint": "10.0.0.5"}, {"pages.browser.endpoint"}),
+        ({"briefing.template": "/etc/firm.docx"}, {"briefing.template"}),
+        ({"pages.browser.endpoint": "ws://10.0.0.5"}, {"pages.browser.endpoint"}),
+        ({"deliver.variables": ["OPENAI_API_KEY@elsewhere.example"]}, {"deliver.variables"}),
         ({"deliver.targets": [TARGET | {"schedule": "whenever"}]}, {"deliver.targets"}),
         ({"deliver.targets": [TARGET, TARGET]}, {"deliver.targets"}),
         ({"llm.model": "m", "secrets.BAD NAME": "x"}, {"secrets.BAD NAME"}),
+        ({"llm.model": "m", "secrets.HOOK": "x"}, {"secrets.HOOK"}),
         ({"llm.api_key": "  "}, {"secrets.OPENAI_API_KEY"}),
         ({"llm.api_key": 7}, {"secrets.OPENAI_API_KEY"}),
         ({"llm.api_key": "sk-…"}, {"secrets.OPENAI_API_KEY"}),
@@ -122,7 +131,6 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         "llm.api_key": SECRET,
         "search.backends.brave.api_key": SECRET,
         "secrets.HOOK": SECRET,
-        "network.proxy": f"http://me:{SECRET}@proxy.example",
         "deliver.targets": [TARGET],
     }
     changes = await here.update(values, by=Actor("admin", Role.ADMIN))
@@ -130,10 +138,9 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
     for app in apps:
         assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
         assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
-        assert SECRET in (app.settings.network.proxy or "")
         assert app.target_editing.get("hook").url.endswith(SECRET)
     reported = [*changes, *here.list_settings(), *here.list_secrets()]
-    reported += await here.reset(["network.proxy", "llm.api_key"], by=COMMAND_LINE)
+    reported += await here.reset(["deliver.targets", "llm.api_key"], by=COMMAND_LINE)
     assert (
         SECRET
         not in "".join(base.model_dump_json() for base in reported) + render(here.describe_stored(), "en") + caplog.text
@@ -156,6 +163,72 @@ async def test_the_environment_comes_before_a_stored_key(
     assert {secret.name: secret.origin for secret in apps[0].settings_service.list_secrets()}[
         "OPENAI_API_KEY"
     ] == "environment"
+
+
+async def test_the_audit_tells_secrets_apart_and_holds_none(settings: Settings, apps: tuple[App, App]) -> None:
+    admin = Actor("admin", Role.ADMIN)
+    for value in (SECRET, "another", SECRET):
+        await apps[0].settings_service.update({"llm.api_key": value}, by=admin)
+    await apps[0].settings_service.reset(["llm.api_key"], by=admin)
+    await apps[0].settings_service.update({"deliver.targets": [TARGET], "secrets.HOOK": SECRET}, by=admin)
+    entries = list(reversed(await apps[0].audit.list_entries()))
+    changes = [(entry.detail["before"], entry.detail["after"]) for entry in entries]
+    prints = [after["fingerprint"] for _, after in changes[:3]]
+    assert prints[0] == prints[2] != prints[1]
+    assert all(re.fullmatch("[0-9a-f]{8}", text) for text in prints)
+    assert [(before or {}).get("fingerprint") for before, _ in changes[:4]] == [None, *prints]
+    assert changes[3][1] is None
+    assert changes[0][1]["hosts"] == ["api.openai.com"]
+    kept = json.dumps([entry.detail for entry in entries])
+    assert "url_fingerprint" in kept
+    assert SECRET not in kept
+    assert hashlib.sha256(SECRET.encode()).hexdigest()[:8] not in kept
+    other_box = SecretBox(settings.data_dir / "elsewhere")
+    assert other_box.compute_fingerprint(SECRET) not in prints
+
+
+async def test_what_version_0_1_0_stored_is_bound_at_the_first_start_and_the_rest_is_told(
+    settings: Settings, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/old.db"
+    migrate.upgrade(url, "0017")
+    encrypt = SecretBox(settings.data_dir).encrypt
+    rows = {
+        "secrets.OPENAI_API_KEY": encrypt(SECRET),
+        "secrets.HOOK": encrypt(SECRET),
+        "secrets.FORGOTTEN": encrypt(SECRET),
+        "deliver.targets": encrypt(json.dumps([TARGET])),
+        "network.proxy": encrypt(json.dumps(f"http://me:{SECRET}@proxy.example")),
+        "llm.base_url": "https://ours.example/v1",
+        "network.allowed_private_hosts": ["10.0.0.5"],
+    }
+    plain = ("llm.base_url", "network.allowed_private_hosts")
+    insert = "INSERT INTO stored_setting (path, value, is_secret, by, at) VALUES (?, ?, ?, 'admin', '2026-11-01')"
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
+        values = [(path, json.dumps(value), path not in plain) for path, value in rows.items()]
+        connection.executemany(insert, values)
+    migrate.upgrade(url)
+    for _ in range(2):
+        async with open_app(settings.model_copy(update={"database_url": url})) as app:
+            service = app.settings_service
+            secrets = {secret.name: secret for secret in service.list_secrets()}
+            assert (app.settings.llm.api_key, secrets["OPENAI_API_KEY"].hosts) == (SECRET, ["ours.example"])
+            assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
+            assert secrets["FORGOTTEN"].hosts == []
+            assert all(secrets[name].is_host_assumed for name in ("OPENAI_API_KEY", "HOOK", "FORGOTTEN"))
+            assert app.settings.network.allowed_private_hosts == []
+            complaints = {entry.path: entry.complaint for entry in service.list_settings() if entry.complaint}
+            assert complaints.keys() == {"network.proxy", "network.allowed_private_hosts"}
+            assert SECRET not in render(complaints["network.proxy"], "en")
+    async with open_app(settings.model_copy(update={"database_url": url})) as app:
+        admin = Actor("admin", Role.ADMIN)
+        await app.settings_service.update({"llm.base_url": "https://elsewhere.example/v1"}, by=admin)
+        assert app.settings.llm.api_key is None
+        await app.settings_service.update({"llm.api_key": "new"}, by=admin)
+        await app.settings_service.reset(["network.proxy", "network.allowed_private_hosts"], by=admin)
+        secrets = {secret.name: secret for secret in app.settings_service.list_secrets()}
+        assert not secrets["OPENAI_API_KEY"].is_host_assumed
+        assert not [entry for entry in app.settings_service.list_settings() if entry.complaint]
 
 
 @pytest.mark.parametrize("what", ["another key", "open to others", "lost"])
@@ -216,7 +289,10 @@ async def test_a_run_asks_the_model_that_is_set_when_it_begins_with_the_wording_
         base_url = await stack.enter_async_context(site.serve())
         address = await stack.enter_async_context(model.serve())
         data = build_sample_settings(settings, base_url, folder=tmp_path)
-        app = await stack.enter_async_context(open_app(data.model_copy(update={"llm": LlmSettings(max_retries=0)})))
+        hosts = [*data.network.allowed_private_hosts, urlsplit(address).netloc]
+        network = data.network.model_copy(update={"allowed_private_hosts": hosts})
+        data = data.model_copy(update={"llm": LlmSettings(max_retries=0), "network": network})
+        app = await stack.enter_async_context(open_app(data))
         first = {"url": base_url, "sections": site.list_sections(base_url)[:1], "max_items": 2}
         await app.sweeps.sweep(await app.sources.add({"name": "before", **first}, by=COMMAND_LINE), by=COMMAND_LINE)
         assert model.requests == []

@@ -241,7 +241,7 @@ class TestReplay:
             assert run.ended_at is not None
             clock = FixedClock(run.ended_at)
             briefings = [
-                await BriefingService(store=store, clock=clock, settings=copy.settings).compose(
+                await BriefingService(store=store, clock=clock, settings=copy.settings, workers=app.workers).compose(
                     BriefingQuery(sources=["ministry"])
                 )
                 for store in (app.store, again)

@@ -14,6 +14,7 @@ from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.research import Research
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.extract.documents import DocumentReader
+from monitor.isolation.pool import WorkerPool
 from monitor.page import PageErrorCode
 from monitor.pages.loader import LoaderPool
 from monitor.services.evidence import SnapshotReader
@@ -32,13 +33,15 @@ def records(either_store: Store, tmp_path: Path) -> EvidenceArchive:
 
 @pytest.fixture
 async def pages(
-    either_store: Store, records: EvidenceArchive, site: Any, turned_clock: Any
+    either_store: Store, records: EvidenceArchive, site: Any, turned_clock: Any, workers: WorkerPool
 ) -> AsyncIterator[ResearchPageLoader]:
     await either_store.research.create(Research(id="r-1", query="?", language="zh", created_at=NOON))
     settings = Settings(network={"allowed_private_hosts": [site.host]}, pages={"delay_s": 0, "render": "never"})
-    loaders = LoaderPool(settings=settings, clock=turned_clock, cache_folder=None)
+    loaders = LoaderPool(settings=settings, clock=turned_clock, workers=workers, cache_folder=None)
     recorder = records.create_recorder(research_id="r-1", attempt=1)
-    yield ResearchPageLoader(store=either_store, loader=loaders.for_run(recorder), documents=DocumentReader())
+    yield ResearchPageLoader(
+        store=either_store, loader=loaders.for_run(recorder), documents=DocumentReader(workers=workers)
+    )
     await loaders.close()
 
 
@@ -66,7 +69,7 @@ async def saved_item(store: Store, url: str, evidence: list[str], text: str) -> 
 
 
 async def test_a_page_that_was_not_saved_is_fetched_and_kept(
-    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any
+    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any, workers: WorkerPool
 ) -> None:
     url = site.on("/1.html", page_of(TEXT))
     page = await pages.load(url)
@@ -75,7 +78,9 @@ async def test_a_page_that_was_not_saved_is_fetched_and_kept(
     kept = await either_store.evidence.get_record(page.record or "")
     assert kept is not None
     assert (kept.research_id, kept.run_id) == ("r-1", None)
-    again = SnapshotReader(store=either_store, records=records, documents=DocumentReader())
+    again = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert TEXT in (await again.load_text(kept.id) or "")
 
 
@@ -104,13 +109,15 @@ async def test_of_an_item_only_what_was_kept_is_used(
 
 
 async def test_a_document_has_its_text_and_its_record(
-    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any, reply: Any
+    pages: ResearchPageLoader, records: EvidenceArchive, either_store: Store, site: Any, reply: Any, workers: WorkerPool
 ) -> None:
     url = site.on("/outlook.pdf", reply(PDF.read_bytes(), headers={"content-type": "application/pdf"}))
     page = await pages.load(url)
     assert page.error is None
     assert page.text.strip()
-    kept = SnapshotReader(store=either_store, records=records, documents=DocumentReader())
+    kept = SnapshotReader(
+        store=either_store, records=records, documents=DocumentReader(workers=workers), workers=workers
+    )
     assert await kept.load_text(page.record or "") == page.text
 
 

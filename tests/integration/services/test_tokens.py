@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.services.audit import COMMAND_LINE, Actor, TokenService
@@ -20,7 +21,7 @@ def tokens(either_store: Store, turned_clock: Any) -> TokenService:
 
 @pytest.fixture
 def people(either_store: Store, turned_clock: Any) -> PeopleService:
-    return PeopleService(store=either_store, clock=turned_clock)
+    return PeopleService(store=either_store, clock=turned_clock, settings=Settings())
 
 
 async def test_a_token_is_known_until_it_expires_or_is_revoked(tokens: TokenService, turned_clock: Any) -> None:

@@ -19,6 +19,7 @@ from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
+from monitor.isolation.pool import WorkerPool
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
@@ -39,6 +40,7 @@ from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import build_toolbox
 from monitor.sweep.ledger import build_window
+from tests.conftest import name_services
 
 TITLES = (
     "能源监管工作要点",
@@ -118,6 +120,7 @@ class Bureau:
     health: AlarmService
     notices: "Notices"
     saved_search: SavedSearch
+    workers: WorkerPool
     name: str = "bureau"
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -215,6 +218,7 @@ async def bureau(
     database_url: str,
     page_limits: dict[str, Any],
     search: dict[str, Any],
+    workers: WorkerPool,
 ) -> AsyncIterator[Bureau]:
     settings = Settings(
         pages={"delay_s": 0, "render": "never", **page_limits},
@@ -226,7 +230,11 @@ async def bureau(
     async with (
         Store.open(database_url) as store,
         Loader.from_settings(
-            pages=settings.pages, network=settings.network, clock=movable_clock, cache_folder=tmp_path / "cache"
+            pages=settings.pages,
+            network=settings.network,
+            clock=movable_clock,
+            cache_folder=tmp_path / "cache",
+            workers=workers,
         ) as loader,
         open_saved_search(store, settings, movable_clock) as saved_search,
     ):
@@ -240,6 +248,7 @@ async def bureau(
         presence = HeartbeatRegistry(store=store, clock=movable_clock, folder=tmp_path, executor_id=None)
         recording = RunDependencyFactory(
             records=EvidenceArchive(store=store, storage=FileStorage(str(tmp_path))),
+            workers=workers,
             settings=settings,
             clock=movable_clock,
             new_loader=loader.for_run,
@@ -250,7 +259,7 @@ async def bureau(
             store=store,
             settings=settings,
             clock=movable_clock,
-            documents=DocumentReader(),
+            documents=DocumentReader(workers=workers),
             steps=InProcessSteps(),
             presence=presence,
             runs=RunService(store=store, clock=movable_clock, presence=presence, timezone=settings.timezone),
@@ -258,7 +267,7 @@ async def bureau(
             dependency_factory=recording,
             saved_search=saved_search,
         )
-        yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search)
+        yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search, workers)
 
 
 class CannedModel:
@@ -323,7 +332,9 @@ async def model(site: Any, reply: Any, models: list[Any], movable_clock: Movable
         "/v1/chat/completions",
         lambda asked: reply(canned.answer(asked.body), headers={"content-type": "application/json"}),
     )
-    server = ModelClient(LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0))
+    server = ModelClient(
+        LlmSettings(enabled=True, base_url=site.url("/v1"), max_retries=0), name_services(site.url("/v1"))
+    )
     models.append(lambda run_id, store: server.for_run(run_id, record=store.usage.add, clock=movable_clock))
     yield canned
     await server.close()
@@ -337,12 +348,15 @@ def general(tmp_path: Path, models: list[Any]) -> Callable[[Bureau], Awaitable[A
         source = await bureau.store.sources.get("site") or await bureau.store.sources.add(
             Source(name="site", url=bureau.site.url("/"), created_at=bureau.clock.now())
         )
-        loader = Loader.from_settings(pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock)
+        loader = Loader.from_settings(
+            pages=bureau.settings.pages, network=bureau.settings.network, clock=bureau.clock, workers=bureau.workers
+        )
         async with loader:
             deps = SweepDependencies(
                 store=bureau.store,
                 loader=loader,
-                documents=DocumentReader(),
+                documents=DocumentReader(workers=bureau.workers),
+                workers=bureau.workers,
                 model=models[0]("r", bureau.store),
                 steps=InProcessSteps(),
                 clock=bureau.clock,

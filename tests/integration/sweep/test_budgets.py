@@ -12,6 +12,7 @@ from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.client import ModelClient
 from monitor.services.usage import CostService
 from monitor.vocabulary import Phase, RunStatus, SummaryBy
+from tests.conftest import name_services
 
 OLD = (400, 410, 420, 430, 440, 450)
 # Ten tokens as we estimate, ten as the server counts, five answered.
@@ -30,9 +31,9 @@ async def new_model(bureau: Any, model: Any, models: list[Any], costs: CostServi
     servers: list[ModelClient] = []
 
     def make(run_id: str = "r", *, used: int = 0, **settings: Any) -> Any:
-        server = ModelClient(
-            LlmSettings(enabled=True, base_url=bureau.site.url("/v1"), max_retries=0, model="m", **settings)
-        )
+        url = bureau.site.url("/v1")
+        llm = LlmSettings(enabled=True, base_url=url, max_retries=0, model="m", **settings)
+        server = ModelClient(llm, name_services(url))
         servers.append(server)
         models[:] = [
             lambda run_id, store: server.for_run(

@@ -18,6 +18,7 @@ from monitor.errors import BrowserMissing, DatabaseGone
 from monitor.i18n.catalogue import render
 from monitor.llm.client import ModelClient
 from monitor.vocabulary import Phase, Render, RunStatus, SectionEnd, SummaryBy
+from tests.conftest import name_services
 
 OLD = (400, 410, 420, 430, 440, 450)
 
@@ -43,7 +44,10 @@ async def test_a_model_that_is_down_costs_no_item_and_is_asked_again_by_the_next
     bureau: Any, models: list[Any], model: Any
 ) -> None:
     well = models.pop()
-    down = ModelClient(LlmSettings(enabled=True, base_url="http://127.0.0.1:9/v1", max_retries=0))
+    down = ModelClient(
+        LlmSettings(enabled=True, base_url="http://127.0.0.1:9/v1", max_retries=0),
+        name_services("http://127.0.0.1:9/v1"),
+    )
     models.append(lambda run_id, store: down.for_run(run_id, record=store.usage.add, clock=bureau.clock))
     rows = bureau.rows(0, 1, 2, 3, 4, 5, *OLD)
     bureau.show(rows)

@@ -193,6 +193,7 @@ def replayed(bureau: Any, tmp_path: Path) -> Callable[[str], Awaitable[ReplayRes
         storage=FileStorage(str(tmp_path)),
         settings=bureau.settings,
         saved_search=bureau.saved_search,
+        workers=bureau.sweeps.dependency_factory.workers,
     )
     return replays.replay
 

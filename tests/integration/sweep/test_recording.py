@@ -23,7 +23,11 @@ OLD = (400, 410, 420, 430, 440, 450)
 async def replayed(bureau: Any, folder: Path, run_id: str) -> ReplayResult:
     """The run again, with a loader that has neither client nor browser."""
     replays = ReplayService(
-        store=bureau.store, storage=FileStorage(str(folder)), settings=bureau.settings, saved_search=bureau.saved_search
+        store=bureau.store,
+        storage=FileStorage(str(folder)),
+        settings=bureau.settings,
+        saved_search=bureau.saved_search,
+        workers=bureau.sweeps.dependency_factory.workers,
     )
     return await replays.replay(run_id)
 

@@ -12,10 +12,11 @@ from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
 from monitor.llm.prompts import PromptSet
 from monitor.llm.run_model import estimate_tokens
-from monitor.verify.judge import StatementJudge
+from monitor.verify.judge import judge_statements
 from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, build_review_messages, review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
 from monitor.vocabulary import JudgedBy, Phase, ReasonCode, Verdict
+from tests.conftest import name_services
 
 CONTEXT = "会议讨论了电价改革。\n省能源局将完善容量电价机制，并研究 储能参与市场的办法。\n各市应于6月底前报送清单。"
 PASSAGE = "省能源局将完善容量电价机制，并研究 储能参与市场的办法。"
@@ -42,7 +43,7 @@ class Reader:
         self._reply = reply
         site.on("/v1/chat/completions", self._respond)
         settings = LlmSettings(base_url=site.url("/v1"), model="m", models={"verify": "other"}, max_retries=0)
-        self.client = ModelClient(settings)
+        self.client = ModelClient(settings, name_services(settings.base_url))
         self.model = self.client.for_run("r", record=self._record, clock=FixedClock())
 
     async def _record(self, row: ModelCall) -> None:
@@ -154,13 +155,14 @@ def test_the_wording_costs_less_than_a_quarter_of_a_summary(language: str) -> No
     assert sum(estimate_tokens(message.content) for message in messages) < 260
 
 
-async def test_the_verifier_asks_about_what_its_judge_leaves_open(reader: Reader) -> None:
+async def test_the_verifier_asks_about_what_code_leaves_open(reader: Reader) -> None:
     text = "省能源局将完善容量电价机制。各市应于6月底前报送项目清单。"
-    judge = StatementJudge([SourceText(text=text, title="关于电价的通知", publisher="省能源局")])
+    page = SourceText(text=text, title="关于电价的通知", publisher="省能源局")
     statements = ["各市应于6月底前报送项目清单。", "居民阶梯气价另行规定，由物价部门听证后执行。"]
     reader.answer = '[{"n":1,"v":"unsupported","w":""}]'
-    by_code = await StatementVerifier(model=None, language="zh").judge_all(statements, judge)
-    read = await StatementVerifier(model=reader.model, language="zh", place="item").judge_all(statements, judge)
+    by_code = judge_statements([page], statements)
+    assert await StatementVerifier(model=None, language="zh").review(statements, by_code) == by_code
+    read = await StatementVerifier(model=reader.model, language="zh", place="item").review(statements, by_code)
     assert by_code[0].verdict is read[0].verdict is Verdict.SUPPORTED
     assert [judgement.is_open for judgement in by_code].count(True) == len(reader.requests)
     for code, model in zip(by_code, read, strict=True):

@@ -10,6 +10,7 @@ from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, 
 from monitor.i18n.catalogue import get_word
 from monitor.i18n.message import Message
 from monitor.research.shapes import STEP_IDS, StepEvent, StepType, compute_progress
+from monitor.vocabulary import Visibility
 
 STEPS = list(StepType)
 
@@ -154,6 +155,7 @@ async def put(
     far: int = 3,
     remarks: tuple[str, ...] = (),
     error: Message | None = None,
+    visibility: Visibility = Visibility.OPEN,
 ) -> None:
     """A research in the store: so many of its steps are finished, its paragraphs are so far."""
     given = outputs_of(query=query, topics=list(topics), quote=quote, url=url, title=title, record=record)
@@ -168,6 +170,7 @@ async def put(
         created_at=at,
         ended_at=ended,
         asked_by="editor",
+        visibility=visibility,
         started_at=None if status is ResearchStatus.QUEUED else at,
         error=error,
         executor="test",

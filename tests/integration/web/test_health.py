@@ -4,6 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -284,3 +285,30 @@ async def test_health_takes_no_more_queries_for_many_sources(desk: Any, source: 
         await desk.app.store.sources.add(Source(name=f"n{number}", url="https://n.gov/", created_at=NOON))
     assert [await asked(path) for path in PAGES] == few
     assert max(few) <= 10
+
+
+async def test_a_stranger_learns_only_whether_work_can_be_done(desk: Any) -> None:
+    client = await desk.client()
+    for headers in ({}, {"Authorization": "Bearer no"}, {"Cookie": "monitor_session=no"}):
+        found = await client.get("/readyz", headers=headers)
+        assert (found.status_code, found.json()) == (503, {"is_ready": False})
+    for known in (await desk.sign_in("reader"), await desk.program("reader")):
+        details = (await known.get("/readyz")).json()
+        assert details["database"] == "ok"
+        assert details["queue"] != "ok"
+        assert details.keys() == {"is_ready", "database", "queue", "browser"}
+
+
+async def test_a_stranger_does_not_learn_where_a_broken_database_is(desk: Any) -> None:
+    program = await desk.program("admin")
+    await desk.app.store.close()
+    _replace_by_folder(Path(desk.app.settings.database_url.removeprefix("sqlite:///")))
+    for client in (await desk.client(), program):
+        found = await client.get("/readyz")
+        assert (found.status_code, found.json()) == (503, {"is_ready": False})
+
+
+def _replace_by_folder(database: Path) -> None:
+    for part in database.parent.glob(f"{database.name}*"):
+        part.unlink()
+    database.mkdir()

@@ -1,5 +1,6 @@
 """The account, Settings › People and Tokens, and the audit, by page and by API."""
 
+import json
 import re
 from typing import Any
 
@@ -16,7 +17,9 @@ def secret_in(page: Any) -> str:
 
 
 async def actions(desk: Any) -> list[tuple[str, str, str]]:
-    return [(entry.person, entry.action, entry.subject) for entry in await desk.app.audit.list_entries()]
+    """What was done but for signing in."""
+    entries = [(entry.person, entry.action, entry.subject) for entry in await desk.app.audit.list_entries()]
+    return [entry for entry in entries if not entry[1].startswith("session.")]
 
 
 async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(desk: Any) -> None:
@@ -36,7 +39,8 @@ async def test_an_administrator_adds_somebody_and_gives_and_takes_what_they_may(
     assert (await theirs.get("/account")).status_code == 303
     assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 403
     await admin.post("/settings/people/李雷/let-in")
-    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 303
+    assert (await theirs.post("/sign-in", data={"name": "李雷", "password": reset})).status_code == 403, "used before"
+    assert "已用过或已过期" in (await admin.get("/settings/people/李雷")).text
     done = ["person.let_in", "person.shut_out", "person.reset", "person.role", "person.add"]
     assert await actions(desk) == [("admin", action, "李雷") for action in done]
     everything = str([entry.detail for entry in await desk.app.audit.list_entries()])
@@ -89,6 +93,8 @@ async def test_a_password_is_changed_with_the_old_one(desk: Any) -> None:
     changed = {"old": "another long sentence", "new": PASSWORD}
     assert (await browser.send("PUT", "/api/me/password", json=changed)).status_code == 204
     assert await actions(desk) == [("reader", "person.password", "reader")] * 2
+    failed, *_ = await desk.app.audit.list_entries(action=AuditAction.SIGN_IN_FAILED)
+    assert (failed.person, failed.address, failed.detail) == ("reader", "127.0.0.1", {"reason": "wrong_old"})
 
 
 async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> None:
@@ -156,3 +162,32 @@ async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(d
     rest = (await admin.get("/api/audit", params={"action": "source.edit", "cursor": first["next"]})).json()
     assert [len(first["entries"]), len(rest["entries"]), rest["next"]] == [50, 2, None]
     assert (await admin.get("/api/audit", params={"cursor": "!"})).status_code == 400
+
+
+async def test_the_audit_is_exported_as_lines_and_that_is_on_record(desk: Any) -> None:
+    admin = await desk.sign_in("admin")
+    by = Actor("anna", Role.EDITOR, address="192.0.2.7")
+    for number in range(1001):
+        await desk.app.audit.record(by, AuditAction.SOURCE_EDIT, f"来源-{number}", after={"n": number})
+    answer = await admin.get("/api/audit/export")
+    assert answer.headers["content-disposition"] == 'attachment; filename="audit.jsonl"'
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [line["subject"] for line in lines] == ["admin", *(f"来源-{number}" for number in range(1001)), "audit"]
+    assert (lines[1]["person"], lines[1]["address"], lines[1]["detail"]) == ("anna", "192.0.2.7", {"after": {"n": 0}})
+    assert (lines[-1]["person"], lines[-1]["action"], lines[-1]["address"]) == ("admin", "audit.export", "127.0.0.1")
+    assert (await admin.get("/api/audit/export", params={"until": "2026-01-01"})).text == ""
+    assert (await admin.get("/api/audit/export", params={"until": "9999-12-31"})).status_code == 400
+    assert (await (await desk.sign_in("editor")).get("/api/audit/export")).status_code == 403
+
+
+async def test_the_audit_is_found_by_where_it_came_from(desk: Any) -> None:
+    admin = await desk.sign_in("admin", language="en")
+    for address in ("192.0.2.7", "198.51.100.3"):
+        by = Actor("anna", Role.EDITOR, address=address)
+        await desk.app.audit.record(by, AuditAction.SOURCE_EDIT, f"from {address}")
+    page = (await admin.get("/audit", params={"address": " 192.0.2.7 "})).text
+    assert "from 192.0.2.7" in page
+    assert "from 198.51.100.3" not in page
+    (entry,) = (await admin.get("/api/audit", params={"address": "198.51.100.3"})).json()["entries"]
+    assert entry["subject"] == "from 198.51.100.3"
+    assert "kept for 1100 days" in page

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from monitor.db.tables.research import Research, ResearchStatus
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.runtime import WORKER_KIND
 from tests.integration.web import researches
 
@@ -62,7 +63,7 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
     assert view["options"] == asked["options"] | {"models": {"search": "llama3:8b", "report": "llama3:70b"}}
     assert view["askedBy"] == "editor-program"
     (entry,) = await desk.app.audit.list_entries(action="research.start")
-    assert (entry.person, entry.subject, entry.detail) == ("editor-program", task_id, {"query": view["query"]})
+    assert (entry.person, entry.subject, entry.detail) == ("editor-program", task_id, {"visibility": "private"})
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ async def test_a_remark_is_kept_while_the_research_goes(desk: Any, editor: httpx
     path = await put(desk, status=ResearchStatus.RUNNING, steps=1)
     answer = await editor.post(f"{path}/remarks", json={"text": " 请侧重价格。 "})
     assert (answer.status_code, answer.json()) == (202, {"taskId": "r", "status": "running"})
-    (kept,) = await desk.app.research.list_remarks("r")
+    (kept,) = await desk.app.research.list_remarks("r", by=COMMAND_LINE)
     assert (kept.person, kept.text) == ("editor-program", "请侧重价格。")
     problem(await editor.post(f"{path}/remarks", json={"text": " "}), 422)
     over = await put(desk, "over")

@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.db.tables.research import ResearchStatus
 from monitor.i18n.message import Message
+from monitor.services.audit import COMMAND_LINE
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 
@@ -158,7 +159,7 @@ async def test_a_plan_is_put_in_order_and_approved(desk: Any, editor: Any) -> No
     assert words_of(empty.css_first(".trouble"))
     changed = {**form, "paragraph_title": ["价格", "影响"], "paragraph_content": ["一", "三"], "do": "start"}
     assert (await editor.post("/research/plan/plan", changed)).headers["location"] == "/research/plan"
-    state = await desk.app.research.load_state("plan")
+    state = await desk.app.research.load_state("plan", by=COMMAND_LINE)
     assert (state.report_title, [paragraph.title for paragraph in state.paragraphs]) == ("报告", ["价格", "影响"])
     assert (await desk.app.research.load_research("plan")).status is ResearchStatus.QUEUED
     late = await editor.post("/research/plan/plan", changed)
@@ -178,7 +179,7 @@ async def test_a_remark_is_heard_while_it_goes_on_and_not_later(desk: Any, edito
     assert (await editor.post("/research/going/remarks", {"text": " "})).status_code == 400
     await editor.post("/research/done/remarks", {"text": "太晚"})
     assert "研究已经结束" in words_of(page_of(await editor.get("/research/done")).css_first(".notice"))
-    assert [remark.text for remark in await desk.app.research.list_remarks("done")] == []
+    assert [remark.text for remark in await desk.app.research.list_remarks("done", by=COMMAND_LINE)] == []
 
 
 async def test_a_research_is_cancelled_and_says_so(desk: Any, editor: Any) -> None:

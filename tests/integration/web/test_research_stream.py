@@ -30,6 +30,7 @@ from monitor.research.shapes import (
     compute_progress,
 )
 from monitor.services.audit import COMMAND_LINE
+from monitor.vocabulary import Visibility
 from monitor.web.api import events as streaming
 from monitor.web.app import serve_web
 from tests.integration.web.sse import Message, Reader
@@ -107,7 +108,13 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 async def begin(app: Any, task_id: str) -> None:
     research = Research(
-        id=task_id, query="稀土", language="zh", created_at=NOON, status=ResearchStatus.RUNNING, executor=EXECUTOR
+        id=task_id,
+        query="稀土",
+        language="zh",
+        created_at=NOON,
+        status=ResearchStatus.RUNNING,
+        executor=EXECUTOR,
+        visibility=Visibility.OPEN,
     )
     assert await app.store.research.create(research)
 

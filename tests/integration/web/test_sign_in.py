@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from http.cookies import Morsel, SimpleCookie
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.services.audit import COMMAND_LINE
-from monitor.web.auth import SESSION_COOKIE
+from monitor.web.app import serve_web
+from monitor.web.auth import DEVICE_COOKIE, SESSION_COOKIE
 from tests.integration.web.conftest import PASSWORD
 
 
@@ -157,3 +160,45 @@ async def test_the_language_is_chosen_before_signing_in_and_kept(desk: Any) -> N
     page = await client.get(answer.headers["location"])
     assert '<html lang="en">' in page.text
     assert 'value="/audit"' in page.text
+
+
+@pytest.mark.parametrize("trusted", [[], ["203.0.113.0/24"]])
+async def test_an_address_that_the_client_makes_up_does_not_pass_the_limit(
+    tmp_path: Path, sqlite_url: str, free_port: int, trusted: list[str]
+) -> None:
+    web = {"port": free_port, "trusted_proxies": trusted}
+    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web=web)
+    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url) as client:
+        statuses = []
+        for number in range(22):
+            made_up = {"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"}
+            form = {"name": f"guess-{number}", "password": "wrong"}
+            statuses.append((await client.post("sign-in", data=form, headers=made_up)).status_code)
+        assert statuses == [403] * 20 + [429] * 2
+        assert {entry.address for entry in await app.audit.list_entries()} == {"127.0.0.1"}
+
+
+async def test_a_trusted_proxy_names_the_client(tmp_path: Path, sqlite_url: str, free_port: int) -> None:
+    web = {"port": free_port, "trusted_proxies": ["127.0.0.1", "10.0.0.0/8"]}
+    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web=web)
+    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url) as client:
+        form = {"name": "guess", "password": "wrong"}
+        named = {"X-Forwarded-For": "198.51.100.1, 203.0.113.5, 10.1.2.3"}
+        assert (await client.post("sign-in", data=form, headers=named)).status_code == 403
+        (entry,) = await app.audit.list_entries()
+        assert entry.address == "203.0.113.5"
+
+
+async def test_a_browser_that_signed_in_before_is_not_held_off_by_others(desk: Any) -> None:
+    browser, stranger = await desk.sign_in("reader"), await desk.client()
+    device = browser.client.cookies[DEVICE_COOKIE]
+    await browser.post("/sign-out")
+    for _ in range(25):
+        await stranger.post("/sign-in", data={"name": "reader", "password": "wrong"})
+    asked = {"name": "reader", "password": PASSWORD}
+    assert (await stranger.post("/sign-in", data=asked)).status_code == 429
+    answer = await browser.client.post("/sign-in", data=asked)
+    assert answer.status_code == 303
+    kept = cookie_of(answer, DEVICE_COOKIE)
+    assert (kept.value, kept["httponly"], kept["samesite"]) == (device, True, "lax")
+    assert int(kept["max-age"]) == 400 * 86_400

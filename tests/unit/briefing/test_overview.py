@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from monitor.briefing.item import ItemSchema
 from monitor.briefing.overview import MAX_SENTENCES, Overview, build_overview_messages, write_overview
 from monitor.errors import ModelFailed
-from monitor.llm.chat import Completion, CompletionRequest
+from monitor.isolation.pool import WorkerPool
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest
 from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import DateSource, ItemType, JudgedBy, Phase, SavedBy, SummaryBy, Verdict
@@ -75,8 +76,20 @@ class Scripted:
         return self.answers[min(len(written), len(self.answers)) - 1]
 
 
+POOL: list[WorkerPool] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def pool(workers: WorkerPool) -> None:
+    POOL.append(workers)
+
+
+def write(model: ChatModel, items: list[ItemSchema] = ITEMS) -> Overview:
+    return asyncio.run(write_overview(items, TEXTS, model=model, workers=POOL[0], language="zh"))
+
+
 def written(*answers: str | Completion, items: list[ItemSchema] | None = None) -> Overview:
-    return asyncio.run(write_overview(items or ITEMS, TEXTS, model=Scripted(*answers), language="zh"))
+    return write(Scripted(*answers), items or ITEMS)
 
 
 def kept(answer: str) -> list[tuple[str, list[int]]]:
@@ -176,7 +189,7 @@ TRUE, FALSE = "办法自2027年1月1日起施行[2]。", "午间低谷时段延�
 
 def test_a_sentence_that_fails_is_written_anew_once_with_the_reasons() -> None:
     model = Scripted(f"{FALSE}{TRUE}", json.dumps(["午间低谷时段由3小时延长到5小时[1]。"]))
-    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    overview = write(model)
     assert [sentence.text for sentence in overview.sentences] == [
         "午间低谷时段由3小时延长到5小时。",
         "办法自2027年1月1日起施行。",
@@ -212,7 +225,7 @@ def test_one_that_fails_again_is_dropped_and_counted(second: str | Completion) -
 
 def test_without_a_failure_the_model_writes_once() -> None:
     model = Scripted(TRUE)
-    asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    write(model)
     assert [request.phase for request in model.asked].count(Phase.SUMMARISE) == 1
 
 
@@ -275,7 +288,7 @@ def test_a_model_that_fails_is_a_fault() -> None:
         async def complete(self, request: CompletionRequest) -> Completion:  # noqa: ARG002
             raise ModelFailed("llm.no_completion")
 
-    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=Failing(), language="zh"))
+    overview = write(Failing())
     assert overview.fault is not None
     assert overview.sentences == []
 
@@ -289,7 +302,7 @@ def review(verdict: str, words: str = "午间低谷时段由3小时延长到5小
 
 def test_a_second_reader_settles_what_code_leaves_open_and_the_rest_is_marked() -> None:
     model = Scripted(f"{TRUE}{OPEN}", review=review("supported"))
-    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    overview = write(model)
     assert [
         (sentence.judgement.verdict, sentence.judgement.by) for sentence in overview.sentences if sentence.judgement
     ] == [(Verdict.SUPPORTED, JudgedBy.CODE), (Verdict.SUPPORTED, JudgedBy.MODEL)]
@@ -300,6 +313,14 @@ def test_a_second_reader_settles_what_code_leaves_open_and_the_rest_is_marked() 
 
 def test_what_the_second_reader_finds_unsupported_goes() -> None:
     model = Scripted(f"{TRUE}{OPEN}", "[]", review=review("unsupported"))
-    overview = asyncio.run(write_overview(ITEMS, TEXTS, model=model, language="zh"))
+    overview = write(model)
     assert [sentence.text for sentence in overview.sentences] == ["办法自2027年1月1日起施行。"]
     assert overview.counts == StatementCounts(supported_by_code=1, unsupported=1)
+
+
+def test_without_a_reader_of_the_answer_there_is_no_overview_and_a_reason(refusing_workers: WorkerPool) -> None:
+    made = write_overview(ITEMS, TEXTS, model=Scripted(TRUE), workers=refusing_workers, language="zh")
+    overview = asyncio.run(made)
+    assert overview.sentences == []
+    assert overview.fault is not None
+    assert overview.fault.code == "isolation.too_large"

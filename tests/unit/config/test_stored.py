@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from monitor.config.model import Settings
+from monitor.config.secrets import StoredSecret
 from monitor.config.stored import (
     apply_stored_settings,
     find_storage_error,
@@ -15,6 +16,7 @@ from monitor.config.stored import (
     list_secret_readers,
     read_environment,
 )
+from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 
@@ -29,7 +31,7 @@ LAYERS = [
     ("timezone", "MONITOR_TIMEZONE", "Europe/Paris", "Europe/Paris", "Europe/Berlin", "Europe/Rome"),
     ("search.timeout_ms", "WEB_SEARCH_TIMEOUT_MS", "30", 30, 20, 10),
     ("search.backends.brave.daily_quota", "MONITOR_SEARCH__BACKENDS__BRAVE__DAILY_QUOTA", "30", 30, 20, 10),
-    ("pages.browser.endpoint", "MONITOR_PAGES__BROWSER__ENDPOINT", "ws://env", "ws://env", "ws://stored", "ws://file"),
+    ("web.public_url", "MONITOR_WEB__PUBLIC_URL", "http://env", "http://env", "http://stored", "http://file"),
 ]
 
 
@@ -96,6 +98,22 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
     assert overlay.settings.web.host == "127.0.0.1"
 
 
+def test_what_version_0_1_0_stored_and_only_the_file_may_say_is_left_out_and_told_without_its_password() -> None:
+    rows = {
+        "network.proxy": "http://me:hidden@proxy.example:3128",
+        "network.allowed_private_hosts": ["10.0.0.5"],
+        "network.user_agent": "stored",
+        "briefing.template": "/etc/firm.docx",
+    }
+    overlay = apply_stored_settings(Settings(), rows, {})
+    network = overlay.settings.network
+    assert (network.proxy, network.allowed_private_hosts, network.user_agent) == (None, [], "stored")
+    assert overlay.errors.keys() == rows.keys() - {"network.user_agent"}
+    assert "no longer used" in _render(overlay.errors["network.proxy"])
+    assert "http://…@proxy.example:3128" in _render(overlay.errors["network.proxy"])
+    assert "MONITOR_NETWORK__ALLOWED_PRIVATE_HOSTS" in _render(overlay.errors["network.allowed_private_hosts"])
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -108,6 +126,15 @@ def test_a_value_that_spoils_its_group_is_left_out_and_the_others_hold() -> None
         "llm.api_key_env",
         "search.backends.brave.api_key_env",
         "pages.browser.path",
+        "pages.browser.endpoint",
+        "pages.browser.recycle_after",
+        "network.proxy",
+        "network.proxy_suffixes",
+        "network.ca_bundle",
+        "network.allow_legacy_tls",
+        "network.allowed_private_hosts",
+        "briefing.template",
+        "deliver.variables",
         "work.executor_id",
     ],
 )
@@ -120,7 +147,6 @@ def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored
     ("path", "value", "word"),
     [
         ("llm.base_url", "http://me:secret@host/v1", "password"),
-        ("network.ca_bundle", "certs.pem", "whole path"),
         ("llm.temperature", float("nan"), "cannot be kept"),
         ("llm.model", "a\x00b", "cannot be kept"),
         ("llm.model", "\ud800", "cannot be kept"),
@@ -138,32 +164,138 @@ def test_an_address_is_shown_without_its_password_and_a_target_by_its_host() -> 
     assert get_display_value("deliver.targets", settings)[0]["url"] == "smtp://mail.example"
 
 
+def entered(value: str, *hosts: str) -> StoredSecret:
+    return StoredSecret(value, frozenset(hosts))
+
+
+def bound(base: Settings, stored: dict[str, Any] | None = None, **secrets: StoredSecret) -> Settings:
+    return apply_stored_settings(base, stored or {}, secrets).settings
+
+
+OPENAI = entered("stored", "api.openai.com")
+ELSEWHERE = {"llm.base_url": "https://elsewhere.example/v1"}
+
+
 class TestSecrets:
+    @pytest.fixture(autouse=True)
+    def no_keys(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "BRAVE_API_KEY", "SEARXNG_API_KEY", "HOOK_SECRET"):
+            monkeypatch.delenv(name, raising=False)
+
     def test_the_environment_comes_before_a_stored_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        settings = apply_stored_settings(Settings(), {}, {"OPENAI_API_KEY": "stored"}).settings
+        settings = bound(Settings(), OPENAI_API_KEY=OPENAI)
         assert (settings.llm.api_key, settings.llm.is_on) == ("stored", True)
         monkeypatch.setenv("OPENAI_API_KEY", "environment")
         assert settings.llm.api_key == "environment"
 
-    def test_search_services_and_targets_find_theirs(self) -> None:
-        base = Settings(deliver={"targets": [TARGET]})
-        settings = apply_stored_settings(base, {}, {"BRAVE_API_KEY": "b", "HOOK_SECRET": "h"}).settings
-        assert settings.search.get_key("brave") == "b"
-        assert settings.deliver.targets[0].load_secret() == b"h"
-        assert {"OPENAI_API_KEY", "BRAVE_API_KEY", "HOOK_SECRET"} <= list_secret_readers(settings).keys()
+    def test_a_stored_key_stays_with_the_host_that_it_was_entered_for(self) -> None:
+        llm = bound(Settings(), ELSEWHERE, OPENAI_API_KEY=OPENAI).llm
+        assert llm.api_key is None
+        assert (
+            _render(llm.describe_key_problem())
+            == "The key in OPENAI_API_KEY is for api.openai.com. Enter one for elsewhere.example."
+        )
+        back = bound(Settings(), {"llm.base_url": "https://API.openai.com:443/v2"}, OPENAI_API_KEY=OPENAI).llm
+        assert (back.api_key, back.describe_key_problem()) == ("stored", None)
 
-    def test_a_stored_target_cannot_read_the_environment_of_the_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_key_of_the_environment_is_for_the_host_that_file_or_environment_name(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "environment")
+        of_file = Settings(llm={"base_url": "https://ours.example/v1"})
+        assert bound(of_file).llm.api_key == "environment"
+        assert bound(of_file, ELSEWHERE).llm.api_key is None
+        assert "is for ours.example" in _render(bound(of_file, ELSEWHERE).llm.describe_key_problem())
+        assert bound(Settings(), ELSEWHERE).llm.api_key is None
+        entered_anew = bound(Settings(), ELSEWHERE, OPENAI_API_KEY=entered("new", "elsewhere.example"))
+        assert entered_anew.llm.api_key == "new"
+        monkeypatch.setenv("MONITOR_LLM__BASE_URL", "https://elsewhere.example/v1")
+        assert bound(Settings()).llm.api_key == "environment"
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://api.openai.com/v1",
+            "http://api.openai.com:443/v1",
+            "https://api.openai.com:8443/v1",
+            "https://api.openai.com.elsewhere.example/v1",
+            "https://elsewhere.example/api.openai.com",
+            "https://api.openai.com@elsewhere.example/v1",
+            "https://api.openai.com\\@elsewhere.example/v1",
+            "https://elsewhere.example\\@api.openai.com/v1",
+            "https://a@elsewhere.example@api.openai.com/v1",
+            "https://elsewhere.example#@api.openai.com/v1",
+            "https://elsewhere.example?@api.openai.com/v1",
+            "https://api.openai.com\t.elsewhere.example/v1",
+            "https://api.openai.com:443:80/v1",
+            "https:///api.openai.com/v1",
+            "https://[::1]api.openai.com/v1",
+            "https://ａｐｉ.openai.com/v1",
+            "https://api.openai.com%2eelsewhere.example/v1",
+        ],
+    )
+    def test_no_spelling_of_an_address_gets_another_hosts_key(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "environment")
+        assert bound(Settings(), {"llm.base_url": url}, OPENAI_API_KEY=OPENAI).llm.api_key is None
+
+    def test_search_services_find_theirs_at_their_own_address_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        brave = entered("b", "api.search.brave.com")
+        path = "search.backends.brave.base_url"
+        assert bound(Settings(), BRAVE_API_KEY=brave).search.get_key("brave") == "b"
+        assert (
+            bound(Settings(), {path: "https://elsewhere.example"}, BRAVE_API_KEY=brave).search.get_key("brave") is None
+        )
+        monkeypatch.setenv("SEARXNG_API_KEY", "environment")
+        search = bound(Settings(), {"search.backends.searxng.base_url": "https://elsewhere.example"}).search
+        assert search.get_key("searxng") is None
+        assert "is for no host" in _render(search.describe_key_problem("searxng"))
+        monkeypatch.setenv("SEARXNG_BASE_URL", "https://ours.example")
+        assert bound(Settings()).search.get_key("searxng") == "environment"
+
+    def test_targets_find_theirs(self) -> None:
+        settings = bound(Settings(deliver={"targets": [TARGET]}), HOOK_SECRET=entered("h", "hook.example"))
+        assert settings.deliver.targets[0].load_secret() == b"h"
+        names = {reader.variable for reader in list_secret_readers(settings)}
+        assert {"OPENAI_API_KEY", "BRAVE_API_KEY", "HOOK_SECRET"} <= names
+
+    def test_a_stored_target_reads_of_the_environment_what_the_file_lists_and_for_its_host(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("HOOK_SECRET", "of the process")
-        stored = apply_stored_settings(Settings(), {"deliver.targets": [TARGET]}, {"HOOK_SECRET": "stored"}).settings
-        assert stored.deliver.targets[0].load_secret() == b"stored"
-        of_file = apply_stored_settings(Settings(deliver={"targets": [TARGET]}), {}, {"HOOK_SECRET": "stored"}).settings
-        assert of_file.deliver.targets[0].load_secret() == b"of the process"
-        copied = apply_stored_settings(
-            Settings(deliver={"targets": [TARGET]}), {"deliver.targets": [TARGET]}, {}
-        ).settings
-        assert copied.deliver.targets[0].load_secret() == b"of the process"
+        base = Settings(deliver={"targets": [TARGET]})
+        rows = {"deliver.targets": [TARGET]}
+        assert bound(base).deliver.targets[0].load_secret() == b"of the process"
+        assert bound(base, rows).deliver.targets[0].load_secret() == b"of the process"
+        (unlisted,) = bound(Settings(), rows).deliver.targets
+        with pytest.raises(UsageError, match="is not set"):
+            unlisted.load_secret()
+        moved = {"deliver.targets": [TARGET | {"url": "https://elsewhere.example/${HOOK_SECRET}"}]}
+        (elsewhere,) = bound(base, moved, HOOK_SECRET=entered("h", "hook.example")).deliver.targets
+        for read in (elsewhere.load_secret, elsewhere.expand_url):
+            with pytest.raises(UsageError, match=r"HOOK_SECRET is for hook.example. Enter one for elsewhere.example"):
+                read()
+        listed = Settings(deliver={"variables": ["HOOK_SECRET@elsewhere.example"]})
+        (allowed,) = bound(listed, moved).deliver.targets
+        assert allowed.expand_url() == "https://elsewhere.example/of the process"
 
     def test_no_dump_and_no_message_holds_one(self) -> None:
-        settings = apply_stored_settings(Settings(), {}, {"OPENAI_API_KEY": "sk-hidden"}).settings
+        settings = bound(Settings(), OPENAI_API_KEY=entered("sk-hidden", "api.openai.com"))
         assert "sk-hidden" not in repr(settings) + settings.model_dump_json() + repr(settings.llm)
+        assert "sk-hidden" not in repr(settings.llm.secrets)
+
+
+def test_the_services_of_file_and_environment_are_known_by_host_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL_HOST", "mail.corp.example")
+    monkeypatch.setenv("SEARXNG_BASE_URL", "http://10.0.0.7")
+    mail = {"name": "mail", "url": "smtp://me:${PW}@${MAIL_HOST}", "sender": "a@b.example", "to": ["c@d.example"]}
+    base = Settings(
+        llm={"base_url": "http://10.0.0.5:8000/v1"},
+        deliver={"targets": [TARGET, mail, {"name": "chat", "url": "wecombot://0123456789abcdef"}]},
+    )
+    rows = {"llm.base_url": "http://10.0.0.6/v1", "search.backends.bocha.base_url": "http://10.0.0.8"}
+    assert bound(base, rows).network.service_hosts == {
+        "10.0.0.5:8000",
+        "10.0.0.7:80",
+        "hook.example:443",
+        "mail.corp.example:587",
+    }

@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from monitor.config.loading import load_settings
+from monitor.config.secrets import SecretBindings, StoredSecret
 from monitor.config.targets import TargetSettings
 from monitor.errors import SettingsError, UsageError
 
@@ -37,6 +38,7 @@ def loaded(folder: Path, *targets: dict[str, Any]) -> list[TargetSettings]:
         ({**MAIL, "to": ["p@x.org\nBcc: q@x.org"]}, "name@example.org"),
         ({**MAIL, "secret_env": "X"}, "is no webhook"),
         ({**CHAT, "formats": ["pdf"]}, "text alone"),
+        ({**CHAT, "url": "slack://a/b/c/?overflow=split&Template=/etc/passwd"}, "a file of this machine"),
     ],
 )
 def test_a_target_that_cannot_be_meant_is_one_sentence_without_its_secrets(
@@ -47,6 +49,16 @@ def test_a_target_that_cannot_be_meant_is_one_sentence_without_its_secrets(
     assert "hunter2" not in str(raised.value)
     assert "0a1b2c3d" not in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("entry", ["MAIL_PASSWORD", "MAIL PASSWORD@mail.example", "KEY@", "@x.example", "KEY@a b"])
+def test_a_variable_is_listed_with_the_address_that_it_is_for(tmp_path: Path, entry: str) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({"deliver": {"variables": [entry]}}))
+    with pytest.raises(SettingsError, match="MAIL_PASSWORD@smtp://"):
+        load_settings(file)
+    file.write_text("deliver: {variables: [KEY@smtp://mail.example, KEY@wecombot]}")
+    assert len(load_settings(file).deliver.variables) == 2
 
 
 def test_two_targets_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -69,9 +81,38 @@ def test_variables_stand_for_secrets_and_one_that_is_not_set_is_named(monkeypatc
         target.load_credentials()
     monkeypatch.setenv("MAIL_PASSWORD", "p/ss@w:rd")
     assert target.load_credentials() == ("user@x", "p/ss@w:rd")
+    assert target.expand_url() == "smtp://user%40x:p/ss@w:rd@mail.example"
     hook = TargetSettings(name="hook", url="https://x.example/${MAIL_PASSWORD}")
     assert hook.expand_url() == "https://x.example/p/ss@w:rd"
     assert "p/ss@w:rd" in hook.list_secrets()
+
+
+HOOK_SECRETS = SecretBindings(
+    {
+        "KEY": StoredSecret("the key", frozenset({"x.example"})),
+        "USER": StoredSecret("u@evil.example/", frozenset({"x.example", "WeCom"})),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        {**HOOK, "url": "https://${USER}:${KEY}@x.example/"},
+        {**HOOK, "url": "https://${KEY}.x.example/"},
+        {**CHAT, "url": "workflows://${USER}/x.example/sign"},
+        {**CHAT, "url": "wecombot://${KEY}"},
+    ],
+)
+def test_no_variable_moves_a_key_to_another_host(target: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        TargetSettings(**target).bind_secrets(HOOK_SECRETS).expand_url()
+
+
+def test_no_variable_of_a_chat_names_a_file_of_this_machine() -> None:
+    stored = SecretBindings({"KEY": StoredSecret("0123456789?%74emplate=/etc/passwd", frozenset({"WeCom"}))})
+    with pytest.raises(UsageError, match="leads to another host or to a file"):
+        TargetSettings(**{**CHAT, "url": "wecombot://${KEY}"}).bind_secrets(stored).expand_url()
 
 
 @pytest.mark.parametrize(

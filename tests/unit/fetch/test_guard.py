@@ -1,9 +1,11 @@
 import ipaddress
 import socket
+from typing import Any
 
 import pytest
 
-from monitor.fetch.guard import Address, Guard
+from monitor.config.model import NetworkSettings
+from monitor.fetch.guard import Address, Guard, Resolver
 from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
@@ -105,9 +107,64 @@ async def test_an_exception_holds_for_the_host_and_port_it_names_and_no_other() 
             await guard.check(url)
 
 
-async def test_a_name_without_an_address_is_a_network_error_and_passes_only_before_a_proxy() -> None:
-    guard = Guard(resolver=unresolvable)
-    with pytest.raises(FetchError) as caught:
-        await guard.check("http://nowhere.example/")
+async def test_a_name_without_an_address_is_a_network_error() -> None:
+    with pytest.raises(FetchError, match="could not be resolved") as caught:
+        await Guard(resolver=unresolvable).check("http://nowhere.example/")
     assert caught.value.error.code is PageErrorCode.NETWORK
-    await guard.check("http://nowhere.example/", may_be_unresolved=True)
+
+
+def build_proxied_guard(resolver: Resolver, **network: Any) -> Guard:
+    settings = NetworkSettings(proxy="http://proxy.example:3128", **network)
+    return Guard.from_settings(settings, service_hosts=["model.example:8000"], resolver=resolver)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://corp.example/",
+        "https://a.b.corp.example.:8443/x",
+        "http://A.CN/",
+        "http://named.example:8099/",
+        "http://model.example:8000/v1",
+    ],
+)
+async def test_behind_a_proxy_a_name_that_does_not_resolve_passes_with_an_ending_or_as_an_exception(url: str) -> None:
+    guard = build_proxied_guard(
+        unresolvable, proxy_suffixes=[".corp.example", "cn"], allowed_private_hosts=["named.example:8099"]
+    )
+    await guard.check(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://intranet.example/",
+        "http://xcorp.example/",
+        "http://corp.example.evil.example/",
+        "http://127.0.0.1.nip.io/",
+        "http://named.example/",
+        "http://model.example:8001/",
+        "http://public.example@intranet.example/",
+    ],
+)
+async def test_behind_a_proxy_any_other_name_that_does_not_resolve_is_refused(url: str) -> None:
+    guard = build_proxied_guard(
+        unresolvable, proxy_suffixes=["corp.example"], allowed_private_hosts=["named.example:8099"]
+    )
+    with pytest.raises(FetchError, match=r"network\.proxy_suffixes"):
+        await guard.check(url)
+
+
+@pytest.mark.parametrize("url", [*REFUSED, "http://wiki.internal/", "http://intranet/", "http://localhost/"])
+async def test_an_ending_lets_no_private_address_and_no_local_name_pass(url: str) -> None:
+    guard = build_proxied_guard(unresolvable, proxy_suffixes=["internal", "intranet", "localhost", "1", "example"])
+    with pytest.raises(FetchError) as caught:
+        await guard.check(url)
+    assert caught.value.error.code is PageErrorCode.FORBIDDEN
+
+
+async def test_behind_a_proxy_a_name_that_resolves_to_a_private_address_is_refused_whatever_its_ending() -> None:
+    guard = build_proxied_guard(answering("10.0.0.7"), proxy_suffixes=["example"])
+    with pytest.raises(FetchError) as caught:
+        await guard.check("http://innocent.example/")
+    assert caught.value.error.code is PageErrorCode.FORBIDDEN

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from monitor.notify.chat import find_service_error, render_digest
+from monitor.notify.chat import is_refusal, render_digest
 from monitor.notify.notification import Digest
 
 DIGEST = Digest(
@@ -33,7 +33,7 @@ def test_words_of_a_page_cannot_call_people() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "is_refused"),
+    ("body", "says_no"),
     [
         ('{"errcode":0,"errmsg":"ok"}', False),
         ('{"errcode":310000,"errmsg":"keywords not in content"}', True),
@@ -44,7 +44,8 @@ def test_words_of_a_page_cannot_call_people() -> None:
         ('{"ok":false,"description":"Unauthorized"}', True),
         ("ok", False),
         ("[1]", False),
+        ("[" * 60_000, False),
     ],
 )
-def test_a_service_that_says_no_in_its_body_is_heard(body: str, is_refused: bool) -> None:
-    assert bool(find_service_error(body)) is is_refused
+def test_a_service_that_says_no_in_its_body_is_heard(body: str, says_no: bool) -> None:
+    assert is_refusal(body) is says_no

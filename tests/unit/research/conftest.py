@@ -2,11 +2,13 @@
 
 import datetime as dt
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from monitor.config.model import ResearchSettings
+from monitor.isolation.pool import WorkerPool
 from monitor.research.dependencies import ResearchDependencies
 
 
@@ -16,16 +18,16 @@ class Noon:
 
 
 @pytest.fixture(scope="session")
-def parts_of_noon() -> ResearchDependencies:
-    return _parts()
+def parts_of_noon(workers: WorkerPool) -> ResearchDependencies:
+    return _parts(workers)
 
 
 @pytest.fixture
-def parts_of() -> Callable[..., ResearchDependencies]:
-    return _parts
+def parts_of(workers: WorkerPool) -> Callable[..., ResearchDependencies]:
+    return partial(_parts, workers)
 
 
-def _parts(language: str = "zh", **limits: Any) -> ResearchDependencies:
+def _parts(workers: WorkerPool, language: str = "zh", **limits: Any) -> ResearchDependencies:
     world: Any = None
     return ResearchDependencies(
         task_id="t1",
@@ -35,6 +37,7 @@ def _parts(language: str = "zh", **limits: Any) -> ResearchDependencies:
         search=world,
         pages=world,
         notebook=world,
+        workers=workers,
         bundles=world,
         scoring=world,
         clock=Noon(),

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.isolation.pool import WorkerPool
 from monitor.research.findings import (
     ResearchFindings,
     build_notes,
     check_summary,
     drop_unverified_quotes,
     renumber_citations,
+    verify_quotes,
 )
 from monitor.research.quotes import MAX_QUOTES_PER_NOTE, verify_proposed_quotes
 from monitor.research.shapes import list_quotes
@@ -208,7 +210,7 @@ def test_a_summary_is_told_with_the_numbers_of_its_notes() -> None:
     )
 
 
-async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_it_bore() -> None:
+async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_it_bore(workers: WorkerPool) -> None:
     entries = [entry(1, PLAN, record="a"), entry(2, NEWS, record="b"), entry(3, AGENCY)]
     pages = {"a": "到 2027年，全国新型储能装机规模\n达到1.8亿千瓦以上，带动直接投资约2500亿元。", "b": "别的文字。"}
 
@@ -216,7 +218,8 @@ async def test_a_quote_that_the_kept_page_does_not_have_is_taken_out_with_what_i
         return pages.get(record)
 
     summary = "装机规模达到1.8亿千瓦以上[1][2]。推动储能参与电力市场交易[1]。2025年增长12.5%[3]。"
-    found = await drop_unverified_quotes(build_notes([paragraph(summary, entries=entries)]), kept_text)
+    said = build_notes([paragraph(summary, entries=entries)])
+    found = drop_unverified_quotes(said, await verify_quotes(said.notes, said.bases, kept_text, workers))
     assert [(note.summary, len(note.evidence)) for note in found.notes] == [("装机规模达到1.8亿千瓦以上。", 1)]
     assert [basis.record for basis in found.bases] == ["a"]
     assert found.refused == {"quotes": 3}

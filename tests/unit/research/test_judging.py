@@ -1,6 +1,6 @@
 import pytest
 
-from monitor.research.editing import SentenceJudge
+from monitor.research.judging import SentenceJudge
 from monitor.research.shapes import NoteEvidence, ResearchNote
 from monitor.verify.citations import CitedSentence
 

@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
+from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.findings import NoteBasis
-from monitor.research.formatting import (
-    FormattedReport,
-    PlannedSection,
-    ReportFormattingNode,
-    ReportNodeInput,
-    score_report,
-)
+from monitor.research.formatting import FormattedReport, PlannedSection, ReportFormattingNode, ReportNodeInput
+from monitor.research.scoring import score_report
 from monitor.research.shapes import NoteEvidence, ReportMetadata, ReportScore, ResearchNote, ResearchReport
 from monitor.vocabulary import JudgedBy, Phase, Verdict
 
@@ -107,7 +103,7 @@ def write(parts_of: Callable[..., ResearchDependencies]) -> Callable[..., Any]:
     return written
 
 
-async def score(report: FormattedReport, of: ReportNodeInput) -> ReportScore:
+async def score(workers: WorkerPool, report: FormattedReport, of: ReportNodeInput) -> ReportScore:
     async def load_nothing(record: str) -> str | None:
         return None
 
@@ -118,10 +114,12 @@ async def score(report: FormattedReport, of: ReportNodeInput) -> ReportScore:
         disagreements=report.disagreements,
     )
     finished = ResearchReport(markdown=report.markdown, sources=report.sources, metadata=metadata)
-    return await score_report(finished, of.notes, of.bases, load_nothing, query="", refused=[report.refused])
+    return await score_report(finished, of.notes, of.bases, load_nothing, workers, query="", refused=[report.refused])
 
 
-async def test_an_honest_report_is_supported_sentence_by_sentence_with_its_passages(write: Any) -> None:
+async def test_an_honest_report_is_supported_sentence_by_sentence_with_its_passages(
+    write: Any, workers: WorkerPool
+) -> None:
     report = await write(Model(HONEST))
     body = [statement for statement in report.statements if statement.section in PAGES]
     assert [statement.text for statement in body] == [
@@ -133,28 +131,30 @@ async def test_an_honest_report_is_supported_sentence_by_sentence_with_its_passa
     for statement in body:
         assert statement.verdict is Verdict.SUPPORTED
         assert statement.text.rstrip("。") in statement.passage
-    counted = await score(report, given())
+    counted = await score(workers, report, given())
     assert (counted.supported_by_code, counted.supported_share, counted.unchecked) == (4, 1.0, 0)
     assert (counted.planned, counted.answered) == (3, 3)
 
 
-async def test_a_liar_ships_no_lie_and_cannot_reach_all(write: Any) -> None:
+async def test_a_liar_ships_no_lie_and_cannot_reach_all(write: Any, workers: WorkerPool) -> None:
     report = await write(Model(LIES))
     for lie in ("取消容量电价", "起降低", "不要求"):
         assert lie not in report.markdown
     assert "国家发展改革委将完善容量电价机制" in report.markdown, "the summaries take the place of the lies"
-    counted = await score(report, given())
+    counted = await score(workers, report, given())
     assert counted.contradicted + counted.unsupported == 3
     assert counted.supported_share is not None
     assert counted.supported_share < 0.7
 
 
-async def test_what_turns_subject_and_object_round_is_dropped_or_marked_and_never_supported(write: Any) -> None:
+async def test_what_turns_subject_and_object_round_is_dropped_or_marked_and_never_supported(
+    write: Any, workers: WorkerPool
+) -> None:
     swapped = "大唐环境收购了华能集团的全部股份"
     report = await write(Model(f"## 收购\n\n{swapped}[5]。\n"))
     assert swapped not in report.markdown or f"{swapped}[1]（未核实）。" in report.markdown
     assert not [entry for entry in report.statements if swapped in entry.text and entry.verdict is Verdict.SUPPORTED]
-    counted = await score(report, given())
+    counted = await score(workers, report, given())
     assert counted.supported_share is not None
     assert counted.supported_share < 1
 
@@ -171,7 +171,7 @@ async def test_what_the_cited_page_does_not_say_goes_though_another_one_does(wri
     assert sum(report.refused.get(kind, 0) for kind in ("contradicted", "unsupported", "figures")) == 1
 
 
-async def test_the_analysts_assessment_stands_in_a_section_of_its_own(write: Any) -> None:
+async def test_the_analysts_assessment_stands_in_a_section_of_its_own(write: Any, workers: WorkerPool) -> None:
     analysis = "这意味着净资产不足800亿元的保险集团公司需要增资[3]。"
     draft = HONEST.replace("800亿元[3]。", f"800亿元[3]。{analysis}")
     draft += "\n## 评估\n\n建议相关保险集团公司尽快评估增资安排[3]。建议关注2031年的新规[3]。建议学习蚂蚁集团[3]。\n"
@@ -186,7 +186,7 @@ async def test_the_analysts_assessment_stands_in_a_section_of_its_own(write: Any
     assert "蚂蚁" not in report.markdown
     kept = [statement for statement in report.statements if statement.is_assessment]
     assert [statement.verdict for statement in kept] == [Verdict.UNCHECKED] * 2
-    counted = await score(report, given())
+    counted = await score(workers, report, given())
     assert (counted.assessments, counted.supported_by_code) == (2, 4), "it is no finding, and not counted as one"
 
 
@@ -233,7 +233,7 @@ async def test_a_section_whose_sentences_all_stand_elsewhere_refers_to_them(writ
     assert report.unanswered == []
 
 
-async def test_values_on_which_sources_differ_stand_side_by_side(write: Any) -> None:
+async def test_values_on_which_sources_differ_stand_side_by_side(write: Any, workers: WorkerPool) -> None:
     quotes = [
         ("甲", "截至2026年9月底，全国新型储能装机规模达到1.2亿千瓦。"),
         ("乙", "2026年9月底新型储能累计装机规模为1.5亿千瓦。"),
@@ -252,10 +252,10 @@ async def test_values_on_which_sources_differ_stand_side_by_side(write: Any) -> 
     assert "0.9亿" not in table, "another year is no contradiction"
     [found] = report.disagreements
     assert found.values[1].quote == quotes[1][1]
-    assert (await score(report, given(None, quotes))).disagreements == 1
+    assert (await score(workers, report, given(None, quotes))).disagreements == 1
 
 
-async def test_the_second_reader_is_asked_once_a_block_and_after_the_stream(write: Any) -> None:
+async def test_the_second_reader_is_asked_once_a_block_and_after_the_stream(write: Any, workers: WorkerPool) -> None:
     quotes = [("新闻", "The commission will strengthen the capacity market and review its support schemes.")]
     draft = "## 新闻\n\n委员会将加强容量市场[1]。委员会将审查其支持计划[1]。\n"
 
@@ -273,6 +273,17 @@ async def test_the_second_reader_is_asked_once_a_block_and_after_the_stream(writ
     assert verdicts["委员会将加强容量市场。"] == (Verdict.SUPPORTED, JudgedBy.MODEL)
     assert verdicts["委员会将审查其支持计划。"] == (Verdict.UNCHECKED, JudgedBy.CODE), "its words bear nothing"
     assert "委员会将加强容量市场[1]。委员会将审查其支持计划[1]（未核实）。" in report.markdown
-    counted = await score(report, given(None, quotes))
+    counted = await score(workers, report, given(None, quotes))
     assert (counted.supported_by_model, counted.unchecked) == (1, 1)
     assert counted.supported_share == 0.5
+
+
+async def test_sentences_that_could_not_be_judged_are_marked_and_the_report_says_why(
+    parts_of: Callable[..., ResearchDependencies], refusing_workers: WorkerPool
+) -> None:
+    parts = replace(parts_of("zh"), model=Model(HONEST), query="电价与资本", workers=refusing_workers)
+    report = await ReportFormattingNode(parts).run(given())
+    assert report.statements
+    assert {statement.verdict for statement in report.statements} == {Verdict.UNCHECKED}
+    assert report.fallback is not None
+    assert report.fallback.code == "isolation.too_large"

@@ -1,9 +1,13 @@
 """How a report scores: measured on what it says and on the pages that were kept."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 import pytest
 
+from monitor.isolation.pool import WorkerPool
 from monitor.research.findings import NoteBasis
-from monitor.research.formatting import iter_sentences, score_report
+from monitor.research.scoring import iter_sentences, score_report
 from monitor.research.shapes import NoteEvidence, ReportScore, ReportSource, ResearchNote, ResearchReport
 
 QUERY = "2026年新型储能如何发展？"
@@ -49,7 +53,15 @@ async def kept_text(record: str) -> str | None:
     return PAGES.get(record)
 
 
-async def scored(markdown: str, notes: list[ResearchNote] | None = None) -> ReportScore:
+Scored = Callable[..., Awaitable[ReportScore]]
+
+
+@pytest.fixture
+def scored(workers: WorkerPool) -> Scored:
+    return partial(score, workers)
+
+
+async def score(workers: WorkerPool, markdown: str, notes: list[ResearchNote] | None = None) -> ReportScore:
     reported = notes or [note("a"), note("b"), note("c")]
     bases = [basis(entry) for entry in "abc"][: len(reported)]
     # The first source is the note of b's second page, so that places and indexes differ.
@@ -58,11 +70,11 @@ async def scored(markdown: str, notes: list[ResearchNote] | None = None) -> Repo
     ]
     report = ResearchReport(markdown=markdown, sources=sources)
     return await score_report(
-        report, reported, bases, kept_text, query=QUERY, refused=[{"quotes": 1}, {"quotes": 2, "urls": 1}]
+        report, reported, bases, kept_text, workers, query=QUERY, refused=[{"quotes": 1}, {"quotes": 2, "urls": 1}]
     )
 
 
-async def test_a_report_whose_every_word_is_borne_scores_one() -> None:
+async def test_a_report_whose_every_word_is_borne_scores_one(scored: Scored) -> None:
     score = await scored(REPORT)
     assert (score.quotes, score.quote_fidelity) == (3, 1.0)
     assert (score.figures, score.figure_fidelity) == (2 + 2 + 4 + 1, 1.0)
@@ -82,25 +94,27 @@ async def test_a_report_whose_every_word_is_borne_scores_one() -> None:
         ("安全标准正在修订[3]", "安全标准在2026年修订[3]", 1.0),  # the year is the question's
     ],
 )
-async def test_a_figure_that_its_note_does_not_have_costs(was: str, becomes: str, fidelity: float) -> None:
+async def test_a_figure_that_its_note_does_not_have_costs(
+    scored: Scored, was: str, becomes: str, fidelity: float
+) -> None:
     assert (await scored(REPORT.replace(was, becomes, 1))).figure_fidelity == pytest.approx(fidelity, abs=1e-4)
 
 
-async def test_a_sentence_that_cites_nothing_costs_coverage_and_its_figures_do_not_stand() -> None:
+async def test_a_sentence_that_cites_nothing_costs_coverage_and_its_figures_do_not_stand(scored: Scored) -> None:
     score = await scored(REPORT.replace("安全标准正在修订[3]", "标准共有12项"))
     assert (score.citation_coverage, score.figure_fidelity) == (0.8, 0.9)
 
 
-async def test_a_quote_that_is_not_in_the_kept_page_costs() -> None:
+async def test_a_quote_that_is_not_in_the_kept_page_costs(scored: Scored) -> None:
     score = await scored(REPORT, [note("a", "装机规模达到1.9亿千瓦"), note("b"), note("c")])
     assert score.quote_fidelity == round(2 / 3, 4)
 
 
-async def test_a_page_that_was_not_kept_proves_nothing() -> None:
+async def test_a_page_that_was_not_kept_proves_nothing(workers: WorkerPool) -> None:
     reported = [note("a")]
     report = ResearchReport(markdown="", sources=[])
     score = await score_report(
-        report, reported, [NoteBasis(title="页", url=reported[0].source_url)], kept_text, query=QUERY
+        report, reported, [NoteBasis(title="页", url=reported[0].source_url)], kept_text, workers, query=QUERY
     )
     assert (score.quote_fidelity, score.figure_fidelity, score.citation_coverage, score.official_share) == (
         0.0,

@@ -14,7 +14,7 @@ from monitor.evidence.passages import extract_all_text
 from monitor.extract.parse import parse_page
 from monitor.fetch.result import FetchResult
 from monitor.research.findings import build_notes, check_summary
-from monitor.research.quotes import cut_quote, is_verbatim_in
+from monitor.research.quotes import cut_quote, list_verbatim
 from monitor.research.shapes import list_quotes
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchEntry
 from monitor.vocabulary import FetchMode
@@ -59,7 +59,8 @@ def test_what_stands_is_kept_with_quotes_from_the_page(case: dict[str, Any]) -> 
         assert checked.refused == {}, sentence
         research = ParagraphResearch(search_history=[entry], latest_summary=checked.text)
         [note] = build_notes([ParagraphState(title="段", content="写", order=0, research=research)]).notes
-        assert all(is_verbatim_in(quote, extract_all_text(seen(case["html"]))) for quote in list_quotes(note)), sentence
+        quotes = list_quotes(note)
+        assert list_verbatim(quotes, extract_all_text(seen(case["html"]))) == quotes, sentence
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
@@ -78,7 +79,7 @@ def test_a_quote_is_the_page_s_own_words_or_none(case: dict[str, Any]) -> None:
     for quote in case["quotes"]:
         cut = cut_quote(quote, entry.content)
         assert cut is not None, quote
-        assert is_verbatim_in(cut, text)
+        assert list_verbatim([cut], text) == [cut]
     for quote in case["no_quotes"]:
         assert cut_quote(quote, entry.content) is None, quote
-        assert not is_verbatim_in(quote, text)
+        assert list_verbatim([quote], text) == []

@@ -49,7 +49,10 @@ def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatc
     settings = SearchSettings(backends={"brave": {"api_key_env": "MY_KEY"}})
     missing = {name: find_missing_setting(settings, name) for name in BACKENDS}
     report = {name: render(message, "en") for name, message in missing.items() if message is not None}
-    assert list(report) == [name for name, info in BACKENDS.items() if info.key == "required" or info.needs_base_url]
+    lacking = [
+        name for name, info in BACKENDS.items() if info.is_service and (info.key == "required" or not info.base_url)
+    ]
+    assert list(report) == lacking
     assert {"searxng", "bocha", "brave", "tavily"} <= report.keys()
     assert "MY_KEY" in report["brave"]
     assert "TAVILY_API_KEY" in report["tavily"]
@@ -65,4 +68,3 @@ def test_each_backend_is_one_module_and_one_line_of_the_table() -> None:
         if info.is_service:
             backend = load_service_backend(name)
             assert backend.name == name
-            assert (backend.base_url is None) == info.needs_base_url

@@ -3,7 +3,7 @@
 import pytest
 
 from monitor.errors import UsageError
-from monitor.services.people import (
+from monitor.services.passwords import (
     _DUMMY_HASH,
     PasswordVerifier,
     _get_hasher,

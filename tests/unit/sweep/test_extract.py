@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.extract.sentences import split_sentences
-from monitor.sweep.summarise import extract_summary
+from monitor.sweep.extracts import extract_summary
 
 CHINESE = """首页 > 政策法规 > 正文
 发布时间：2026-02-03 来源：能源局 浏览次数：1203

@@ -5,9 +5,7 @@ import pytest
 from monitor.i18n.catalogue import render
 from monitor.sweep.document_kinds import DocumentKind
 from monitor.sweep.prompts import SummaryTask
-from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, find_fault
-from monitor.verify.judge import StatementJudge
-from monitor.verify.second_reader import StatementVerifier
+from monitor.sweep.summary_check import JudgedSummary, find_fault, judge_summary
 from monitor.verify.statements import SourceText, StatementCounts
 from monitor.vocabulary import Verdict
 
@@ -21,15 +19,9 @@ SECOND = "方案要求各省能源局在2026年6月30日前报送实施计划。
 RULES = "重点关注储能电站补贴退坡对民营企业投资意愿的影响"
 
 
-async def check(summary: str, *, rules: str = RULES) -> JudgedSummary:
+def check(summary: str, *, rules: str = RULES) -> JudgedSummary:
     task = SummaryTask(title=TITLE, kind=DocumentKind.POLICY, rules=rules, language="zh")
-    checker = SummaryChecker(
-        title=TITLE,
-        judge=StatementJudge([SourceText(text=TEXT, title=TITLE, publisher="能源总署")]),
-        verifier=StatementVerifier(model=None, language="zh"),
-        echoes=task.create_echo_detector(TEXT),
-    )
-    return await checker.check(summary)
+    return judge_summary(summary, task.build_grounds(SourceText(text=TEXT, title=TITLE, publisher="能源总署")))
 
 
 @pytest.mark.parametrize(
@@ -45,16 +37,16 @@ async def check(summary: str, *, rules: str = RULES) -> JudgedSummary:
         (f"Title: a title\nText:\n{FIRST}", "The sentence repeats the prompt: Title:"),
     ],
 )
-async def test_what_is_no_summary_at_all_is_refused(summary: str, fault: str) -> None:
+def test_what_is_no_summary_at_all_is_refused(summary: str, fault: str) -> None:
     found = find_fault(summary, title=TITLE)
     assert found is not None
     assert render(found, "en").startswith(fault)
-    checked = await check(summary)
+    checked = check(summary)
     assert (checked.is_usable, checked.reason, checked.text) == (False, found, "")
 
 
-async def test_sentences_that_the_page_says_are_kept_as_they_were_written() -> None:
-    checked = await check(f"{FIRST}{SECOND}")
+def test_sentences_that_the_page_says_are_kept_as_they_were_written() -> None:
+    checked = check(f"{FIRST}{SECOND}")
     assert checked.is_sound
     assert checked.text == f"{FIRST}{SECOND}"
     assert checked.counts == StatementCounts(supported_by_code=2)
@@ -69,8 +61,8 @@ async def test_sentences_that_the_page_says_are_kept_as_they_were_written() -> N
         "方案要求各省能源局在2026年7月31日前报送实施计划。",
     ],
 )
-async def test_a_sentence_that_the_page_does_not_say_is_dropped_and_the_others_stay(false: str) -> None:
-    checked = await check(f"{FIRST}{false}{SECOND}")
+def test_a_sentence_that_the_page_does_not_say_is_dropped_and_the_others_stay(false: str) -> None:
+    checked = check(f"{FIRST}{false}{SECOND}")
     assert not checked.is_sound
     assert checked.is_usable
     assert checked.text == f"{FIRST}{SECOND}"
@@ -81,8 +73,8 @@ async def test_a_sentence_that_the_page_does_not_say_is_dropped_and_the_others_s
     assert checked.reason is not None
 
 
-async def test_of_a_summary_of_lies_nothing_is_left() -> None:
-    checked = await check("方案提出到2035年装机容量达到2.5亿千瓦，共投资987亿元。")
+def test_of_a_summary_of_lies_nothing_is_left() -> None:
+    checked = check("方案提出到2035年装机容量达到2.5亿千瓦，共投资987亿元。")
     assert (checked.text, checked.is_usable) == ("", False)
 
 
@@ -96,25 +88,25 @@ async def test_of_a_summary_of_lies_nothing_is_left() -> None:
         "海河市住建局把保障房收入线由月均4800元提高到5600元，持居住证者也可申请；6月1日起施行，2019年的规定同时废止。",
     ],
 )
-async def test_what_the_model_was_told_is_no_part_of_a_summary(echo: str) -> None:
-    checked = await check(f"{echo}{FIRST}{SECOND}")
+def test_what_the_model_was_told_is_no_part_of_a_summary(echo: str) -> None:
+    checked = check(f"{echo}{FIRST}{SECOND}")
     assert checked.text == f"{FIRST}{SECOND}"
     ((_, judgement),) = checked.dropped
     assert judgement.verdict is Verdict.UNSUPPORTED
     assert [reason.code for reason in judgement.reasons] == ["echo"]
 
 
-async def test_wishes_in_words_of_the_page_are_no_echo() -> None:
-    assert (await check(f"{FIRST}{SECOND}", rules="方案要求各省能源局在2026年6月30日前报送实施计划")).is_sound
+def test_wishes_in_words_of_the_page_are_no_echo() -> None:
+    assert (check(f"{FIRST}{SECOND}", rules="方案要求各省能源局在2026年6月30日前报送实施计划")).is_sound
 
 
 @pytest.mark.parametrize("end", ["方案要求各省能源局在2026年6月30日前报送", "总署将对储能"])
-async def test_a_text_that_ends_in_the_middle_of_a_sentence_loses_it(end: str) -> None:
-    checked = await check(f"{FIRST}{end}")
+def test_a_text_that_ends_in_the_middle_of_a_sentence_loses_it(end: str) -> None:
+    checked = check(f"{FIRST}{end}")
     assert checked.text == FIRST
     assert [reason.code for _, judgement in checked.dropped for reason in judgement.reasons] == ["cut_off"]
 
 
-async def test_lines_stay_lines_and_a_list_keeps_its_marks() -> None:
+def test_lines_stay_lines_and_a_list_keeps_its_marks() -> None:
     listed = f"1. {FIRST}\n2. {SECOND}"
-    assert (await check(listed)).text == listed
+    assert (check(listed)).text == listed

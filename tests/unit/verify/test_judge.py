@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from monitor.verify.judge import StatementJudge
+from monitor.verify.judge import MAX_SOURCE_CHARS, StatementJudge, judge_statements
 from monitor.verify.statements import Judgement, SourceText
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
 
@@ -121,3 +121,10 @@ def test_the_best_of_several_pages_decides() -> None:
     both = StatementJudge([NOTICE, RELEASE])
     assert both.judge("The FCA fined Alpha Bank £4.2 million.").verdict.is_kept
     assert both.judge("国家发展改革委将完善容量电价机制。").verdict.is_kept
+
+
+def test_what_may_stand_beyond_what_is_read_of_a_page_is_unchecked() -> None:
+    filler = "各地要做好迎峰度夏工作。\n" * (MAX_SOURCE_CHARS // 12)
+    page = SourceText(text=f"{filler}装机规模达到1.8亿千瓦。", title="通报")
+    (judgement,) = judge_statements([page], ["装机规模达到1.8亿千瓦。"])
+    assert judgement.verdict is Verdict.UNCHECKED

@@ -23,7 +23,7 @@ def test_only_what_differs_is_shown() -> None:
         AuditChange("max_items", "20", "30"),
         AuditChange("gone", "null", None),
         AuditChange("new", None, "true"),
-        AuditChange("reason", None, "asked for"),
+        AuditChange("reason", None, "asked for", is_fact=True),
     ]
 
 

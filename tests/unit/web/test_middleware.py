@@ -1,6 +1,7 @@
 """What every request and answer goes through: addresses of ours, the language, the limit of a body, headers."""
 
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from monitor.web.middleware import (
     Problem,
     ResponseHeadersMiddleware,
     build_sign_in_path,
+    find_client_address,
     get_app_path,
     get_url_prefix,
     is_page_request,
@@ -166,3 +168,31 @@ async def test_a_body_that_is_too_long_is_refused_whether_it_says_so_or_not() ->
 async def test_a_body_that_fits_is_taken_whole() -> None:
     async with client() as asked:
         assert (await asked.post("/", content=b"x" * MAX_BODY_BYTES)).json() == MAX_BODY_BYTES
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),
+        ("127.0.0.1", [], "127.0.0.1"),
+        ("127.0.0.1", ["198.51.100.1"], "198.51.100.1"),
+        ("127.0.0.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),
+        ("127.0.0.1", ["1.1.1.1", "198.51.100.1, 10.0.0.2"], "198.51.100.1"),
+        ("127.0.0.1", ["10.0.0.3,10.0.0.2"], "10.0.0.3"),
+        ("127.0.0.1", ["198.51.100.1, not an address"], "127.0.0.1"),
+        ("127.0.0.1", ["not an address, 10.0.0.2"], "10.0.0.2"),
+        ("127.0.0.1", ["198.51.100.1:4711"], "198.51.100.1"),
+        ("127.0.0.1", ['"[2001:db8::1]:4711"'], "2001:db8::1"),
+        ("::ffff:127.0.0.1", ["::ffff:198.51.100.1"], "198.51.100.1"),
+        ("::1", ["198.51.100.1"], "::1"),
+        ("127.0.0.1", [""], "127.0.0.1"),
+        ("testclient", ["198.51.100.1"], "testclient"),
+    ],
+)
+def test_the_client_is_whom_the_last_trusted_proxy_was_asked_by(peer: str, forwarded: list[str], client: str) -> None:
+    trusted = [ip_network("127.0.0.1"), ip_network("10.0.0.0/8")]
+    assert find_client_address(peer, forwarded, trusted) == client
+
+
+def test_without_trusted_proxies_the_client_is_who_connected() -> None:
+    assert find_client_address("127.0.0.1", ["198.51.100.1"], []) == "127.0.0.1"

@@ -1,0 +1,1 @@
+"""Runs work on untrusted bytes in sandboxed processes that can be killed."""

@@ -1,0 +1,247 @@
+"""Whether the evidence is whole: all of it when somebody asks, a little of it all the time; and its repair.
+
+A damaged file is written anew where its body is intact or the site still gives the same bytes. A page that could not be
+kept is fetched again until it is.
+"""
+
+import base64
+import datetime as dt
+import hashlib
+import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from monitor.config.model import Settings
+from monitor.db.tables.evidence import EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
+from monitor.errors import WorkFailed
+from monitor.evidence.chain import EvidenceChain, encode_head
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.timestamps import REQUEST_TYPE, build_request, check_answer
+from monitor.fetch.outbound import OutboundPolicy
+from monitor.fetch.result import FetchResult
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
+from monitor.logs import get_logger
+from monitor.pages.loader import LoaderPool
+from monitor.services.audit import SERVICE, Actor, AuditAction, AuditedService
+from monitor.urls import url_key
+from monitor.vocabulary import FetchMode, Role
+
+_log = get_logger("evidence")
+
+# 100 files a minute are 144,000 a day; a file of 100 kB takes about two milliseconds.
+_FILES_PER_MINUTE = 100
+_CHECK_INTERVAL = dt.timedelta(days=30)
+_RETRIES_PER_MINUTE = 3
+_FIRST_RETRY = dt.timedelta(hours=1)
+_MAX_RETRY = dt.timedelta(days=7)
+_MAX_TRIES = 12
+_BATCH = 200
+_STAMP_INTERVAL = dt.timedelta(hours=1)
+
+
+class FileFinding(MessageModel):
+    """A file that is not what was written, and the newest record that rests on it."""
+
+    kind: IncidentKind
+    record: str
+    url: str
+    location: str
+    repaired: bool = False
+
+
+class EvidenceReport(MessageModel):
+    """The state of all evidence; `ok` is False where the chain has problems or a file is damaged still.
+
+    `public_key` is this box's, `keys` are all that signed heads. `removed` links have lost their rows to retention, and
+    `unsigned` rows wait for the next signing. `gaps` are pages that could not be kept and are still missing.
+    `stamped_head` is the newest head with a time stamp.
+    """
+
+    ok: bool
+    public_key: str | None
+    keys: list[str]
+    heads: int
+    signed_at: dt.datetime | None
+    links: int
+    removed: int
+    unsigned: int
+    problems: list[Message]
+    files: int
+    damaged: list[FileFinding]
+    gaps: int
+    mended: int
+    stamped_head: int | None
+
+
+ProgressReport = Callable[[int], None]
+
+
+@dataclass(kw_only=True)
+class ScrubService(AuditedService):
+    records: EvidenceArchive
+    chain: EvidenceChain
+    loaders: LoaderPool
+    settings: Settings
+    _seen_until: str | None = field(default="", init=False)
+    _next_stamp_at: dt.datetime | None = field(default=None, init=False)
+
+    async def verify(
+        self,
+        *,
+        trusted: Collection[str] = (),
+        repair_by: Actor | None = None,
+        report_progress: ProgressReport = lambda _: None,
+    ) -> EvidenceReport:
+        """Check the whole chain and every file; repair what can be where `repair_by` says who wants it."""
+        if repair_by is not None:
+            repair_by.require(Role.ADMIN)
+        chain = await self.chain.verify(trusted=trusted)
+        files, damaged, after = 0, [], ""
+        while batch := await self.store.evidence_files.list_stored(after=after, limit=_BATCH):
+            for record in batch:
+                finding = await self._check(record, repair_by=repair_by)
+                damaged += [finding] if finding else []
+            files, after = files + len(batch), batch[-1].sha256 or ""
+            report_progress(files)
+        await self._close_incidents({finding.location for finding in damaged})
+        incidents = await self.store.evidence_files.count_incidents()
+        return EvidenceReport(
+            ok=not chain.problems and all(finding.repaired for finding in damaged),
+            public_key=self.chain.key.get_public_key(),
+            keys=chain.keys,
+            heads=chain.heads,
+            signed_at=chain.signed_at,
+            links=chain.links,
+            removed=chain.removed,
+            unsigned=chain.unsigned,
+            problems=chain.problems,
+            files=files,
+            damaged=damaged,
+            gaps=incidents.get((IncidentKind.GAP, False), 0),
+            mended=sum(number for (_, is_mended), number in incidents.items() if is_mended),
+            stamped_head=chain.stamped_head,
+        )
+
+    async def run_background(self) -> None:
+        """Check the files that were not checked for longest, and fetch again what is missing: a minute's share."""
+        files, now = self.store.evidence_files, self.clock.now()
+        due = await files.list_due(now - _CHECK_INTERVAL, _FILES_PER_MINUTE)
+        for record in [*due, *await self._list_unknown()]:
+            finding = await self._check(record, repair_by=None, notes_time=True)
+            if finding is not None:
+                _log.warning("evidence damaged", **finding.model_dump(mode="json"))
+        for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
+            try:
+                is_gap = incident.kind is IncidentKind.GAP
+                is_mended = await (self._capture(incident) if is_gap else self._mend(incident))
+            except WorkFailed as error:
+                _log.warning("evidence not mended", url=incident.url, reason=str(error))
+                is_mended = False
+            if not is_mended:
+                await self._postpone(incident)
+        if self._next_stamp_at is None or self.clock.now() >= self._next_stamp_at:
+            self._next_stamp_at = self.clock.now() + _STAMP_INTERVAL
+            await self.stamp_last_head()
+
+    async def _list_unknown(self) -> list[EvidenceRecord]:
+        """The next files of an earlier version, of which no hash is noted yet; all are met once in a process."""
+        if self._seen_until is None:
+            return []
+        batch = await self.store.evidence_files.list_stored(after=self._seen_until, limit=_FILES_PER_MINUTE)
+        self._seen_until = batch[-1].sha256 if batch else None
+        return await self.store.evidence_files.find_unknown(batch)
+
+    async def stamp_last_head(self) -> None:
+        """Ask the time stamping authority to stamp the newest head, and with it all before; do nothing without one.
+
+        `WorkFailed` where no stamp comes.
+        """
+        url, head = self.settings.evidence.timestamp_url, await self.store.chain.get_last_head()
+        if url is None or head is None or head.timestamp is not None:
+            return
+        content, nonce = encode_head(head), secrets.randbits(63)
+        client = OutboundPolicy(self.settings.network).open_client()
+        try:
+            response = await client.request(
+                url, method="POST", headers={"content-type": REQUEST_TYPE}, content=build_request(content, nonce)
+            )
+        finally:
+            await client.close()
+        if response.status != HTTPStatus.OK:
+            raise WorkFailed("chain.timestamp_status", status=response.status)
+        check_answer(response.body, content, nonce)
+        await self.store.chain.save_timestamp(head.number, base64.b64encode(response.body).decode())
+        _log.info("head stamped", number=head.number, url=url)
+
+    async def _check(
+        self, record: EvidenceRecord, *, repair_by: Actor | None, notes_time: bool = False
+    ) -> FileFinding | None:
+        kind = await self.records.check_file(record, at=self.clock.now(), notes_time=notes_time)
+        if kind is None:
+            return None
+        is_repaired = repair_by is not None and await self._repair(record, kind, by=repair_by)
+        return FileFinding(
+            kind=kind, record=record.id, url=record.url, location=record.stored_at or "", repaired=is_repaired
+        )
+
+    async def _close_incidents(self, damaged: Collection[str]) -> None:
+        """Note that files are whole which somebody put back by hand."""
+        for incident in await self.store.evidence_files.list_open():
+            if incident.location is not None and incident.location not in damaged:
+                await self.store.evidence_files.mend(incident.location, at=self.clock.now(), by=MendedBy.SAME_BYTES)
+
+    async def _repair(self, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
+        """Write a damaged file anew, from its own body or from the same bytes fetched again."""
+        now = self.clock.now()
+        mended_by = MendedBy.OWN_BODY
+        if not await self.records.repair_file(record, at=now):
+            result = None if record.way is FetchMode.RENDERED else await self._fetch(record.url, record.way)
+            body = None if result is None else result.body
+            if result is None or body is None or hashlib.sha256(body).hexdigest() != record.sha256:
+                return False
+            mended_by = MendedBy.SAME_BYTES
+            await self.records.write_body(result, record.stored_at or "", record.sha256 or "")
+            await self.store.evidence_files.mend(record.stored_at or "", at=now, by=mended_by)
+        await self.record(
+            by, AuditAction.EVIDENCE_REPAIR, record.id, file=record.stored_at, was=kind, mended_by=mended_by
+        )
+        return True
+
+    async def _mend(self, incident: EvidenceIncident) -> bool:
+        record = await self.store.evidence_files.find_record(incident.location or "")
+        return record is not None and await self._repair(record, incident.kind, by=SERVICE)
+
+    async def _capture(self, gap: EvidenceIncident) -> bool:
+        """Keep a page that could not be kept in its time, under the run or research that wanted it."""
+        result = await self._fetch(gap.url, gap.way)
+        if result is None or result.error is not None or result.body is None:
+            return False
+        store = self.store.evidence
+        if gap.research_id is not None:
+            attempt = await store.get_next_research_attempt(gap.research_id)
+        else:
+            attempt = await store.get_next_attempt(gap.run_id or "")
+        recorder = self.records.create_recorder(gap.run_id, attempt=attempt, research_id=gap.research_id)
+        record_id = await recorder.keep(result)
+        item = await self.store.items.find_by_key(url_key(gap.url))
+        if item is not None and item.id is not None and item.run_id == gap.run_id:
+            await store.add_page(item.id, item.url, record_id)
+        await self.store.evidence_files.close_gap(gap.id or 0, at=self.clock.now())
+        _log.info("gap captured", url=gap.url, record=record_id)
+        return True
+
+    async def _fetch(self, url: str, way: FetchMode) -> FetchResult | None:
+        try:
+            return await self.loaders.for_run(None).transport.fetch(url, way)
+        except WorkFailed as error:
+            _log.warning("evidence not fetched again", url=url, reason=str(error))
+            return None
+
+    async def _postpone(self, incident: EvidenceIncident) -> None:
+        """Try again after twice the time; what cannot be had after twelve tries, some seven weeks, stays missing."""
+        tries = incident.tries + 1
+        pause = min(_FIRST_RETRY * 2 ** (tries - 1), _MAX_RETRY)
+        next_try_at = self.clock.now() + pause if tries < _MAX_TRIES else None
+        await self.store.evidence_files.postpone(incident.id or 0, tries=tries, next_try_at=next_try_at)
