@@ -16,8 +16,15 @@ MAX_GROWTH = 2.6
 """Of the time with each doubling of a text: 2 in theory, and what caches and the collector add."""
 
 MAX_S_OF_500_KB = 1.0
-SLOW_READERS: dict[str, float] = {}
-"""Readers that do so much for each character that they take longer, with the seconds that they may take."""
+SLOW_READERS = {
+    **dict.fromkeys(("page of an article", "page of paragraphs", "title and metadata", "sentences"), 4.0),
+    **dict.fromkeys(("dates", "dates of lists", "masked dates", "injection", "injected lines", "citations"), 4.0),
+    **dict.fromkeys(("page", "list of many rows", "list and what is between", "periods"), 8.0),
+    **dict.fromkeys(("figures of a page", "figures of a summary", "grounding", "particulars"), 16.0),
+    **dict.fromkeys(("clauses", "judge: page", "judge: statement"), 30.0),
+}
+"""Readers that do so much for each character that they take longer, with the seconds that they may take: twice what
+they took when this was written. Their time grows with the length all the same."""
 
 _SHORT_CHARS, _SHORT_FLOOR_S = 500, 0.03
 _LONG_CHARS, _LONG_FLOOR_S = 125_000, 0.2
