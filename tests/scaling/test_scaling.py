@@ -27,7 +27,7 @@ SLOW_READERS = {
 they took when this was written. Their time grows with the length all the same."""
 
 _SHORT_CHARS, _SHORT_FLOOR_S = 500, 0.03
-_SHORTEST_CHARS = {"judge: page": 100, "judge: statement": 100}  # so much do they do for each
+_CHARS_BY_READER = {"judge: page": 100, "judge: statement": 100}  # so much do they do for each
 _LONG_CHARS, _LONG_FLOOR_S = 125_000, 0.2
 _REPEATS = 3
 
@@ -55,7 +55,7 @@ def test_there_are_enough_atoms_and_readers() -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("reader", READERS)
 def test_a_reader_takes_time_that_grows_with_the_length_of_its_text(laboratory: Laboratory, reader: str) -> None:
-    chars = _SHORTEST_CHARS.get(reader, _SHORT_CHARS)
+    chars = _CHARS_BY_READER.get(reader, _SHORT_CHARS)
     # What has a limit may grow faster up to it, as with the depth of markup: then a longer text takes no longer.
     faults = [
         fault
