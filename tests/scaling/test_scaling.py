@@ -40,7 +40,7 @@ def laboratory() -> Iterator[Laboratory]:
 
 
 @pytest.fixture(scope="module")
-def slow_laboratory() -> Iterator[Laboratory]:
+def long_laboratory() -> Iterator[Laboratory]:
     laboratory = Laboratory(limit_s=60)
     yield laboratory
     laboratory.close()
@@ -69,13 +69,13 @@ def test_a_reader_takes_time_that_grows_with_the_length_of_its_text(laboratory: 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("reader", READERS)
-def test_a_reader_ends_soon_with_half_a_megabyte(slow_laboratory: Laboratory, reader: str) -> None:
+def test_a_reader_ends_soon_with_half_a_megabyte(long_laboratory: Laboratory, reader: str) -> None:
     faults = []
     for atom in ATOMS:
-        spent = slow_laboratory.measure(Case(reader, atom.name, 4 * _LONG_CHARS))
+        spent = long_laboratory.measure(Case(reader, atom.name, 4 * _LONG_CHARS))
         if spent is None or spent > SLOW_READERS.get(reader, MAX_S_OF_500_KB):
             faults.append(f"{reader} × {atom.name}: {spent} s")
-        elif fault := _find_growth(slow_laboratory, reader, atom.name, _LONG_CHARS, _LONG_FLOOR_S):
+        elif fault := _find_growth(long_laboratory, reader, atom.name, _LONG_CHARS, _LONG_FLOOR_S):
             faults.append(fault)
     assert not faults, "\n".join(faults)
 
