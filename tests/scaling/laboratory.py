@@ -42,14 +42,20 @@ class Laboratory:
             self._process = self._context.Process(target=_serve, args=(theirs, self._limit_s), daemon=True)
             self._process.start()
             theirs.close()
-        self._connection.send(case)
+        is_answered = False
         try:
+            self._connection.send(case)
             answer = self._connection.recv()
-        except (EOFError, ConnectionResetError):
+            is_answered = True
+        except (EOFError, ConnectionResetError, BrokenPipeError):
             code = self.close()
             if code != -signal.SIGXCPU:
                 raise AssertionError(f"{case.reader} × {case.atom}: the process ended with {code}") from None
             return None
+        finally:
+            if not is_answered and self._process is not None:  # the test was interrupted: what is late is of no use
+                self._process.kill()
+                self.close()
         if isinstance(answer, str):
             raise AssertionError(f"{case.reader} × {case.atom}: {answer}")  # noqa: TRY004 (a finding, no mistake in types)
         return float(answer)
