@@ -334,7 +334,7 @@ async def save_researches(app: App, folder: Path) -> None:
     for name, status in rows:
         by = EDITOR if name == "r-4" else COMMAND_LINE
         task_id = await app.research.enqueue("储能？", config=SearchConfig(), options=ResearchOptions(), by=by)
-        with closing(sqlite3.connect(folder / "monitor.db")) as database, database:
+        with closing(sqlite3.connect(folder / "monitor.db", timeout=30)) as database, database:
             database.execute("UPDATE research SET id = ?, status = ? WHERE id = ?", (name, status, task_id))
     notebook = StoreNotebook(app.store, "r-3")
     await notebook.save_plan(State.create("储能？", at=app.clock.now()))
