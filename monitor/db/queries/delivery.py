@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from sqlalchemy import Select, Update, and_, delete, func, or_, select, tuple_, update
 from sqlmodel import col
 
+from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -17,7 +18,7 @@ from monitor.db.sessions import (
     sanitize_value,
     upsert_rows,
 )
-from monitor.db.tables.collection import Source
+from monitor.db.tables.collection import Source, TotalKind
 from monitor.db.tables.delivery import (
     MAX_ATTEMPTS,
     MAX_RETRY_DELAY,
@@ -126,12 +127,15 @@ class DeliveryStore(Queries):
 
     async def record_attempt(self, delivery_id: str, attempt: int, outcome: DeliveryOutcome) -> bool:
         """Record the outcome of the try after `attempt` others; False where that is recorded already."""
-        async with self._lock(Delivery, delivery_id) as (_, delivery):
+        async with self._lock(Delivery, delivery_id) as (session, delivery):
             if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
                 return False
             delivery.attempts = attempt + 1
             accepted = [*delivery.accepted, *outcome.accepted]
             delivery.sqlmodel_update(outcome, update={"accepted": accepted})
+            if delivery.status.is_final:
+                day = self._sessions.get_day(delivery.sent_at or delivery.planned_at)
+                await add_to_totals(session, day, [Addition(TotalKind.DELIVERY, delivery.status)])
             return True
 
     async def retry(self, delivery_id: str, *, at: dt.datetime) -> bool:
@@ -260,6 +264,12 @@ class AlarmStore(Queries):
 
     async def count_open(self) -> int:
         return await self._fetch_first(select(func.count()).where(col(Alarm.cleared_at).is_(None))) or 0
+
+    async def list_open_at(self, at: dt.datetime) -> list[AlarmView]:
+        """The alarms that were open at an instant, newest first."""
+        is_open = or_(col(Alarm.cleared_at).is_(None), col(Alarm.cleared_at) >= at)
+        query = _select_views().where(col(Alarm.raised_at) < at, is_open)
+        return await self._fetch_as(AlarmView, query.order_by(col(Alarm.raised_at).desc(), col(Alarm.id).desc()))
 
     async def list_unnotified(self) -> list[AlarmView]:
         """The alarms that nobody was told of yet, oldest first."""

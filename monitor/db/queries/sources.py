@@ -8,6 +8,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.daily_totals import rename_source_totals
 from monitor.db.sessions import Queries, build_insert, get_dialect, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, Run, SeededSource, Source
 from monitor.db.tables.delivery import Alarm
@@ -84,6 +85,7 @@ class SourceStore(Queries):
                 for table in (Item, Run):
                     mine = update(table).where(col(table.source_id) == source.id)
                     await session.execute(mine.values(source=new_name))
+                await rename_source_totals(session, name, new_name)
             source.sqlmodel_update(changes)
             return source
 
