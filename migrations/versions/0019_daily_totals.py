@@ -19,7 +19,7 @@ depends_on = None
 
 _DEFAULT_ZONE = "Asia/Shanghai"
 _LISTED = {"run": ("source_id", "status"), "delivery": ("target", "status")}
-_ALARM_TIMES = ("cleared_at", "notified_at")
+_TIMES = (("alarm", "cleared_at"), ("alarm", "notified_at"), ("delivery", "next_try_at"))
 _NO_SOURCE = sa.text("source_id IS NULL")
 _FINAL_RUNS = ("succeeded", "degraded", "failed", "cancelled")
 _FINAL_DELIVERIES = ("sent", "quiet", "failed")
@@ -86,8 +86,8 @@ def upgrade() -> None:
     op.drop_index("ix_run_planned_at", "run")
     for table in _LISTED:
         op.create_index(f"ix_{table}_planned_at", table, ["planned_at", "id"])
-    for name in _ALARM_TIMES:
-        op.create_index(f"ix_alarm_{name}", "alarm", [name])
+    for table, name in _TIMES:
+        op.create_index(f"ix_{table}_{name}", table, [name])
     op.create_index(
         "ix_run_of_no_source",
         "run",
@@ -102,8 +102,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_index("ix_run_of_no_source", "run")
-    for name in _ALARM_TIMES:
-        op.drop_index(f"ix_alarm_{name}", "alarm")
+    for table, name in _TIMES:
+        op.drop_index(f"ix_{table}_{name}", table)
     for table in _LISTED:
         op.drop_index(f"ix_{table}_planned_at", table)
     op.create_index("ix_run_planned_at", "run", ["planned_at"])

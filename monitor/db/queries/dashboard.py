@@ -202,8 +202,8 @@ class DashboardQueries(Queries):
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
         """The pages that sites blocked since an instant, the latest first; each once for a run."""
-        fallbacks = _select_blocks(Fallback, col(Fallback.where), since)
-        both = fallbacks.union(_select_blocks(Unseen, col(Unseen.url), since)).subquery()
+        fallbacks = _select_blocks(Fallback, col(Fallback.where), since, source_id)
+        both = fallbacks.union(_select_blocks(Unseen, col(Unseen.url), since, source_id)).subquery()
         query = (
             select(both.c.at, both.c.source, both.c.place, both.c.reason, col(Source.url).label("source_url"))
             .outerjoin(Source, col(Source.id) == both.c.source_id)
@@ -211,14 +211,18 @@ class DashboardQueries(Queries):
             .order_by(both.c.at.desc(), both.c.place)
             .limit(_MAX_BLOCKS)
         )
-        if source_id is not None:
-            query = query.where(both.c.source_id == source_id)
         return await self._fetch_as(BlockedPage, query)
 
 
 def _select_blocks(
-    table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime
+    table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime, source_id: int | None
 ) -> Select[dt.datetime, str, int | None, str, Message]:
+    """What blocked the runs of one source, or all; those that succeeded, which are most, had nothing that did."""
+    not_succeeded = col(Run.status).in_([status for status in RunStatus if status is not RunStatus.SUCCEEDED])
+    meant = select(col(Run.id)).where(
+        not_succeeded if source_id is None else col(Run.source_id) == source_id,
+        col(Run.planned_at) >= since - _MAX_QUEUE_WAIT,
+    )
     return (
         select(
             func.coalesce(col(Run.started_at), col(Run.planned_at), type_=UtcDateTime()).label("at"),
@@ -229,7 +233,7 @@ def _select_blocks(
         )
         .join_from(table, Run, col(Run.id) == col(table.run_id))
         .where(
-            col(Run.planned_at) >= since - _MAX_QUEUE_WAIT,
+            col(table.run_id).in_(meant),
             type_coerce(col(table.reason), Text).contains(f'"{BLOCKED_CODE}"', autoescape=True),
         )
     )

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.daily_totals import Addition, add_to_totals, load_sums
+from monitor.db.queries.sources import is_under_way
 from monitor.db.sessions import Queries, insert_if_new
 from monitor.db.tables.collection import Run, Source, TotalKind
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
@@ -113,7 +114,8 @@ class ScheduleStore(Queries, retries=False):
             return Schedule(**stored.model_dump())
 
     async def get_queued_run(self, source_id: int) -> Run | None:
-        mine = (col(Run.source_id) == source_id, col(Run.status) == RunStatus.QUEUED)
+        # The `+ 0` leaves only the index of the status: of the source there are runs of years, queued are few.
+        mine = (col(Run.source_id) + 0 == source_id, col(Run.status) == RunStatus.QUEUED)
         return await self._fetch_first(select(Run).where(*mine).order_by(col(Run.planned_at)).limit(1))
 
 
@@ -179,12 +181,11 @@ class MetricsQueries(Queries, retries=False):
                 kind: {name: total.count for name, total in of_kind.items()}  # of all time
                 for kind, of_kind in sums.items()
             }
-            is_under_way = col(Run.status).in_((RunStatus.QUEUED, RunStatus.RUNNING))
             is_due = col(Delivery.status).in_((DeliveryStatus.WAITING, DeliveryStatus.QUEUED))
             return ServiceMetrics(
                 alarms=await _count_by(session, col(Alarm.kind), open_alarms),
                 deliveries=counts[TotalKind.DELIVERY] | await _count_by(session, col(Delivery.status), is_due),
-                runs=counts[TotalKind.RUN] | await _count_by(session, col(Run.status), is_under_way),
+                runs=counts[TotalKind.RUN] | await _count_by(session, col(Run.status), is_under_way()),
                 oldest_queued_at=await session.scalar(waiting),
                 sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,
                 failing_sources=await session.scalar(select(func.count()).where(*failing)) or 0,

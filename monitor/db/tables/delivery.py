@@ -69,7 +69,7 @@ class Delivery(SQLModel, table=True):
     accepted: list[str] = list_field()
     attempts: int = 0
     attempts_allowed: int = MAX_ATTEMPTS
-    next_try_at: dt.datetime | None = instant_field()
+    next_try_at: dt.datetime | None = instant_field(index=True)
     last_error: Message | None = message_field()
     sent_at: dt.datetime | None = instant_field()
     saved_id: int | None = None
