@@ -193,8 +193,8 @@ def _list_run_rows(runs: int, now: dt.datetime) -> _Rows:
                 yield RunEvent(run_id=run_id, at=at, kind=kind, data={"phase": "crawl", "done": 1, "total": 1})
         if run % 200 == 150:
             silent = Message.of("alarm.silent", since="2026-01-01", days="5")
-            told: dict[str, Any] = {"raised_at": at, "cleared_at": at + dt.timedelta(days=1), "notified_at": at}
-            yield Alarm(source_id=_FIRST, kind=AlarmKind.SILENCE, message=silent, run_id=run_id, **told)
+            raised: dict[str, Any] = {"raised_at": at, "cleared_at": at + dt.timedelta(days=1), "notified_at": at}
+            yield Alarm(source_id=_FIRST, kind=AlarmKind.SILENCE, message=silent, run_id=run_id, **raised)
 
 
 def _list_items(runs: int, now: dt.datetime) -> _Rows:

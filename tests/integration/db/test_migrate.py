@@ -25,7 +25,7 @@ from monitor.db.tables.people import StoredSetting
 from monitor.db.tables.research import Research, SearchCall
 from monitor.db.terms import TextQuery
 from monitor.errors import DatabaseError
-from monitor.vocabulary import RunStatus
+from monitor.vocabulary import Phase, RunStatus
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -167,7 +167,7 @@ def test_what_is_on_record_is_counted_by_the_days_of_the_stored_zone(empty_url: 
     asyncio.run(book())
     booked = asyncio.run(list_totals())
     assert {day for _, day, *_ in booked} == {dt.date(2026, 2, 4)}
-    assert len(booked) == 22
+    assert len(booked) == 24
     migrate.downgrade(empty_url, "0018")
     migrate.upgrade(empty_url)
     assert asyncio.run(list_totals()) == booked
