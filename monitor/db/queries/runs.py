@@ -13,7 +13,7 @@ from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.queries import sections
 from monitor.db.queries.evidence import save_claims
 from monitor.db.queries.history import CANDIDATE_ORDER, RunFilter, select_latest
-from monitor.db.queries.sources import is_under_way, record_run
+from monitor.db.queries.sources import is_unfinished, record_run
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Source, TotalKind, Unseen
@@ -121,7 +121,7 @@ class RunStore(Queries):
 
     async def list_open(self) -> list[Run]:
         """The runs that have not ended, oldest first."""
-        return sorted(await self._fetch_all(select(Run).where(is_under_way())), key=attrgetter("planned_at"))
+        return sorted(await self._fetch_all(select(Run).where(is_unfinished())), key=attrgetter("planned_at"))
 
     async def list_unqueued(self, limit: int = 200) -> list[Run]:
         """Queued runs that no worker has enqueued yet, oldest first."""

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.daily_totals import Addition, add_to_totals, load_sums
-from monitor.db.queries.sources import is_under_way
+from monitor.db.queries.sources import is_unfinished
 from monitor.db.sessions import Queries, insert_if_new
 from monitor.db.tables.collection import Run, Source, TotalKind
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
@@ -185,7 +185,7 @@ class MetricsQueries(Queries, retries=False):
             return ServiceMetrics(
                 alarms=await _count_by(session, col(Alarm.kind), open_alarms),
                 deliveries=counts[TotalKind.DELIVERY] | await _count_by(session, col(Delivery.status), is_due),
-                runs=counts[TotalKind.RUN] | await _count_by(session, col(Run.status), is_under_way()),
+                runs=counts[TotalKind.RUN] | await _count_by(session, col(Run.status), is_unfinished()),
                 oldest_queued_at=await session.scalar(waiting),
                 sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,
                 failing_sources=await session.scalar(select(func.count()).where(*failing)) or 0,

@@ -127,14 +127,14 @@ class SourceStore(Queries):
 
     async def load_activity(self) -> SourceActivity:
         alarms = select(col(Alarm.source_id), func.count()).where(col(Alarm.cleared_at).is_(None))
-        runs = select(col(Run.source_id), col(Run.id), col(Run.planned_at)).where(is_under_way())
+        runs = select(col(Run.source_id), col(Run.id), col(Run.planned_at)).where(is_unfinished())
         async with self._sessions.begin_read() as session:
             open_alarms = {row[0]: row[1] for row in await session.execute(alarms.group_by(col(Alarm.source_id)))}
             rows = sorted(await session.execute(runs), key=itemgetter(2))
             return SourceActivity(open_alarms, {source_id: run_id for source_id, run_id, _ in rows})
 
 
-def is_under_way() -> ColumnElement[bool]:
+def is_unfinished() -> ColumnElement[bool]:
     """Whether a run waits or is at work.
 
     Each status is looked up for itself: a planner that only knows the average would rather read the runs of all years.
