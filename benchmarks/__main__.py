@@ -218,6 +218,46 @@ def store(
 
 
 @app.command()
+def age(
+    sources: Annotated[int, typer.Option("--sources", min=1, help="How many sources.")] = 1000,
+    runs: Annotated[int, typer.Option("--runs", min=4, help="How many runs each has behind it, four a day.")] = 1460,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", metavar="DIR", help="Keep the databases there; they are filled once.")
+    ] = None,
+    database: Annotated[
+        list[str] | None,
+        typer.Option("--database", metavar="URL", help="Twice: two empty ones, for the long and the short history."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare every page, list, command and briefing on a year of history with the same on a day of it."""
+    from benchmarks.age import measure
+    from monitor.web.app import create_web_app
+
+    terminal = Terminal("en")
+    figures = asyncio.run(
+        measure(
+            sources=sources,
+            runs=runs,
+            folder=folder,
+            databases=database or (),
+            build_web=create_web_app,
+            on_step=_build_step_printer(terminal),
+        )
+    )
+    if as_json:
+        terminal.write_json({"bench": "age", "figures": figures.model_dump()})
+        return
+    size = "" if figures.size_mb is None else f", {figures.size_mb:.0f} MB"
+    terminal.write_line(
+        f"{figures.sources} sources with {figures.runs} runs each on {figures.database}{size}, "
+        f"filled in {figures.filled_in_s} s"
+    )
+    head = ("question", "young cpu ms", "old cpu ms", "young ms", "old ms", "ratio")
+    terminal.write_rows([head, *[tuple(cost.model_dump().values()) for cost in figures.costs]])
+
+
+@app.command()
 def startup(as_json: JsonOption = False) -> None:
     """Measure the processor time of a command that does next to nothing."""
     from benchmarks.startup import measure

@@ -408,6 +408,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         await store.check()
         settings_service = _build_settings_service(settings, store)
         settings = await settings_service.load()
+        store.sessions.timezone = settings.timezone
         if settings.llm.is_on:
             settings.llm.check_endpoint()
         _check_targets(settings)

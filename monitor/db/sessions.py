@@ -1,6 +1,7 @@
 """Sessions: one short transaction each, for reading or for writing."""
 
 import asyncio
+import datetime as dt
 import inspect
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from functools import cache, wraps
 from itertools import islice
 from typing import Any, TypeVar, TypeVarTuple
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Executable, Insert, Row, Select, Table, exc, func, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -132,16 +134,20 @@ Columns = TypeVarTuple("Columns")
 class SessionFactory:
     """Opens sessions, each one transaction; objects from them are plain values afterwards, not loaded lazily.
 
-    `max_retry_s` is 0 until the database was reached once.
+    `max_retry_s` is 0 until the database was reached once. `timezone` is the service's, whose days are counted.
     """
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
         self.max_retry_s = 0.0
+        self.timezone = "UTC"
         self._address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
         self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
+
+    def get_day(self, instant: dt.datetime) -> dt.date:
+        return instant.astimezone(ZoneInfo(self.timezone)).date()
 
     @property
     def is_in_transaction(self) -> bool:

@@ -4,10 +4,11 @@ import asyncio
 import builtins
 import datetime as dt
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
@@ -30,11 +31,11 @@ from monitor.briefing.render import BriefingFeedItem, get_briefing_content
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.queries.dashboard import SourcePeriod
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import UnseenPlace
-from monitor.db.tables.collection import Item, Run, Source
-from monitor.db.tables.delivery import AlarmView
+from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.people import SavedBriefing
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import Conflict, NotFound, UsageError
@@ -46,7 +47,7 @@ from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.prompts import PromptsLoader
-from monitor.services.runs import load_run_report
+from monitor.services.runs import RunSummary, load_run_summaries
 from monitor.services.runtime import ChatModelFactory
 from monitor.services.schedules import get_midnight
 from monitor.vocabulary import ItemType, Role
@@ -179,48 +180,48 @@ class BriefingService:
     ) -> list[SourceRunSummary]:
         watched = {source.name: source for source in await self.store.sources.list()}
         meant = {name for name, source in watched.items() if _matches_query(source, query)}
-        brought = dict.fromkeys(item.source for item in items)
-        alarms = [alarm for alarm in await self.store.alarms.list(limit=1000) if _is_alarm_open(alarm, span.end)]
-        states = []
-        for name in [*brought, *sorted(meant - brought.keys())]:
-            runs = await self.store.runs.list(source=name, limit=None)
-            runs = [run for run in runs if span.begin <= run.planned_at < span.end]
-            new_items = sum(item.source == name for item in items)
-            mine = [alarm for alarm in alarms if alarm.source == name]
-            states.append(await self._load_source_state(name, watched.get(name), runs, new_items, mine))
-        return states
+        brought = Counter(item.source for item in items)
+        names = [*brought, *sorted(meant - brought.keys())]
+        periods = await self.store.dashboard.load_period(span.begin, span.end)
+        last_runs = [periods[name].last_run for name in names if name in periods]
+        reports = {report.source: report for report in await load_run_summaries(last_runs, self.store)}
+        alarms: dict[str, list[OpenAlarm]] = {}
+        for alarm in await self.store.alarms.list_open_at(span.end):
+            alarms.setdefault(alarm.source, []).append(OpenAlarm.model_validate(alarm, from_attributes=True))
+        return [
+            _describe_source(
+                SourceRunSummary(name=name, new_items=brought[name], alarms=alarms.get(name, [])),
+                watched.get(name),
+                periods.get(name),
+                reports.get(name),
+            )
+            for name in names
+        ]
 
-    async def _load_source_state(
-        self, name: str, source: Source | None, runs: Sequence[Run], new_items: int, alarms: Sequence[AlarmView]
-    ) -> SourceRunSummary:
-        """How a source stands by its runs in the period, newest first; its last one speaks for what was not seen."""
-        report = await load_run_report(runs[0], self.store) if runs else None
-        state = SourceRunSummary(
-            name=name,
-            new_items=new_items,
-            is_baseline=any(run.is_baseline for run in runs),
-            last_error=(report and report.error) or (source and source.last_error),
-            last_run_at=source and source.last_run_at,
-            last_new_item_at=source and source.last_new_item_at,
-            alarms=[OpenAlarm.model_validate(alarm, from_attributes=True) for alarm in alarms],
-            possible_gaps=await self._list_possible_gaps(runs),
-        )
-        if report is None:
-            return state
-        unread = report.coverage.model_dump(include={"over_limit", "left", "refused"})
-        seen = {"status": report.status, "run_id": report.run_id, "fallbacks": report.fallbacks}
-        return state.model_copy(update={**seen, **unread, "unseen": report.coverage.unseen})
 
-    async def _list_possible_gaps(self, runs: Sequence[Run]) -> list[UnseenPlace]:
-        """The lists on which any run saw nothing that it knew, each once: a later run does not make up for it."""
-        sections = [section for run in runs for section in await self.store.runs.list_sections(run.id)]
+def _describe_source(
+    state: SourceRunSummary, source: Source | None, period: SourcePeriod | None, report: RunSummary | None
+) -> SourceRunSummary:
+    """How a source stands by its runs in the period; the last one speaks for what was not seen.
+
+    For a list on which any run saw nothing that it knew, a later run does not make up.
+    """
+    known: dict[str, Any] = {"last_error": source and source.last_error}
+    if source is not None:
+        known |= {"last_run_at": source.last_run_at, "last_new_item_at": source.last_new_item_at}
+    if period is not None and report is not None:
         reason = Message("cause.possible_gap")
-        lists = {
-            section.url: UnseenPlace(section=section.name, url=section.url, reason=reason)
-            for section in sections
-            if section.is_gap
+        known |= report.coverage.model_dump(include={"over_limit", "left", "refused"})
+        known |= {
+            "status": report.status,
+            "run_id": report.run_id,
+            "fallbacks": report.fallbacks,
+            "unseen": report.coverage.unseen,
+            "last_error": report.error or known["last_error"],
+            "is_baseline": period.is_baseline,
+            "possible_gaps": [UnseenPlace(section=name, url=url, reason=reason) for url, name in period.gaps.items()],
         }
-        return list(lists.values())
+    return state.model_copy(update=known)
 
 
 async def check_sources(names: Sequence[str], store: Store) -> None:
@@ -258,10 +259,6 @@ def _build_item_filter(query: BriefingQuery, span: _PeriodBounds) -> ItemFilter:
 def _matches_query(source: Source, query: BriefingQuery) -> bool:
     is_named = source.name in query.sources if query.sources else source.enabled
     return is_named and (not query.tags or bool(set(query.tags) & set(source.tags)))
-
-
-def _is_alarm_open(alarm: AlarmView, at: dt.datetime) -> bool:
-    return alarm.raised_at < at and (alarm.cleared_at is None or alarm.cleared_at >= at)
 
 
 @dataclass(kw_only=True)

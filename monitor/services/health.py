@@ -88,7 +88,7 @@ class Process(BaseModel):
 class ServiceStatus(BaseModel):
     """Who is at work, what waits, and the space that is left; `database_bytes` is None unless it is SQLite.
 
-    `statements` counts the sentences of the summaries of the last 7 days by verdict.
+    `statements` counts the sentences of the summaries of the last 7 days, today included, by verdict.
     """
 
     processes: list[Process]
@@ -131,6 +131,7 @@ class Readiness:
 
     async def get_service_status(self) -> ServiceStatus:
         now = self.clock.now()
+        today = now.astimezone(ZoneInfo(self.settings.timezone)).date()
         queue = await self.store.dashboard.load_queue_status(now)
         alive = await self.presence.list_alive()
         free = get_free_bytes(self.settings.data_dir)
@@ -143,7 +144,7 @@ class Readiness:
             is_room_low=free < DISK_WARN_BYTES,
             database_bytes=measure_database(self.settings),
             statements=StatementCounts(
-                **await self.store.metrics.count_statements(now - dt.timedelta(days=STATEMENT_DAYS))
+                **await self.store.metrics.count_statements(today - dt.timedelta(days=STATEMENT_DAYS - 1))
             ),
         )
 

@@ -144,7 +144,7 @@ class TodayService:
             new=sum(tier.count for tier in tiers),
             tiers=tiers,
             items=await self._build_new_items(found, person, last),
-            new_by_day=await dashboard.count_new_by_day(days),
+            new_by_day=await dashboard.count_new_by_day([day.date for day in days]),
             ran=_count_runs(await dashboard.list_last_runs(today.begin), pulse, unread),
             attention=await self._list_attention(today, sources, pulse, places),
             sources=len(sources),

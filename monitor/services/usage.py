@@ -70,26 +70,26 @@ class CostService:
         span = self._list_days(days)
         newest_first = span[::-1]
         rows = await self.store.usage.load_daily(newest_first)
-        searches = await self.store.searches.load_daily_usage(newest_first)
+        searches = await self.store.searches.load_daily_usage(span[0].date, span[-1].date)
         return CostLedger(
             since=span[0].date,
             until=span[-1].date,
             costs=rows,
-            searches=searches,
+            searches=searches[::-1],
             calls=sum(row.calls for row in rows),
             cost=sum_costs([*(row.cost for row in rows), *(search.cost for search in searches)]),
             tokens=sum(row.tokens for row in rows),
         )
 
     async def get_chart(self, days: int) -> CostChart:
-        span = self._list_days(days)
-        begin, end = span[0].begin, span[-1].end
+        dates = self.list_dates(days)
+        first, last = dates[0], dates[-1]
         return CostChart(
-            days=[day.date for day in span],
-            phases=await self.store.usage.load_daily_by_phase(span),
-            models=await self.store.usage.load_by_model(begin, end),
-            sources=await self.store.usage.load_by_source(begin, end),
-            searches=await self.store.searches.load_daily_usage(span),
+            days=dates,
+            phases=await self.store.usage.load_daily_by_phase(first, last),
+            models=await self.store.usage.load_by_model(first, last),
+            sources=await self.store.usage.load_by_source(first, last),
+            searches=await self.store.searches.load_daily_usage(first, last),
         )
 
     async def count_tokens_today(self) -> int:
@@ -249,6 +249,7 @@ class RetentionService(AuditedService):
         await self.store.retention.prune_events(now - dt.timedelta(days=EVENT_RETENTION_DAYS))
         pruned = await self.store.retention.prune(before)
         audit_entries = await self.store.retention.prune_audit(audit_before)
+        await self.store.usage.delete_source_totals(before.date())
         files = await self.records.remove_unused(before.date())
         files += await asyncio.to_thread(self.bundles.remove_before, before)
         return pruned.model_copy(update={"files": files, "audit_entries": audit_entries})

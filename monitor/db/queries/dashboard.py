@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,10 +10,10 @@ from sqlalchemy import ColumnElement, Select, Subquery, Text, func, select, type
 from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
-from monitor.db.queries.usage import Day, build_calendar
+from monitor.db.daily_totals import load_daily_sums
 from monitor.db.reading import UnseenPlace
 from monitor.db.sessions import Queries
-from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, Source, Unseen
+from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.people import HiddenItem, Person
 from monitor.i18n.message import Message
@@ -48,6 +49,15 @@ class UnreadPlace(UnseenPlace):
 
     run_id: str
     source: str
+
+
+@dataclass(kw_only=True)
+class SourcePeriod:
+    """The last run of a source in a period; `gaps` are the lists, by url, on which one saw nothing that it knew."""
+
+    last_run: Run
+    is_baseline: bool
+    gaps: dict[str, str] = field(default_factory=dict)
 
 
 class QueueStatus(BaseModel):
@@ -108,13 +118,36 @@ class DashboardQueries(Queries):
         query = select(Item).where(*_build_visible_conditions(since)).order_by(*order).limit(limit)
         return await self._fetch_all(query)
 
-    async def count_new_by_day(self, days: Sequence[Day]) -> list[int]:
+    async def count_new_by_day(self, days: Sequence[dt.date]) -> list[int]:
         """How many items were first seen on each of the days, the hidden ones too."""
-        when = build_calendar(days)
-        seen = (col(Item.first_seen) >= when.c.begin) & (col(Item.first_seen) < when.c.end)
-        query = select(when.c.number, func.count()).join_from(when, Item, seen).group_by(when.c.number)
-        counts = {row[0]: row[1] for row in await self._fetch_rows(query)}
-        return [counts.get(number, 0) for number in range(len(days))]
+        async with self._sessions.begin_read() as session:
+            sums = await load_daily_sums(session, [TotalKind.ITEM], min(days), max(days))
+        return [sums[TotalKind.ITEM][day, ""].count for day in days]
+
+    async def load_period(self, begin: dt.datetime, end: dt.datetime) -> dict[str, SourcePeriod]:
+        """How each source that was to run from one instant to before another fared, by its name: three statements."""
+        within = (col(Run.planned_at) >= begin, col(Run.planned_at) < end)
+        latest_first = (col(Run.planned_at).desc(), col(Run.id).desc())
+        runs = select(col(Run.source), col(Run.id), col(Run.is_baseline)).where(*within).order_by(*latest_first)
+        gaps = (
+            select(col(Run.source), col(RunSection.name), col(RunSection.url))
+            .join(RunSection, col(RunSection.run_id) == col(Run.id))
+            .where(*within, col(RunSection.is_gap))
+            .order_by(*latest_first, col(RunSection.ordinal), col(RunSection.id))
+        )
+        last_ids: dict[str, str] = {}
+        baselines: set[str] = set()
+        for source, run_id, is_baseline in await self._fetch_rows(runs):
+            last_ids.setdefault(source, run_id)
+            if is_baseline:
+                baselines.add(source)
+        periods = {
+            run.source: SourcePeriod(last_run=run, is_baseline=run.source in baselines)
+            for run in await self._fetch_in(select(Run), col(Run.id), last_ids.values())
+        }
+        for source, name, url in await self._fetch_rows(gaps):
+            periods[source].gaps[url] = name
+        return periods
 
     async def list_last_runs(self, since: dt.datetime) -> list[LastRun]:
         """The last run of each source that ended and was planned since an instant."""
@@ -169,8 +202,8 @@ class DashboardQueries(Queries):
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
         """The pages that sites blocked since an instant, the latest first; each once for a run."""
-        fallbacks = _select_blocks(Fallback, col(Fallback.where), since)
-        both = fallbacks.union(_select_blocks(Unseen, col(Unseen.url), since)).subquery()
+        fallbacks = _select_blocks(Fallback, col(Fallback.where), since, source_id)
+        both = fallbacks.union(_select_blocks(Unseen, col(Unseen.url), since, source_id)).subquery()
         query = (
             select(both.c.at, both.c.source, both.c.place, both.c.reason, col(Source.url).label("source_url"))
             .outerjoin(Source, col(Source.id) == both.c.source_id)
@@ -178,14 +211,18 @@ class DashboardQueries(Queries):
             .order_by(both.c.at.desc(), both.c.place)
             .limit(_MAX_BLOCKS)
         )
-        if source_id is not None:
-            query = query.where(both.c.source_id == source_id)
         return await self._fetch_as(BlockedPage, query)
 
 
 def _select_blocks(
-    table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime
+    table: type[Fallback | Unseen], place: Mapped[str], since: dt.datetime, source_id: int | None
 ) -> Select[dt.datetime, str, int | None, str, Message]:
+    """What blocked the runs of one source, or all; those that succeeded, which are most, had nothing that did."""
+    not_succeeded = col(Run.status).in_([status for status in RunStatus if status is not RunStatus.SUCCEEDED])
+    meant = select(col(Run.id)).where(
+        not_succeeded if source_id is None else col(Run.source_id) == source_id,
+        col(Run.planned_at) >= since - _MAX_QUEUE_WAIT,
+    )
     return (
         select(
             func.coalesce(col(Run.started_at), col(Run.planned_at), type_=UtcDateTime()).label("at"),
@@ -196,7 +233,7 @@ def _select_blocks(
         )
         .join_from(table, Run, col(Run.id) == col(table.run_id))
         .where(
-            col(Run.planned_at) >= since - _MAX_QUEUE_WAIT,
+            col(table.run_id).in_(meant),
             type_coerce(col(table.reason), Text).contains(f'"{BLOCKED_CODE}"', autoescape=True),
         )
     )

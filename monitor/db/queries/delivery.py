@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Select, Update, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import Select, Update, and_, delete, func, select, tuple_, union_all, update
 from sqlmodel import col
 
+from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -17,7 +18,7 @@ from monitor.db.sessions import (
     sanitize_value,
     upsert_rows,
 )
-from monitor.db.tables.collection import Source
+from monitor.db.tables.collection import Source, TotalKind
 from monitor.db.tables.delivery import (
     MAX_ATTEMPTS,
     MAX_RETRY_DELAY,
@@ -120,18 +121,23 @@ class DeliveryStore(Queries):
 
         No try is put off for more than a day: one that seems to be was put off by a clock that was ahead.
         """
-        is_due = or_(col(Delivery.next_try_at) <= at, col(Delivery.next_try_at) > at + MAX_RETRY_DELAY)
-        query = select(Delivery).where(col(Delivery.status) == DeliveryStatus.QUEUED, is_due)
+        tried_at = col(Delivery.next_try_at)
+        each = (tried_at <= at, tried_at > at + MAX_RETRY_DELAY)
+        due = union_all(*(select(col(Delivery.id)).where(is_due) for is_due in each))
+        query = select(Delivery).where(col(Delivery.id).in_(due), col(Delivery.status) == DeliveryStatus.QUEUED)
         return await self._fetch_all(query.order_by(col(Delivery.next_try_at)).limit(_MAX_DUE))
 
     async def record_attempt(self, delivery_id: str, attempt: int, outcome: DeliveryOutcome) -> bool:
         """Record the outcome of the try after `attempt` others; False where that is recorded already."""
-        async with self._lock(Delivery, delivery_id) as (_, delivery):
+        async with self._lock(Delivery, delivery_id) as (session, delivery):
             if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
                 return False
             delivery.attempts = attempt + 1
             accepted = [*delivery.accepted, *outcome.accepted]
             delivery.sqlmodel_update(outcome, update={"accepted": accepted})
+            if delivery.status.is_final:
+                day = self._sessions.get_day(delivery.sent_at or delivery.planned_at)
+                await add_to_totals(session, day, [Addition(TotalKind.DELIVERY, delivery.status)])
             return True
 
     async def retry(self, delivery_id: str, *, at: dt.datetime) -> bool:
@@ -152,8 +158,8 @@ class DeliveryStore(Queries):
 
     async def get_last_briefing(self, target: str) -> BriefingRecord | None:
         """The planned briefing of a target that was composed last, unless it failed; the quiet ones count."""
-        query = (
-            select(BriefingRecord)
+        latest = (
+            select(col(BriefingRecord.delivery_id))
             .join(Delivery, col(Delivery.id) == col(BriefingRecord.delivery_id))
             .where(
                 col(Delivery.target) == target,
@@ -163,7 +169,8 @@ class DeliveryStore(Queries):
             .order_by(col(BriefingRecord.composed_at).desc())
             .limit(1)
         )
-        return await self._fetch_first(query)
+        of_latest = col(BriefingRecord.delivery_id) == latest.scalar_subquery()
+        return await self._fetch_first(select(BriefingRecord).where(of_latest))
 
     async def get_first_day(self, target: str) -> dt.date | None:
         """The day of the first planned briefing of a target, whatever became of it."""
@@ -260,6 +267,13 @@ class AlarmStore(Queries):
 
     async def count_open(self) -> int:
         return await self._fetch_first(select(func.count()).where(col(Alarm.cleared_at).is_(None))) or 0
+
+    async def list_open_at(self, at: dt.datetime) -> list[AlarmView]:
+        """The alarms that were open at an instant, newest first."""
+        each = (col(Alarm.cleared_at).is_(None), col(Alarm.cleared_at) >= at)
+        open_then = union_all(*(select(col(Alarm.id)).where(is_open, col(Alarm.raised_at) < at) for is_open in each))
+        query = _select_views().where(col(Alarm.id).in_(open_then))
+        return await self._fetch_as(AlarmView, query.order_by(col(Alarm.raised_at).desc(), col(Alarm.id).desc()))
 
     async def list_unnotified(self) -> list[AlarmView]:
         """The alarms that nobody was told of yet, oldest first."""

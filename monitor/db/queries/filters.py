@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import sanitize_text
@@ -16,10 +17,12 @@ from monitor.db.tables.people import HiddenItem, ItemStar
 from monitor.vocabulary import ItemType
 
 
-async def list_distinct_values(session: AsyncSession, column: ColumnElement[Any]) -> list[Any]:
-    """The distinct values of a column that an index begins with, in order: one index lookup for each."""
-    first = select(func.min(column).label("word")).cte("words", recursive=True)
-    following = select(func.min(column)).where(column > first.c.word).scalar_subquery()
+async def list_distinct_values(
+    session: AsyncSession, column: ColumnElement[Any] | Mapped[Any], *conditions: ColumnElement[bool]
+) -> list[Any]:
+    """The distinct values of a column that an index of such rows begins with, in order: one index lookup for each."""
+    first = select(func.min(column).label("word")).where(*conditions).cte("words", recursive=True)
+    following = select(func.min(column)).where(column > first.c.word, *conditions).scalar_subquery()
     words = first.union_all(select(following).where(first.c.word.is_not(None)))
     return list((await session.scalars(select(words.c.word).where(words.c.word.is_not(None)))).all())
 

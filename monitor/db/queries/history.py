@@ -8,10 +8,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, ScalarSelect, Select, func, or_, select, tuple_
 from sqlmodel import SQLModel, col
 
+from monitor.db.queries.filters import list_distinct_values
 from monitor.db.queries.usage import load_usage
 from monitor.db.reading import Coverage, RunUsage, UnseenPlace
 from monitor.db.sessions import Columns, Queries, sanitize_text
-from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection, Unseen
+from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection, Source, Unseen
 from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, Disposition, RunStatus
 
@@ -144,7 +145,11 @@ class RunHistoryQueries(Queries):
         return (await self._fetch_all(query.limit(limit)))[::-1]
 
     async def list_sources(self) -> list[str]:
-        return await self._fetch_all(select(col(Run.source)).distinct().order_by(col(Run.source)))
+        """The names of all sources, and of those that are gone and have runs on record."""
+        async with self._sessions.begin_read() as session:
+            there = set(await session.scalars(select(col(Source.name))))
+            gone = await list_distinct_values(session, col(Run.source), col(Run.source_id).is_(None))
+        return sorted(there.union(gone))
 
 
 def select_latest(
@@ -155,7 +160,7 @@ def select_latest(
     if wanted.source_id is not None:
         conditions.append(col(Run.source_id) == wanted.source_id)
     elif wanted.source is not None:
-        conditions.append(col(Run.source) == sanitize_text(wanted.source))
+        conditions += [col(Run.source_id).is_(None), col(Run.source) == sanitize_text(wanted.source)]
     if wanted.status is not None:
         conditions.append(col(Run.status) == wanted.status)
     if wanted.planned_from is not None:

@@ -1,6 +1,7 @@
 """The items with their texts, and what people marked: stars, notes, hidden items, feedback on ranks."""
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
 
+from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.fulltext_index import index_item, update_item
 from monitor.db.queries.filters import (
     ColumnValues,
@@ -31,7 +33,7 @@ from monitor.db.sessions import (
     split_batches,
     upsert_rows,
 )
-from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source
+from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source, TotalKind
 from monitor.db.tables.people import HiddenItem, ItemNote, ItemStar, RankFeedback, RankFeedbackEntry, RankPlacement
 from monitor.errors import NotFound, UsageError
 from monitor.urls import url_key
@@ -55,7 +57,17 @@ class ItemStore(Queries):
         if not items:
             return []
         async with self._sessions.begin_write() as session:
-            return [await _save_item(session, item) for item in items]
+            saved = [await _save_item(session, item) for item in items]
+            new: dict[dt.date, Counter[tuple[TotalKind, str]]] = {}
+            for item, is_new in saved:
+                if is_new:
+                    counts = new.setdefault(self._sessions.get_day(item.first_seen), Counter())
+                    counts[TotalKind.ITEM, ""] += 1
+                    for name, count in (item.statements or {}).items():
+                        counts[TotalKind.STATEMENT, name] += count
+            for day, counts in sorted(new.items()):
+                await add_to_totals(session, day, [Addition(*key, count) for key, count in counts.items()])
+            return saved
 
     async def get_text(self, item_id: int) -> str | None:
         return await self._fetch_first(select(col(ItemPageText.text)).where(col(ItemPageText.item_id) == item_id))
@@ -73,7 +85,13 @@ class ItemStore(Queries):
             unknown = [name for name in changes if name not in Item.model_fields or name == "id"]
             if unknown:
                 raise TypeError(f"an item has no field {unknown[0]!r} that can be changed")
+            before = item.statements or {}
             await update_item(session, item, changes, text)
+            if "statements" in changes:
+                added = Counter(item.statements or {})
+                added.subtract(before)
+                additions = [Addition(TotalKind.STATEMENT, name, count) for name, count in added.items()]
+                await add_to_totals(session, self._sessions.get_day(item.first_seen), additions)
 
     async def get(self, item_id: int) -> Item | None:
         return await self._get(Item, item_id)

@@ -2,18 +2,21 @@
 
 import datetime as dt
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Select, delete, exists, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.queries import sections
 from monitor.db.queries.evidence import save_claims
 from monitor.db.queries.history import CANDIDATE_ORDER, RunFilter, select_latest
-from monitor.db.queries.sources import record_run
+from monitor.db.queries.sources import is_unfinished, record_run
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
-from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Unseen
+from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.research import Research, ResearchEvent, RunEvent
 from monitor.errors import UsageError
@@ -52,20 +55,24 @@ class RunStore(Queries):
             run = await session.get(Run, run_id)
             if run is None:
                 raise UsageError("run.unknown", run_id=run_id)
+            was_final = run.status.is_final
             run.sqlmodel_update(sanitize_value(changes))
+            if run.status.is_final and not was_final:
+                await self._count_ended(session, run.status, run.ended_at or run.planned_at)
 
     async def request_cancel(self, run_id: str, *, at: dt.datetime | None = None) -> bool:
         """Ask a run to stop; False where there is none of that id, or it has ended.
 
         A queued run is cancelled at once, and ends `at`; a running one stops at its next step.
         """
-        async with self._lock(Run, run_id) as (_, run):
+        async with self._lock(Run, run_id) as (session, run):
             if run is None or run.status.is_final:
                 return False
             run.is_cancel_requested = True
             if run.status is RunStatus.QUEUED:
                 run.status = RunStatus.CANCELLED
                 run.ended_at = at
+                await self._count_ended(session, run.status, at or run.planned_at)
             return True
 
     async def list_cancel_requested(self, run_ids: Collection[str]) -> set[str]:
@@ -101,14 +108,20 @@ class RunStore(Queries):
     ) -> None:
         """Record how a run ended, also in the health of its source."""
         async with self._sessions.begin_write() as session:
-            ended = {"status": status, "ended_at": at, "error": error}
-            await session.execute(update(Run).where(col(Run.id) == run_id).values(ended))
+            ended = update(Run).where(col(Run.id) == run_id).values(status=status, ended_at=at, error=error)
+            if await session.scalar(ended.where(_IS_OPEN).returning(col(Run.id))) is None:
+                await session.execute(ended)  # it had ended: what was counted then counts once
+            else:
+                await self._count_ended(session, status, at)
             if source_id is not None:
                 await record_run(session, source_id, at=at, status=status, has_new=has_new, error=error)
 
+    async def _count_ended(self, session: AsyncSession, status: RunStatus, at: dt.datetime) -> None:
+        await add_to_totals(session, self._sessions.get_day(at), [Addition(TotalKind.RUN, status)])
+
     async def list_open(self) -> list[Run]:
         """The runs that have not ended, oldest first."""
-        return await self._fetch_all(select(Run).where(_IS_OPEN).order_by(col(Run.planned_at)))
+        return sorted(await self._fetch_all(select(Run).where(is_unfinished())), key=attrgetter("planned_at"))
 
     async def list_unqueued(self, limit: int = 200) -> list[Run]:
         """Queued runs that no worker has enqueued yet, oldest first."""
@@ -137,10 +150,11 @@ class RunStore(Queries):
 
     async def abandon(self, run_id: str, *, reason: Message, at: dt.datetime, executor: str | None) -> bool:
         """Fail a run whose executor is gone; False where it ended or has another executor meanwhile."""
-        async with self._lock(Run, run_id) as (_, run):
+        async with self._lock(Run, run_id) as (session, run):
             if run is None or run.status.is_final or run.executor != executor:
                 return False
             run.status, run.ended_at, run.error = RunStatus.FAILED, at, reason
+            await self._count_ended(session, run.status, at)
             return True
 
     async def add_fallback(self, run_id: str, phase: Phase, where: str, reason: Message, at: dt.datetime) -> None:
@@ -210,7 +224,11 @@ class RunStore(Queries):
         self, *, source: str | None = None, status: RunStatus | None = None, limit: int | None = 50
     ) -> list[Run]:
         """The latest runs by planned time, newest first, of all sources or of the one of that name."""
-        return await self._fetch_all(select_latest(select(Run), RunFilter(source=source, status=status), limit=limit))
+        wanted = RunFilter(source=source, status=status)
+        if source is not None:
+            named = select(col(Source.id)).where(col(Source.name) == sanitize_text(source))
+            wanted.source_id = await self._fetch_first(named)
+        return await self._fetch_all(select_latest(select(Run), wanted, limit=limit))
 
 
 S = TypeVar("S")

@@ -36,6 +36,9 @@ SECTION_ERROR = Message("candidate.section_error")
 MAX_ARRIVAL_DAYS = 60
 """How many of the latest days on which something new came are remembered of a section."""
 
+_RUNS_PER_READING = 2
+"""So many of the last runs are looked through for each reading that is wanted."""
+
 _INSERT_CANDIDATE = insert(SQLModel.metadata.tables["candidate"])
 _CANDIDATE_FIELDS = {"url", "title", "date", "date_source"}
 _READING_FIELDS = RunSection.model_fields.keys() & SectionReading.model_fields.keys()
@@ -82,19 +85,24 @@ class SectionStore(Queries):
         return found
 
     async def load_earlier_readings(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
-        """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each."""
+        """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each.
+
+        A section that was read by few of the last runs has fewer.
+        """
         of_run = select(col(Run.planned_at)).where(col(Run.id) == run_id).scalar_subquery()
+        recent = (
+            select(col(Run.id), col(Run.planned_at))
+            .where(col(Run.source_id) == source_id, col(Run.planned_at) < of_run)
+            .order_by(col(Run.planned_at).desc(), col(Run.id).desc())
+            .limit(_RUNS_PER_READING * limit)
+            .subquery()
+        )
         urls = select(col(RunSection.url)).where(col(RunSection.run_id) == run_id)
-        age = func.row_number().over(partition_by=col(RunSection.url), order_by=col(Run.planned_at).desc())
+        age = func.row_number().over(partition_by=col(RunSection.url), order_by=recent.c.planned_at.desc())
         earlier = (
             select(col(RunSection.id), age.label("age"))
-            .join(Run, col(Run.id) == col(RunSection.run_id))
-            .where(
-                col(Run.source_id) == source_id,
-                col(Run.planned_at) < of_run,
-                col(RunSection.url).in_(urls),
-                col(RunSection.ended).is_not(None),
-            )
+            .join(recent, recent.c.id == col(RunSection.run_id))
+            .where(col(RunSection.url).in_(urls), col(RunSection.ended).is_not(None))
             .subquery()
         )
         query = select(RunSection).join(earlier, earlier.c.id == col(RunSection.id)).where(earlier.c.age <= limit)

@@ -10,9 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
+from monitor.db.daily_totals import Addition, add_to_totals, load_sums
+from monitor.db.queries.sources import is_unfinished
 from monitor.db.sessions import Queries, insert_if_new
-from monitor.db.tables.collection import Item, ModelCall, Run, Source
-from monitor.db.tables.delivery import Alarm, Delivery
+from monitor.db.tables.collection import Run, Source, TotalKind
+from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, Schedule
 from monitor.vocabulary import RunStatus
 
@@ -89,7 +91,9 @@ class ScheduleStore(Queries, retries=False):
                 return False
             schedule.dealt_until = until
             for run in runs:
-                await insert_if_new(session, run)
+                if await insert_if_new(session, run) and run.status.is_final:
+                    day = self._sessions.get_day(run.ended_at or run.planned_at)
+                    await add_to_totals(session, day, [Addition(TotalKind.RUN, run.status)])
             return True
 
     async def rewind(self, schedule: Schedule, *, to: dt.datetime) -> Schedule:
@@ -110,12 +114,22 @@ class ScheduleStore(Queries, retries=False):
             return Schedule(**stored.model_dump())
 
     async def get_queued_run(self, source_id: int) -> Run | None:
-        mine = (col(Run.source_id) == source_id, col(Run.status) == RunStatus.QUEUED)
+        # The `+ 0` leaves only the index of the status: of the source there are runs of years, queued are few.
+        mine = (col(Run.source_id) + 0 == source_id, col(Run.status) == RunStatus.QUEUED)
         return await self._fetch_first(select(Run).where(*mine).order_by(col(Run.planned_at)).limit(1))
 
 
 _MAX_REPORTS = 100
 _STATEMENT_COUNTS = ("supported_by_code", "supported_by_model", "unchecked", "contradicted", "unsupported")
+_METRIC_KINDS = (
+    TotalKind.RUN,
+    TotalKind.DELIVERY,
+    TotalKind.ITEM,
+    TotalKind.STATEMENT,
+    TotalKind.CALL,
+    TotalKind.RESEARCH,
+    TotalKind.RESEARCH_COST,
+)
 _REPORT_STATUSES = (ResearchStatus.SUCCEEDED, ResearchStatus.DEGRADED)
 
 
@@ -138,6 +152,8 @@ class ResearchMetrics(BaseModel):
 class ServiceMetrics(BaseModel):
     """Counts of everything, of alarms the open ones; `oldest_queued_at` is when the oldest queued run was planned.
 
+    What ended, was booked or was first seen counts even where pruning has deleted it since.
+
     `statements` are the sentences of summaries under the names that `Item.statements` has for their verdicts.
     """
 
@@ -156,29 +172,37 @@ class ServiceMetrics(BaseModel):
 
 class MetricsQueries(Queries, retries=False):
     async def load_service_metrics(self) -> ServiceMetrics:
-        spent = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
         failing = (col(Source.enabled), col(Source.consecutive_failures) > 0)
         waiting = select(func.min(Run.planned_at)).where(col(Run.status) == RunStatus.QUEUED)
         open_alarms = col(Alarm.cleared_at).is_(None)
         async with self._sessions.begin_read() as session:
+            sums = await load_sums(session, _METRIC_KINDS)
+            counts = {
+                kind: {name: total.count for name, total in of_kind.items()}  # of all time
+                for kind, of_kind in sums.items()
+            }
+            is_due = col(Delivery.status).in_((DeliveryStatus.WAITING, DeliveryStatus.QUEUED))
             return ServiceMetrics(
                 alarms=await _count_by(session, col(Alarm.kind), open_alarms),
-                deliveries=await _count_by(session, col(Delivery.status)),
-                runs=await _count_by(session, col(Run.status)),
+                deliveries=counts[TotalKind.DELIVERY] | await _count_by(session, col(Delivery.status), is_due),
+                runs=counts[TotalKind.RUN] | await _count_by(session, col(Run.status), is_unfinished()),
                 oldest_queued_at=await session.scalar(waiting),
                 sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,
                 failing_sources=await session.scalar(select(func.count()).where(*failing)) or 0,
-                items=await session.scalar(select(func.count()).select_from(Item)) or 0,
-                model_calls=await _count_by(session, col(ModelCall.outcome)),
-                tokens=await session.scalar(select(spent)) or 0,
-                research=await _load_research_metrics(session),
-                statements=await _count_statements(session),
+                items=counts[TotalKind.ITEM].get("", 0),
+                model_calls=counts[TotalKind.CALL],
+                tokens=round(sum(total.amount for total in sums[TotalKind.CALL].values())),
+                research=await _load_research_metrics(
+                    session, tokens=sums[TotalKind.RESEARCH][""].amount, cost=sums[TotalKind.RESEARCH_COST][""].amount
+                ),
+                statements={name: counts[TotalKind.STATEMENT].get(name, 0) for name in _STATEMENT_COUNTS},
             )
 
-    async def count_statements(self, since: dt.datetime) -> dict[str, int]:
-        """Return the sentences of the summaries of items that were first seen since then, by verdict."""
+    async def count_statements(self, since: dt.date) -> dict[str, int]:
+        """Return the sentences of the summaries of items that were first seen from that day on, by verdict."""
         async with self._sessions.begin_read() as session:
-            return await _count_statements(session, col(Item.first_seen) >= since)
+            counted = (await load_sums(session, [TotalKind.STATEMENT], since))[TotalKind.STATEMENT]
+        return {name: counted[name].count for name in _STATEMENT_COUNTS}
 
 
 async def _count_by(session: AsyncSession, column: Mapped[Any], *conditions: ColumnElement[bool]) -> dict[str, int]:
@@ -186,15 +210,7 @@ async def _count_by(session: AsyncSession, column: Mapped[Any], *conditions: Col
     return {str(value): count for value, count in rows}
 
 
-async def _count_statements(session: AsyncSession, *conditions: ColumnElement[bool]) -> dict[str, int]:
-    sums = [func.sum(col(Item.statements)[name].as_integer()).label(name) for name in _STATEMENT_COUNTS]
-    row = (await session.execute(select(*sums).where(col(Item.statements).is_not(None), *conditions))).one()
-    return {name: count or 0 for name, count in zip(_STATEMENT_COUNTS, row, strict=True)}
-
-
-async def _load_research_metrics(session: AsyncSession) -> ResearchMetrics:
-    tokens = func.sum(col(ModelCall.prompt_tokens) + col(ModelCall.completion_tokens))
-    spent = select(tokens, func.sum(col(ModelCall.cost))).join(Research, col(Research.id) == col(ModelCall.run_id))
+async def _load_research_metrics(session: AsyncSession, *, tokens: float, cost: float) -> ResearchMetrics:
     score = col(Research.outputs)[("reporting", "score")]
     latest = (
         select(col(Research.started_at), col(Research.ended_at), score)
@@ -202,11 +218,10 @@ async def _load_research_metrics(session: AsyncSession) -> ResearchMetrics:
         .order_by(col(Research.created_at).desc())
         .limit(_MAX_REPORTS)
     )
-    taken, cost = (await session.execute(spent)).one()
     return ResearchMetrics(
         by_status=await _count_by(session, col(Research.status)),
-        tokens=taken or 0,
-        cost=cost or 0.0,
+        tokens=round(tokens),
+        cost=cost,
         reports=[
             ReportMetrics(seconds=(ended - started).total_seconds(), score=scored or {})
             for started, ended, scored in await session.execute(latest)

@@ -2,12 +2,14 @@
 
 import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.daily_totals import rename_source_totals
 from monitor.db.sessions import Queries, build_insert, get_dialect, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, Run, SeededSource, Source
 from monitor.db.tables.delivery import Alarm
@@ -84,6 +86,7 @@ class SourceStore(Queries):
                 for table in (Item, Run):
                     mine = update(table).where(col(table.source_id) == source.id)
                     await session.execute(mine.values(source=new_name))
+                await rename_source_totals(session, name, new_name)
             source.sqlmodel_update(changes)
             return source
 
@@ -124,12 +127,22 @@ class SourceStore(Queries):
 
     async def load_activity(self) -> SourceActivity:
         alarms = select(col(Alarm.source_id), func.count()).where(col(Alarm.cleared_at).is_(None))
-        is_unfinished = col(Run.status).in_((RunStatus.QUEUED, RunStatus.RUNNING))
-        runs = select(col(Run.source_id), col(Run.id)).where(is_unfinished, col(Run.source_id).is_not(None))
+        runs = select(col(Run.source_id), col(Run.id), col(Run.planned_at)).where(is_unfinished())
         async with self._sessions.begin_read() as session:
             open_alarms = {row[0]: row[1] for row in await session.execute(alarms.group_by(col(Alarm.source_id)))}
-            unfinished = {row[0]: row[1] for row in await session.execute(runs.order_by(col(Run.planned_at)))}
-            return SourceActivity(open_alarms, unfinished)
+            rows = sorted(await session.execute(runs), key=itemgetter(2))
+            return SourceActivity(open_alarms, {source_id: run_id for source_id, run_id, _ in rows})
+
+
+def is_unfinished() -> ColumnElement[bool]:
+    """Whether a run waits or is at work.
+
+    Each status is looked up for itself: a planner that only knows the average would rather read the runs of all years.
+    """
+    waiting, running = (
+        select(col(Run.id)).where(col(Run.status) == status) for status in (RunStatus.QUEUED, RunStatus.RUNNING)
+    )
+    return col(Run.id).in_(union_all(waiting, running))
 
 
 async def record_run(

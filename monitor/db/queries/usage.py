@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -9,9 +10,10 @@ from sqlalchemy import Date, Integer, Select, Subquery, and_, case, delete, exis
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.daily_totals import Addition, Total, add_to_totals, list_call_additions, load_daily_sums, load_sums
 from monitor.db.reading import PhaseUsage, RunUsage
 from monitor.db.sessions import Queries, upsert_rows
-from monitor.db.tables.collection import ModelCall, Run
+from monitor.db.tables.collection import DailyTotal, ModelCall, Run, TotalKind
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.research import Research, SearchAnswer, SearchCall
 from monitor.vocabulary import SWEEP_PHASES, Phase
@@ -32,14 +34,9 @@ class UsageTotals(BaseModel):
     """What some model calls came to; `unpriced_calls` are those of models without a price, which `cost` leaves out."""
 
     calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    tokens: int
     cost: float | None
     unpriced_calls: int
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
 
 
 class NamedSpending(UsageTotals):
@@ -53,12 +50,21 @@ class DailyPhaseSpending(UsageTotals):
     day: dt.date
 
 
-class DailySpending(UsageTotals):
+class DailySpending(BaseModel):
     """What the calls of one source, or of researches, came to in one phase on one day."""
 
     phase: Phase
     source: str | None
     day: dt.date
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    unpriced_calls: int
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
 
 
 class DailySearchUsage(BaseModel):
@@ -90,8 +96,16 @@ _TOTALS = (
 
 class UsageStore(Queries):
     async def add(self, call: ModelCall) -> None:
+        """Book a model call, and add it to the totals of its day."""
+        researched, source = exists().where(col(Research.id) == call.run_id), col(Run.source)
+        owner = select(researched, select(source).where(col(Run.id) == call.run_id).scalar_subquery())
         async with self._sessions.begin_write() as session:
             session.add(ModelCall.model_validate(call.model_dump(exclude={"id"})))
+            is_research, name = (await session.execute(owner)).one()
+            is_sweep = call.phase in SWEEP_PHASES or (call.phase is Phase.VERIFY and not is_research)
+            spender = (name or "") if is_sweep else RESEARCH_SOURCE
+            additions = list_call_additions(call, spender=spender, is_research=is_research)
+            await add_to_totals(session, self._sessions.get_day(call.at), additions)
 
     async def load_run_usage(self, run_id: str) -> RunUsage:
         """What the calls of a run cost, in all and by phase; phases without a call do not appear."""
@@ -107,25 +121,48 @@ class UsageStore(Queries):
         rows = await self._fetch_rows(query.outerjoin(Run, col(Run.id) == col(ModelCall.run_id)))
         return [DailySpending(source=row.spender, **row._asdict()) for row in rows]
 
-    async def load_daily_by_phase(self, days: Sequence[Day]) -> list[DailyPhaseSpending]:
-        return await self._fetch_as(DailyPhaseSpending, _select_daily_totals(days, col(ModelCall.phase)))
+    async def load_daily_by_phase(self, since: dt.date, until: dt.date) -> list[DailyPhaseSpending]:
+        """What was spent on each of the days, both included, by phase."""
+        async with self._sessions.begin_read() as session:
+            sums = await load_daily_sums(session, (TotalKind.PHASE, TotalKind.PHASE_COST), since, until)
+        priced = sums[TotalKind.PHASE_COST]
+        return [
+            DailyPhaseSpending(day=day, phase=Phase(name), **_build_totals(spent, priced[day, name]))
+            for (day, name), spent in sorted(sums[TotalKind.PHASE].items(), key=itemgetter(0))
+        ]
 
-    async def load_by_model(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
-        """What was spent from one instant to before another, by model, the most tokens first."""
-        return await self._load_by_name(select(col(ModelCall.model).label("name"), *_TOTALS), since, until)
+    async def load_by_model(self, since: dt.date, until: dt.date) -> list[NamedSpending]:
+        """What was spent on the days, both included, by model, the most tokens first."""
+        return await self._load_by_name(TotalKind.MODEL, TotalKind.MODEL_COST, since, until)
 
-    async def load_by_source(self, since: dt.datetime, until: dt.datetime) -> list[NamedSpending]:
-        """What was spent from one instant to before another, by source, the most tokens first."""
-        query = select(_SPENDER.label("name"), *_TOTALS)
-        joined = query.outerjoin_from(ModelCall, Run, col(Run.id) == col(ModelCall.run_id))
-        return await self._load_by_name(joined, since, until)
+    async def load_by_source(self, since: dt.date, until: dt.date) -> list[NamedSpending]:
+        """What was spent on the days, both included, by source, the most tokens first."""
+        return await self._load_by_name(TotalKind.SOURCE, TotalKind.SOURCE_COST, since, until)
+
+    async def delete_source_totals(self, before: dt.date) -> None:
+        """Forget what each source spent on days before then; what the service spent in all stays."""
+        of_sources = col(DailyTotal.kind).in_((TotalKind.SOURCE, TotalKind.SOURCE_COST))
+        await self._execute(delete(DailyTotal).where(of_sources, col(DailyTotal.day) < before))
 
     async def _load_by_name(
-        self, query: Select[*tuple[Any, ...]], since: dt.datetime, until: dt.datetime
+        self, kind: TotalKind, cost_kind: TotalKind, since: dt.date, until: dt.date
     ) -> list[NamedSpending]:
-        within = (col(ModelCall.at) >= since, col(ModelCall.at) < until)
-        spendings = await self._fetch_as(NamedSpending, query.where(*within).group_by("name"))
+        async with self._sessions.begin_read() as session:
+            sums = await load_sums(session, (kind, cost_kind), since, until)
+        spendings = [
+            NamedSpending(name=name or None, **_build_totals(spent, sums[cost_kind][name]))
+            for name, spent in sums[kind].items()
+        ]
         return sorted(spendings, key=lambda spent: (-spent.tokens, spent.name or ""))
+
+
+def _build_totals(spent: Total, priced: Total) -> dict[str, Any]:
+    return {
+        "calls": spent.count,
+        "tokens": round(spent.amount),
+        "cost": priced.amount if priced.count else None,
+        "unpriced_calls": spent.count - priced.count,
+    }
 
 
 async def load_usage(session: AsyncSession, run_ids: Sequence[str]) -> dict[str, RunUsage]:
@@ -173,8 +210,15 @@ def _select_daily_totals(days: Sequence[Day], *columns: Any) -> Select[*tuple[An
 
 class SearchStore(Queries, retries=False):
     async def add(self, call: SearchCall) -> None:
+        """Book a request to a search service, and add it to the totals of its day."""
+        additions = [
+            Addition(TotalKind.SEARCH, call.backend),
+            Addition(TotalKind.SEARCH_FAILED, call.backend, count=int(call.outcome != "ok")),
+            Addition(TotalKind.SEARCH_COST, call.backend, int(call.cost is not None), call.cost or 0.0),
+        ]
         async with self._sessions.begin_write() as session:
             session.add(SearchCall.model_validate(call.model_dump(exclude={"id"})))
+            await add_to_totals(session, self._sessions.get_day(call.at), additions)
 
     async def count_requests_since(self, backend: str, instant: dt.datetime) -> int:
         query = select(func.count()).where(col(SearchCall.backend) == backend, col(SearchCall.at) >= instant)
@@ -189,20 +233,21 @@ class SearchStore(Queries, retries=False):
         )
         return await self._fetch_first(query)
 
-    async def load_daily_usage(self, days: Sequence[Day]) -> list[DailySearchUsage]:
-        when = build_calendar(days)
-        requests = func.count(col(SearchCall.id))
-        failed = requests - requests.filter(col(SearchCall.outcome) == "ok")
-        cost = func.sum(col(SearchCall.cost)).label("cost")
-        key = (when.c.number, when.c.day, col(SearchCall.backend))
-        query = (
-            select(when.c.day, col(SearchCall.backend), requests.label("requests"), failed.label("failed"), cost)
-            .select_from(when)
-            .join(SearchCall, (col(SearchCall.at) >= when.c.begin) & (col(SearchCall.at) < when.c.end))
-            .group_by(*key)
-            .order_by(*key)
-        )
-        return await self._fetch_as(DailySearchUsage, query)
+    async def load_daily_usage(self, since: dt.date, until: dt.date) -> list[DailySearchUsage]:
+        """What was asked on each of the days, both included, by backend."""
+        kinds = (TotalKind.SEARCH, TotalKind.SEARCH_FAILED, TotalKind.SEARCH_COST)
+        async with self._sessions.begin_read() as session:
+            asked, failed, priced = (await load_daily_sums(session, kinds, since, until)).values()
+        return [
+            DailySearchUsage(
+                day=day,
+                backend=backend,
+                requests=total.count,
+                failed=failed[day, backend].count,
+                cost=priced[day, backend].amount if priced[day, backend].count else None,
+            )
+            for (day, backend), total in sorted(asked.items(), key=itemgetter(0))
+        ]
 
     async def get_answer(self, key: str, *, not_before: dt.datetime) -> dict[str, Any] | None:
         """The findings kept under a key, unless they are older than that."""

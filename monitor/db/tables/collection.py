@@ -1,13 +1,22 @@
 """The tables of sources with their sections and urls, of runs with their ledger, of items, and of model calls."""
 
 import datetime as dt
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, Date, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Column, Date, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import derived_field, enum_field, instant_field, list_field, message_field, owner_field
+from monitor.db.tables.columns import (
+    StrEnumType,
+    derived_field,
+    enum_field,
+    instant_field,
+    list_field,
+    message_field,
+    owner_field,
+)
 from monitor.i18n.message import Message
 from monitor.vocabulary import (
     DateSource,
@@ -122,11 +131,21 @@ class Run(SQLModel, table=True):
     `retry_from` is the phase from which it is to be repeated.
     """
 
+    __table_args__ = (
+        # As lists are read: the latest first, all or those of one source or status.
+        Index("ix_run_planned_at", "planned_at", "id"),
+        Index("ix_run_source_id", "source_id", "planned_at", "id"),
+        Index("ix_run_status", "status", "planned_at", "id"),
+        Index(
+            "ix_run_of_no_source", "source", "planned_at", "id", sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE
+        ),
+    )
+
     id: str = Field(primary_key=True, max_length=64)
-    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
+    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL")
     source: str = Field(sa_column=Column(Text, nullable=False))
-    status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED, index=True)
-    planned_at: dt.datetime = instant_field(is_required=True, index=True)
+    status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED)
+    planned_at: dt.datetime = instant_field(is_required=True)
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
     since: dt.date | None = None
@@ -298,3 +317,44 @@ class ModelCall(SQLModel, table=True):
     outcome: str = "ok"
     at: dt.datetime = instant_field(is_required=True, index=True)
     cost: float | None = None
+
+
+class TotalKind(StrEnum):
+    """What a daily total counts, and what its name is.
+
+    `run` and `delivery`: those that ended, by status; `item`: those first seen; `statement`: sentences of the summaries
+    of these, by verdict. The amount of `call` (by outcome), `phase`, `model`, `source` and `research` is tokens; that
+    of their `…_cost`, and of `search_cost`, money, and there only what has a price counts.
+    """
+
+    RUN = "run"
+    DELIVERY = "delivery"
+    ITEM = "item"
+    STATEMENT = "statement"
+    CALL = "call"
+    PHASE = "phase"
+    PHASE_COST = "phase_cost"
+    MODEL = "model"
+    MODEL_COST = "model_cost"
+    SOURCE = "source"
+    SOURCE_COST = "source_cost"
+    RESEARCH = "research"
+    RESEARCH_COST = "research_cost"
+    SEARCH = "search"
+    SEARCH_FAILED = "search_failed"
+    SEARCH_COST = "search_cost"
+
+
+class DailyTotal(SQLModel, table=True):
+    """What a day of the service's time zone came to; the transaction that stores what it counts adds to it.
+
+    It stays when that is pruned: a total never falls.
+    """
+
+    __tablename__ = "daily_total"
+
+    kind: TotalKind = Field(sa_column=Column(StrEnumType(TotalKind), primary_key=True))
+    day: dt.date = Field(primary_key=True)
+    name: str = Field(default="", sa_column=Column(Text, primary_key=True))
+    count: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
+    amount: float = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import Field as PlainField
-from sqlalchemy import JSON, Column, String, Text
+from sqlalchemy import JSON, Column, Index, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
@@ -36,6 +36,10 @@ class DeliveryStatus(StrEnum):
     QUIET = "quiet"
     FAILED = "failed"
 
+    @property
+    def is_final(self) -> bool:
+        return self not in (DeliveryStatus.WAITING, DeliveryStatus.QUEUED)
+
 
 class Delivery(SQLModel, table=True):
     """A message for one target. Its id is made of the target and the planned time, so that it happens once.
@@ -45,10 +49,17 @@ class Delivery(SQLModel, table=True):
     alarm by itself; now the alarms of a delivery have its `planned_at`. `saved_id` is the saved briefing that was sent.
     """
 
+    # As lists are read: the latest first, all or those of one target or status.
+    __table_args__ = (
+        Index("ix_delivery_planned_at", "planned_at", "id"),
+        Index("ix_delivery_target", "target", "planned_at", "id"),
+        Index("ix_delivery_status", "status", "planned_at", "id"),
+    )
+
     id: str = Field(primary_key=True, max_length=100)
-    target: str = Field(max_length=40, index=True)
+    target: str = Field(max_length=40)
     kind: DeliveryKind = enum_field(DeliveryKind, DeliveryKind.PLANNED)
-    status: DeliveryStatus = enum_field(DeliveryStatus, DeliveryStatus.QUEUED, index=True)
+    status: DeliveryStatus = enum_field(DeliveryStatus, DeliveryStatus.QUEUED)
     planned_at: dt.datetime = instant_field(is_required=True)
     day: dt.date | None = None
     deadline_at: dt.datetime | None = instant_field()
@@ -58,7 +69,7 @@ class Delivery(SQLModel, table=True):
     accepted: list[str] = list_field()
     attempts: int = 0
     attempts_allowed: int = MAX_ATTEMPTS
-    next_try_at: dt.datetime | None = instant_field()
+    next_try_at: dt.datetime | None = instant_field(index=True)
     last_error: Message | None = message_field()
     sent_at: dt.datetime | None = instant_field()
     saved_id: int | None = None
@@ -114,8 +125,8 @@ class Alarm(SQLModel, table=True):
     message: Message = message_field(is_nullable=False, is_required=True)
     run_id: str = Field(sa_column=Column(String(64), nullable=False, index=True))
     raised_at: dt.datetime = instant_field(is_required=True)
-    cleared_at: dt.datetime | None = instant_field()
-    notified_at: dt.datetime | None = instant_field()
+    cleared_at: dt.datetime | None = instant_field(index=True)
+    notified_at: dt.datetime | None = instant_field(index=True)
 
 
 class AlarmFinding(BaseModel):

@@ -3,10 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 from monitor.db.database import Store
+from monitor.db.queries.filters import ItemFilter
 from monitor.db.queries.service import ResearchMetrics
-from monitor.db.tables.collection import Item, ModelCall, Run
-from monitor.db.tables.research import Research, ResearchStatus
-from monitor.vocabulary import Phase
+from monitor.db.tables.collection import Item, ModelCall, Run, Source
+from monitor.db.tables.research import Research, ResearchStatus, Schedule
+from monitor.i18n.message import Message
+from monitor.vocabulary import Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -55,4 +57,37 @@ async def test_sentences_are_counted_by_verdict_over_all_items_and_over_some_day
         )
     found = (await store.metrics.load_service_metrics()).statements
     assert found == nothing | {"supported_by_code": 3, "unchecked": 1, "unsupported": 4}
-    assert await store.metrics.count_statements(NOON) == nothing | {"supported_by_code": 2, "unchecked": 1}
+    today = NOON.date()
+    assert await store.metrics.count_statements(today) == nothing | {"supported_by_code": 2, "unchecked": 1}
+    (item,) = [item for item in await store.items.list(ItemFilter()) if item.first_seen == NOON]
+    await store.items.update(item.id or 0, statements={"supported_by_model": 1})
+    assert await store.metrics.count_statements(today) == nothing | {"supported_by_model": 1}, "judged anew"
+
+
+async def test_what_was_pruned_still_counts(store: Store, source: Source) -> None:
+    for number, status in enumerate((RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.SUCCEEDED)):
+        run_id = f"run-{number}"
+        await store.runs.create(Run(id=run_id, source_id=source.id, source=source.name, planned_at=NOON))
+        await store.runs.end(run_id, source.id, status=status, at=NOON)
+        await store.runs.end(run_id, source.id, status=status, at=NOON)
+        await store.usage.add(ModelCall(run_id=run_id, phase=Phase.RANK, model="m", prompt_tokens=7, at=NOON))
+    await store.runs.create(Run(id="waits", source_id=source.id, source=source.name, planned_at=NOON))
+    before = await store.metrics.load_service_metrics()
+    assert before.runs == {"succeeded": 2, "failed": 1, "queued": 1}, "an end that is told twice counts once"
+    assert (before.model_calls, before.tokens) == ({"ok": 3}, 21)
+    pruned = await store.retention.prune(NOON + timedelta(days=1))
+    assert (pruned.runs, pruned.model_calls) == (3, 3)
+    assert await store.metrics.load_service_metrics() == before
+
+
+async def test_every_way_to_end_a_run_counts_it(store: Store, source: Source) -> None:
+    for run_id in ("cancelled", "abandoned", "stopped"):
+        await store.runs.create(Run(id=run_id, source_id=source.id, source=source.name, planned_at=NOON))
+    await store.runs.request_cancel("cancelled", at=NOON)
+    await store.runs.abandon("abandoned", reason=Message("cause.run_moved"), at=NOON, executor=None)
+    await store.runs.update("stopped", status=RunStatus.CANCELLED, ended_at=NOON)
+    schedule = Schedule(source_id=source.id or 0, cron="0 * * * *", timezone="UTC", dealt_until=NOON)
+    await store.schedules.save([schedule])
+    missed = Run(id="missed", source_id=source.id, source=source.name, planned_at=NOON, status=RunStatus.CANCELLED)
+    assert await store.schedules.advance(source.id or 0, until=NOON + timedelta(hours=1), runs=[missed])
+    assert (await store.metrics.load_service_metrics()).runs == {"cancelled": 3, "failed": 1}

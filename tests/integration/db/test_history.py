@@ -84,6 +84,8 @@ async def test_runs_are_found_by_source_status_and_span(store: Store, source: So
 
     assert await ids() == ["b", "a"]
     assert await ids(source_id=source.id) == ["a"]
+    assert await ids(source="other") == [], "it is there, and has a number"
+    await store.sources.remove("other")
     assert await ids(source="other\x00") == ["b"], "what no database takes is no part of a name"
     assert await ids(status=RunStatus.FAILED) == ["b"]
     assert await ids(planned_from=NOON + timedelta(minutes=1)) == ["b"]

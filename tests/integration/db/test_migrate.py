@@ -11,7 +11,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, Table, inspect
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, select
 
 from monitor.db import migrate
 from monitor.db.database import Store
@@ -19,9 +19,13 @@ from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.fulltext import FullTextScope
 from monitor.db.fulltext_index import INDEX_NAME
 from monitor.db.queries.filters import ItemFilter
-from monitor.db.tables.collection import Item
+from monitor.db.tables.collection import DailyTotal, Item, ModelCall, Run, Source
+from monitor.db.tables.delivery import Delivery, DeliveryOutcome, DeliveryStatus
+from monitor.db.tables.people import StoredSetting
+from monitor.db.tables.research import Research, SearchCall
 from monitor.db.terms import TextQuery
 from monitor.errors import DatabaseError
+from monitor.vocabulary import Phase, RunStatus
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -123,3 +127,47 @@ def test_items_that_are_there_are_indexed_in_batches(empty_url: str) -> None:
 
     assert asyncio.run(found("光伏")) == list(range(1201, 0, -1))
     assert asyncio.run(found("储能")) == [1201]
+
+
+def test_what_is_on_record_is_counted_by_the_days_of_the_stored_zone(empty_url: str) -> None:
+    """Version 0.1.0 had no totals: the migration makes those that this version would have made."""
+    migrate.upgrade(empty_url)
+    late = dt.datetime(2026, 2, 3, 15, tzinfo=dt.UTC)  # the next day in Kiritimati, 14 hours ahead
+
+    async def book() -> None:
+        async with Store.open(empty_url) as store:
+            store.sessions.timezone = "Pacific/Kiritimati"
+            await store.settings.change([StoredSetting(path="timezone", value="Pacific/Kiritimati", by="ada", at=NOW)])
+            source = await store.sources.add(Source(name="s", url="https://s.gov/", created_at=NOW))
+            await store.runs.create(Run(id="r", source_id=source.id, source="s", planned_at=late))
+            await store.runs.end("r", source.id, status=RunStatus.DEGRADED, at=late)
+            item = {"run_id": "r", "source": "s", "section": "", "url": "u", "url_key": "u", "title": "t"}
+            await store.items.save(Item(first_seen=late, statements={"unchecked": 2}, **item))
+            research = Research(id="q", query="?", language="zh", created_at=late)
+            await store.research.create(research)
+            for owner, phase, cost in (
+                ("r", Phase.CRAWL, 0.5),
+                ("r", Phase.VERIFY, None),
+                ("q", Phase.VERIFY, 0.25),
+                ("?", Phase.RANK, 1),
+            ):
+                spent = {"prompt_tokens": 3, "completion_tokens": 4, "at": late, "cost": cost}
+                await store.usage.add(ModelCall(run_id=owner, phase=phase, model="m", **spent))
+            for outcome in ("ok", "Timeout"):
+                await store.searches.add(SearchCall(backend="b", route="", at=late, outcome=outcome, cost=0.5))
+            delivery = {"id": "d", "target": "t", "key": "k", "message_id": "m", "planned_at": late}
+            await store.deliveries.create(Delivery(**delivery))
+            await store.deliveries.record_attempt("d", 0, DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=late))
+
+    async def list_totals() -> list[tuple[object, ...]]:
+        async with Store.open(empty_url) as store, store.sessions.begin_read() as session:
+            rows = await session.scalars(select(DailyTotal))
+            return sorted((str(row.kind), row.day, row.name, row.count, row.amount) for row in rows)
+
+    asyncio.run(book())
+    booked = asyncio.run(list_totals())
+    assert {day for _, day, *_ in booked} == {dt.date(2026, 2, 4)}
+    assert len(booked) == 24
+    migrate.downgrade(empty_url, "0018")
+    migrate.upgrade(empty_url)
+    assert asyncio.run(list_totals()) == booked

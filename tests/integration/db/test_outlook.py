@@ -5,7 +5,6 @@ from typing import Any
 
 from monitor.db.database import Store
 from monitor.db.queries.dashboard import TierCount
-from monitor.db.queries.usage import Day
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.people import HiddenItem, Person
@@ -50,9 +49,12 @@ async def test_what_is_new_is_counted_by_tier_and_told_by_importance(store: Stor
 
 
 async def test_what_was_new_is_counted_by_day(store: Store, source: Source) -> None:
+    store.sessions.timezone = "Etc/GMT+12"  # where days begin at noon of UTC
     first = [NOON, NOON + 23 * HOUR, NOON + 24 * HOUR, NOON + 80 * HOUR, NOON - HOUR]
-    await store.items.save_all([an_item(source, n, first_seen=at) for n, at in enumerate(first)])
-    days = [Day((NOON + n * 24 * HOUR).date(), NOON + n * 24 * HOUR, NOON + (n + 1) * 24 * HOUR) for n in range(3)]
+    saved = [an_item(source, n, first_seen=at) for n, at in enumerate(first)]
+    await store.items.save_all(saved)
+    await store.items.save_all(saved)
+    days = [NOON.date() + timedelta(days=n) for n in range(3)]
     assert await store.dashboard.count_new_by_day(days) == [2, 1, 0]
 
 

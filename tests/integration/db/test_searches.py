@@ -3,7 +3,6 @@
 import datetime as dt
 
 from monitor.db.database import Store
-from monitor.db.queries.usage import Day
 from monitor.db.tables.research import SearchAnswer, SearchCall
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -24,12 +23,13 @@ async def test_requests_are_counted_by_backend_and_time(store: Store) -> None:
         await store.searches.add(entry)
     assert await store.searches.count_requests_since("brave", NOW - MINUTE) == 2
     assert await store.searches.count_requests_since("brave", NOW + MINUTE) == 0
-    spent = await store.searches.load_daily_usage([Day(NOW.date(), NOW - 2 * MINUTE, NOW + MINUTE)])
+    spent = await store.searches.load_daily_usage(NOW.date(), NOW.date())
     assert [(usage.backend, usage.requests, usage.failed, usage.cost) for usage in spent] == [
         ("brave", 3, 1, 0.75),
         ("ddg_html", 1, 0, None),
     ]
-    assert await store.searches.load_daily_usage([Day(NOW.date(), NOW + MINUTE, NOW + 2 * MINUTE)]) == []
+    tomorrow = NOW.date() + dt.timedelta(days=1)
+    assert await store.searches.load_daily_usage(tomorrow, tomorrow) == []
 
 
 async def test_the_last_block_is_found_by_backend_and_route(store: Store) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from monitor.db.database import Store
 from monitor.db.queries.usage import Day
 from monitor.db.reading import RunUsage
-from monitor.db.tables.collection import ModelCall, Run
+from monitor.db.tables.collection import ModelCall, Run, Source
 from monitor.vocabulary import Phase
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
@@ -101,6 +101,7 @@ async def test_spendings_are_told_by_source_and_phase_with_what_had_no_price(sto
 
 
 async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(store: Store, run: Run) -> None:
+    store.sessions.timezone = "Etc/GMT+12"  # where days begin at noon of UTC
     days = [
         Day((NOON + timedelta(days=n)).date(), NOON + timedelta(days=n), NOON + timedelta(days=n + 1))
         for n in range(90)
@@ -111,7 +112,7 @@ async def test_spendings_of_many_days_come_from_one_query_each_day_with_its_own(
     await store.usage.add(a_call(Phase.RANK, tokens=(5, 5), hours=24 * 90))
     reported = [
         (spending.day, spending.phase, spending.calls, spending.tokens)
-        for spending in await store.usage.load_daily_by_phase(days)
+        for spending in await store.usage.load_daily_by_phase(days[0].date, days[-1].date)
     ]
     assert reported == [(days[0].date, Phase.CRAWL, 2, 33), (days[1].date, Phase.RANK, 1, 300)]
     assert [(entry.day, entry.source, entry.tokens) for entry in await store.usage.load_daily(days)] == [
@@ -125,13 +126,36 @@ async def test_spendings_are_told_by_model_and_by_source_the_most_tokens_first(s
     await store.usage.add(a_call(Phase.CRAWL, tokens=(10, 20), cost=0.5))
     await store.usage.add(a_call(Phase.RANK, tokens=(100, 0)).model_copy(update={"model": "small"}))
     await store.usage.add(a_call(Phase.SEARCH, tokens=(3, 4), run_id="a research").model_copy(update={"model": "big"}))
-    until = NOON + timedelta(hours=1)
-    assert [(spending.name, spending.tokens) for spending in await store.usage.load_by_model(NOON, until)] == [
+    today, tomorrow = NOON.date(), NOON.date() + timedelta(days=1)
+    assert [(spending.name, spending.tokens) for spending in await store.usage.load_by_model(today, today)] == [
         ("small", 100),
         ("gpt-5", 33),
         ("big", 7),
     ]
     assert [
-        (entry.name, entry.tokens, entry.unpriced_calls) for entry in await store.usage.load_by_source(NOON, until)
+        (entry.name, entry.tokens, entry.unpriced_calls) for entry in await store.usage.load_by_source(today, today)
     ] == [(run.source, 130, 1), ("(research)", 7, 1), (None, 3, 1)]
-    assert await store.usage.load_by_model(until, until) == []
+    assert await store.usage.load_by_model(tomorrow, tomorrow) == []
+
+
+async def test_what_a_source_spent_moves_with_its_name(store: Store, run: Run, source: Source) -> None:
+    other = await store.sources.add(Source(name="other", url="https://o.gov/", created_at=NOON))
+    await store.runs.create(Run(id="run-2", source_id=other.id, source="other", planned_at=NOON))
+    for run_id in ("run-1", "run-2"):
+        await store.usage.add(a_call(Phase.CRAWL, tokens=(1, 2), cost=0.5, run_id=run_id))
+    await store.sources.remove("other")
+    await store.sources.update(source.name, name="other")
+    (spent,) = await store.usage.load_by_source(NOON.date(), NOON.date())
+    assert (spent.name, spent.calls, spent.tokens, spent.cost) == ("other", 2, 6, 1.0)
+
+
+async def test_what_sources_spent_is_forgotten_in_time_and_what_all_did_is_not(store: Store, run: Run) -> None:
+    await store.usage.add(a_call(Phase.CRAWL, tokens=(1, 2), cost=0.5))
+    today, tomorrow = NOON.date(), NOON.date() + timedelta(days=1)
+    await store.retention.prune(NOON + timedelta(days=1))
+    await store.usage.delete_source_totals(today)
+    assert len(await store.usage.load_by_source(today, today)) == 1
+    await store.usage.delete_source_totals(tomorrow)
+    assert await store.usage.load_by_source(today, today) == []
+    (spent,) = await store.usage.load_by_model(today, today)
+    assert (spent.calls, spent.cost) == (1, 0.5)

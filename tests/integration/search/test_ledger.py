@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from monitor.db.queries.usage import Day
 from monitor.db.tables.research import SearchCall
 from monitor.i18n.catalogue import render
 from monitor.search.contract import DateRange, Recency, SearchQuery
@@ -45,7 +44,7 @@ async def test_every_request_leaves_a_row_whatever_came_of_it(
     assert (good.backend, good.outcome, good.results, good.cost) == (service.name, "ok", 1, 0.5)
     assert (bad.outcome, bad.results, bad.cost) == ("WebProviderError", 0, 0.0)
     assert good.at == searching.clock.now()
-    (spent,) = await searching.store.searches.load_daily_usage([Day(DAY[0].date(), *DAY)])
+    (spent,) = await searching.store.searches.load_daily_usage(good.at.date(), good.at.date())
     assert (spent.backend, spent.requests, spent.failed, spent.cost) == (service.name, 2, 1, 0.5)
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.briefing.compose import Briefing
@@ -13,7 +14,7 @@ from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item, Run, RunSection, Source
-from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.delivery import Alarm, AlarmFinding, AlarmKind
 from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, Revision
 from monitor.db.tables.people import HiddenItem
 from monitor.i18n.catalogue import render
@@ -260,6 +261,35 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
         ("possible_gap", "公告", None, "https://a.example/gg/"),
         ("structure", "公告", "the list fell from 20 candidates to 2", None),
     ]
+
+
+async def test_a_briefing_asks_as_little_of_many_sources_and_runs_as_of_one(store: Store, write: Write) -> None:
+    statements: list[str] = []
+    event.listen(store._engine.sync_engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+
+    async def count() -> int:
+        statements.clear()
+        assert len((await write()).gaps) == len(await store.sources.list()), "each source is silent"
+        return len(statements)
+
+    await _run(store, await _source(store, "a"), RunStatus.SUCCEEDED)
+    alone = await count()
+    for name in ("b", "c", "d"):
+        source = await _source(store, name)
+        for hours in range(5):
+            await _run(store, source, RunStatus.SUCCEEDED, at=NOW - dt.timedelta(hours=hours))
+    assert await count() == alone
+
+
+async def test_an_alarm_that_opened_long_ago_stands_behind_a_thousand_newer_ones(store: Store, write: Write) -> None:
+    source = await _source(store, "a")
+    finding = AlarmFinding(kind=AlarmKind.SILENCE, message=Message("cause.possible_gap"))
+    early = NOW - dt.timedelta(days=90)
+    await store.alarms.reconcile(source.id or 0, run_id="r", findings=[finding], judged_kinds={}, at=early)
+    async with store.sessions.begin_write() as session:
+        values = finding.model_dump() | {"source_id": source.id, "run_id": "r", "raised_at": NOW, "cleared_at": NOW}
+        session.add_all([Alarm(**values | {"cleared_at": NOW - dt.timedelta(days=2)}) for _ in range(1000)])
+    assert "silence" in [gap.kind for gap in (await write()).gaps]
 
 
 SUMMARIES = {
