@@ -12,7 +12,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.fetch.browser.launch import build_browser_environment, build_start_error, find_browser, start_driver
-from monitor.fetch.browser.tab import Tab, close_quietly
+from monitor.fetch.browser.pace import SitePace
+from monitor.fetch.browser.tab import Tab, close_quietly, read_script
 from monitor.fetch.guard import Guard
 from monitor.fetch.proxy import GuardedProxy
 from monitor.fetch.result import FetchError
@@ -72,12 +73,20 @@ class BrowserSession:
     """A running browser and its free tabs; once `is_retired`, it takes no further page."""
 
     def __init__(
-        self, stack: contextlib.AsyncExitStack, browser: Browser, context: BrowserContext, *, pages: PagesSettings
+        self,
+        stack: contextlib.AsyncExitStack,
+        browser: Browser,
+        context: BrowserContext,
+        *,
+        pages: PagesSettings,
+        pace: SitePace,
     ) -> None:
         self._stack = stack
         self._browser = browser
         self._context = context
         self._max_bytes, self._max_tabs = pages.max_bytes, pages.max_concurrency
+        self._pace = pace
+        self._is_local = is_local_endpoint(pages.browser.endpoint)
         self._free_tabs: list[Tab] = []
         self._idle_tabs: dict[Tab, asyncio.TimerHandle] = {}
         self._clearing_tasks: set[asyncio.Task[None]] = set()
@@ -87,7 +96,7 @@ class BrowserSession:
 
     @classmethod
     async def start(
-        cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy
+        cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy, pace: SitePace
     ) -> "BrowserSession":
         """Start a browser that can only connect through `proxy`; raise `BrowserMissing` if there is none.
 
@@ -103,14 +112,16 @@ class BrowserSession:
                 user_agent=network.user_agent,
                 proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
             )
-            await context.route("**/*", build_route_handler(guard))
+            await context.add_init_script(read_script("outstanding.js"))
+            if not is_local_endpoint(pages.browser.endpoint):
+                await context.route("**/*", build_route_handler(guard))
             await context.route_web_socket("**/*", close_websocket)
         except BaseException as error:
             await stack.aclose()
             if isinstance(error, PlaywrightError):
                 raise build_start_error(error.message, pages.browser) from error
             raise
-        return cls(stack, browser, context, pages=pages)
+        return cls(stack, browser, context, pages=pages, pace=pace)
 
     def is_dead(self) -> bool:
         return not self._browser.is_connected()
@@ -121,7 +132,9 @@ class BrowserSession:
             tab, timer = self._idle_tabs.popitem()
             timer.cancel()
             return tab
-        return self._free_tabs.pop() if self._free_tabs else await Tab.open(self._context, max_bytes=self._max_bytes)
+        if self._free_tabs:
+            return self._free_tabs.pop()
+        return await Tab.open(self._context, pace=self._pace, max_bytes=self._max_bytes, blocks=self._is_local)
 
     async def release_tab(self, tab: Tab) -> None:
         """Keep the tab for the next page.
