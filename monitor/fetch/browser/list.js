@@ -2,7 +2,7 @@
 //
 // look   Waits until the page stands still, and says how it stands: its HTML and URL, a signature of
 //        its rows, whether its list is there, how it could be extended, and, where the list is not there yet, in how
-//        many milliseconds the timer runs out that may bring it.
+//        many milliseconds the first timer runs out that may bring it.
 //        A page that has set nothing going (outstanding.js) stands still at once; another one when it has not changed
 //        for `quietMs`, or has changed, but not in its rows, for four times as long. With `waitMs`, the first change
 //        is waited for so long. Nothing is waited for longer than `mostMs`.
@@ -48,9 +48,16 @@
     return button;
   };
 
+  const attempt = (read, otherwise) => {
+    try { return read(); } catch { return otherwise; /* the page replaced what is looked at */ }
+  };
+
   const outstanding = () => {
     let said = null;
-    const hear = event => { try { said = JSON.parse(event.detail); } catch { /* the page answered in its place */ } };
+    const hear = event => { 
+      const read = attempt(() => JSON.parse(event.detail), null);
+      said = Array.isArray(read?.timers) ? read : null;  // else the page answered in its place
+     };
     document.addEventListener('monitor:outstanding-is', hear);
     document.dispatchEvent(new Event('monitor:outstanding'));
     document.removeEventListener('monitor:outstanding-is', hear);
@@ -129,10 +136,6 @@
     return asked.presses >= most ? 'goes on' : 'button';
   };
 
-  const attempt = (read, otherwise) => {
-    try { return read(); } catch { return otherwise; /* the page replaced what is looked at */ }
-  };
-
   const look = async () => {
     const started = performance.now();
     let said = outstanding();
@@ -152,13 +155,13 @@
         isQuiet = false;
       }
     }
-    const late = said?.timers.find(delay => delay > quietMs);
     const isThere = attempt(hasList, false);
+    const late = said === null ? [] : [...said.timers, said.interval ?? Infinity].filter(delay => delay < mostMs);
     return {
       rows: rows(),
       hasList: isThere,
       more: attempt(more, ''),
-      lateMs: late !== undefined && !isThere && attempt(lacksList, false) ? late : null,
+      lateMs: late.length && !isThere && attempt(lacksList, false) ? Math.min(...late) : null,
       url: location.href,
       html: serialize(),
     };

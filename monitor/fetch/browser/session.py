@@ -42,6 +42,15 @@ _FLAGS = (
 )
 
 
+def needs_route_handler(pages: PagesSettings, network: NetworkSettings) -> bool:
+    """Whether the guard must see requests before our proxy does, at the price of a message to us for each of them.
+
+    Our proxy connects to the very address that the guard checked. Behind `network.proxy`, which resolves names once
+    more, and with a remote browser, which does not use our proxy, the guard is asked here as well.
+    """
+    return network.proxy is not None or not is_local_endpoint(pages.browser.endpoint)
+
+
 def build_route_handler(guard: Guard) -> Callable[[Route], Awaitable[None]]:
     """Return a handler that aborts images, fonts and media, and what the guard refuses.
 
@@ -80,13 +89,14 @@ class BrowserSession:
         *,
         pages: PagesSettings,
         pace: SitePace,
+        blocks: bool,
     ) -> None:
         self._stack = stack
         self._browser = browser
         self._context = context
         self._max_bytes, self._max_tabs = pages.max_bytes, pages.max_concurrency
         self._pace = pace
-        self._is_local = is_local_endpoint(pages.browser.endpoint)
+        self._blocks = blocks
         self._free_tabs: list[Tab] = []
         self._idle_tabs: dict[Tab, asyncio.TimerHandle] = {}
         self._clearing_tasks: set[asyncio.Task[None]] = set()
@@ -113,7 +123,7 @@ class BrowserSession:
                 proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
             )
             await context.add_init_script(read_script("outstanding.js"))
-            if not is_local_endpoint(pages.browser.endpoint):
+            if needs_route_handler(pages, network):
                 await context.route("**/*", build_route_handler(guard))
             await context.route_web_socket("**/*", close_websocket)
         except BaseException as error:
@@ -121,7 +131,7 @@ class BrowserSession:
             if isinstance(error, PlaywrightError):
                 raise build_start_error(error.message, pages.browser) from error
             raise
-        return cls(stack, browser, context, pages=pages, pace=pace)
+        return cls(stack, browser, context, pages=pages, pace=pace, blocks=not needs_route_handler(pages, network))
 
     def is_dead(self) -> bool:
         return not self._browser.is_connected()
@@ -134,7 +144,7 @@ class BrowserSession:
             return tab
         if self._free_tabs:
             return self._free_tabs.pop()
-        return await Tab.open(self._context, pace=self._pace, max_bytes=self._max_bytes, blocks=self._is_local)
+        return await Tab.open(self._context, pace=self._pace, max_bytes=self._max_bytes, blocks=self._blocks)
 
     async def release_tab(self, tab: Tab) -> None:
         """Keep the tab for the next page.

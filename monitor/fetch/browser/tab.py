@@ -12,15 +12,14 @@ from playwright.async_api import BrowserContext, CDPSession, Frame, Page
 from playwright.async_api import Error as PlaywrightError
 
 from monitor.fetch.browser.launch import build_forbidden_error, map_browser_error
-from monitor.fetch.browser.pace import MAX_SETTLE_S, SitePace
+from monitor.fetch.browser.pace import MAX_SETTLE_S, PageWatch, SitePace
 from monitor.fetch.browser.traffic import MainResponse, Traffic
 from monitor.fetch.result import FetchError, Response
 from monitor.vocabulary import LOAD_MORE_WORDS
 
 _WORLD_NAME = "monitor"
 _QUIET_MS = 250
-_POLL_ANSWERS = 3  # of one endpoint, and the list stood still
-_POLL_S = 1.0
+_PATIENCE_S = 1.0  # with requests, until the page is first looked at; then twice as long each time
 _CLOSE_TIMEOUT_S = 5.0
 _MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
 _HAS_SCRIPTS = "() => document.querySelector('script') !== null"
@@ -179,74 +178,58 @@ class Tab:
         A page without its list is waited for as long as a timer runs that may bring it. All ends at a bound.
         """
         loop = asyncio.get_running_loop()
-        started = changed = loop.time()
         self._is_quiet = False
         if not self.traffic.is_idle and not await self._has_scripts():
             return await self._take_snapshot()
-        answers, wait_s, view = self.traffic.endpoints.copy(), 0.0, None
-        limit_s = MAX_SETTLE_S
+        watch = PageWatch(self._pace, url, started=loop.time(), deadline=deadline)
+        patience_s = _PATIENCE_S
         while True:
-            until = min(deadline, started + limit_s)
-            if not wait_s:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(until):
-                        await self.traffic.wait_for_news()
-            before, view = view, await self._look(wait_s, until)
-            now = loop.time()
+            if watch.timer_s is None:
+                await _wait_until(min(watch.until, loop.time() + patience_s), self.traffic.wait_for_news())
+                patience_s *= 2
+            view = await self._look(watch.timer_s, watch.until)
             if view is None:  # the page navigated, as script redirects and cookie walls do: wait for the next one
-                if now >= until:
+                if loop.time() >= watch.until:
                     return await self._take_snapshot()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(until):
-                        await self._page.wait_for_load_state("domcontentloaded")
-                wait_s = 0.0
+                await _wait_until(watch.until, self._page.wait_for_load_state("domcontentloaded"))
+                watch.timer_s = None
                 continue
-            is_changed = before is None or before.rows != view.rows
-            if is_changed:
-                changed, answers = now, self.traffic.endpoints.copy()
-            if wait_s:
-                self._pace.note_timer(url, was_vain=not is_changed)
-            pending = self.traffic.pending_endpoints
-            limit_s = self._pace.compute_limit_s(url, pending, has_list=view.has_list)
-            wait_s = 0.0
-            if pending and now < min(deadline, started + limit_s):
-                polled = {name for name in pending if self.traffic.endpoints[name] - answers[name] >= _POLL_ANSWERS}
-                if not view.has_list or polled != pending or now - changed < _POLL_S:
-                    continue
-            elif not pending and view.late_s is not None:
-                if view.late_s <= self._pace.compute_timer_limit_s(url) and now + view.late_s < started + limit_s:
-                    wait_s = view.late_s + _QUIET_MS / 1000
-                    continue
-            self._is_quiet = not pending
-            endpoints = self.traffic.endpoints.keys()
-            self._pace.note(url, settled_s=changed - started, answered=endpoints, pending=pending)
-            return view
+            pending, answers = self.traffic.pending_endpoints, self.traffic.answers
+            if watch.is_settled(
+                now=loop.time(),
+                rows=view.rows,
+                has_list=view.has_list,
+                late_s=view.late_s,
+                pending=pending,
+                answers=answers,
+            ):
+                self._is_quiet = not pending
+                watch.note(pending=pending, answers=answers)
+                return view
 
-    async def _look(self, wait_s: float, until: float) -> _Look | None:
+    async def _look(self, timer_s: float | None, until: float) -> _Look | None:
         """Return how the document stands once it changes no more; None if it navigated away meanwhile."""
         main = self.traffic.main_response
         left_s = max(0.0, until - asyncio.get_running_loop().time())
-        answer: object = None
-        is_gone = False
-        with contextlib.suppress(TimeoutError):
+        arguments = {
+            "action": "look",
+            "most": _MAX_ROUNDS,
+            "quietMs": _QUIET_MS,
+            "waitMs": 0 if timer_s is None else timer_s * 1000 + _QUIET_MS,
+            "mostMs": left_s * 1000,
+            "loadMoreWords": LOAD_MORE_WORDS,
+        }
+        answer = None
+        try:
             async with asyncio.timeout(left_s + _QUIET_MS / 1000):
-                try:
-                    answer = await self._world.evaluate(
-                        read_script("list.js"),
-                        {
-                            "action": "look",
-                            "most": _MAX_ROUNDS,
-                            "quietMs": _QUIET_MS,
-                            "waitMs": wait_s * 1000,
-                            "mostMs": left_s * 1000,
-                            "loadMoreWords": LOAD_MORE_WORDS,
-                        },
-                    )
-                except PlaywrightError:
-                    if self._is_gone:
-                        raise
-                    is_gone = True
-        if is_gone or main is not self.traffic.main_response:
+                answer = await self._world.evaluate(read_script("list.js"), arguments)
+        except TimeoutError:
+            pass  # its scripts leave no time for ours
+        except PlaywrightError:
+            if self._is_gone:
+                raise
+            return None
+        if main is not self.traffic.main_response:
             return None
         return _read_look(answer, main) or await self._take_snapshot()
 
@@ -322,6 +305,12 @@ def _read_look(answer: object, main: MainResponse | None) -> _Look | None:
             late_s = None if late_ms is None else late_ms / 1000
             return _Look(main, url, html, rows, has_list, more, late_s)
     return None
+
+
+async def _wait_until(until: float, event: Awaitable[object]) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout_at(until):
+            await event
 
 
 async def close_quietly(close: Callable[[], Awaitable[None]]) -> None:

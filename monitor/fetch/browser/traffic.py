@@ -37,7 +37,7 @@ class Traffic:
     The events come in one session with the answers of the page's own scripts, so a request that a script made is known
     before the script's answer is. `main_response` is the document's; `failed_url` is the URL at which the last
     navigation ended without one. `interrupted` is set when the document breaks off, which the browser waits for
-    forever. `endpoints` counts the answers by host and path. `on_excess` is called once if the page loads too much.
+    forever. `answers` counts them by endpoint: host and path. `on_excess` is called once if the page loads too much.
     """
 
     def __init__(self, session: CDPSession, frame_id: str, *, max_bytes: int, on_excess: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ class Traffic:
         self._frame_id = frame_id
         self._max_bytes = max_bytes
         self._on_excess = on_excess
-        self._tasks: set[asyncio.Future[object]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._news = asyncio.Event()
         self.interrupted = asyncio.Event()
         self.is_over_limit = False
@@ -70,12 +70,13 @@ class Traffic:
         self.main_response: MainResponse | None = None
         self.failed_url: str | None = None
         self.failure_text = ""
-        self.endpoints: Counter[str] = Counter()
+        self.answers: Counter[str] = Counter()
         self._redirect_url = ""
         self._navigation_id = ""
         self._hops: dict[str, list[str]] = {}
         self._pending: dict[str, tuple[str, str]] = {}
         self._received_bytes: Counter[str] = Counter()
+        self._has_repeated = False
         self.interrupted.clear()
         self._news.set()
 
@@ -102,8 +103,6 @@ class Traffic:
                 break
         self._has_repeated = False
 
-    _has_repeated = False
-
     def _is_main(self, event: Mapping[str, Any]) -> bool:
         return event.get("type") == "Document" and event.get("frameId") == self._frame_id
 
@@ -113,8 +112,10 @@ class Traffic:
             self.failed_url, self.failure_text = None, ""
             self._navigation_id, self._redirect_url = request_id, url
             self._hops.setdefault(request_id, []).append(url)
-        if event.get("type") not in _UNAWAITED_TYPES:
-            self._pending[request_id] = (event.get("loaderId", ""), _get_endpoint(url))
+        # Without a loader it is the script of a worker, whose end is told elsewhere.
+        loader = event.get("loaderId")
+        if loader and event.get("type") not in _UNAWAITED_TYPES and url.startswith("http"):
+            self._pending[request_id] = (loader, _get_endpoint(url))
 
     def _on_response(self, event: dict[str, Any]) -> None:
         if not self._is_main(event):
@@ -128,6 +129,7 @@ class Traffic:
         self._pending = {
             name: kept for name, kept in self._pending.items() if name == request_id or kept[0] == request_id
         }
+        self._news.set()
 
     def _on_headers(self, event: dict[str, Any]) -> None:
         """Note redirects: the browser reports only those that it follows as requests, here all."""
@@ -146,8 +148,8 @@ class Traffic:
     def _on_finished(self, event: dict[str, Any]) -> None:
         ended = self._pending.pop(event["requestId"], None)
         if ended is not None:
-            self.endpoints[ended[1]] += 1
-            self._has_repeated = self._has_repeated or self.endpoints[ended[1]] > 1
+            self.answers[ended[1]] += 1
+            self._has_repeated = self._has_repeated or self.answers[ended[1]] > 1
             self._news.set()
 
     def _on_failed(self, event: dict[str, Any]) -> None:
