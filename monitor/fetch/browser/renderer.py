@@ -1,7 +1,7 @@
 """Renders pages with one browser for the whole process, and prints documents as PDF.
 
 The browser starts with the first page, its tabs are reused, and it is replaced after a number of pages, because its
-memory only grows. Images, fonts and media are never loaded.
+memory only grows. Images, fonts and media are not loaded, except in frames of other sites.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class Renderer:
         return True
 
     async def render(self, url: str) -> Response:
-        """Return the page's HTML in UTF-8 once its scripts are idle, with status and headers of the last response.
+        """Return the page's HTML in UTF-8 once it stands still, with status and headers of the last response.
 
         A list that shows more by scrolling or by a button is extended up to five times. Raises `FetchError` if the page
         is an error, `BrowserMissing` if no browser can be started. A browser that crashes is started once more; a
