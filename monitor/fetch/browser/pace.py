@@ -23,6 +23,7 @@ class _Pace:
     longest_s: float = 0.0
     vain_waits: int = 0
     restless: set[str] = field(default_factory=set)
+    polled: set[str] = field(default_factory=set)
 
 
 class SitePace:
@@ -48,6 +49,15 @@ class SitePace:
         """Return how long a page without its list is waited for as long as timers run that may bring it."""
         pace = self._get_folder(url)
         return MAX_SETTLE_S if pace.vain_waits < _MAX_VAIN_WAITS else max(_VAIN_WAIT_S, 2 * pace.longest_s)
+
+    def is_polled(self, url: str, endpoint: str) -> bool:
+        """Whether an earlier page of the host requested this again and again, and its list stood still."""
+        return endpoint in self._get(get_host(url)).polled
+
+    def note_polled(self, url: str, endpoints: Collection[str]) -> None:
+        pace = self._get(get_host(url))
+        if len(pace.polled) + len(endpoints) <= _MAX_ENDPOINTS:
+            pace.polled.update(endpoints)
 
     def note(self, url: str, *, settled_s: float, answered: Collection[str], pending: Collection[str]) -> None:
         """Note a page: when its list last changed, which endpoints answered, and which never came to an end."""
@@ -129,6 +139,11 @@ class PageWatch:
         self._pace.note(self._url, settled_s=self._changed - self._started, answered=answers, pending=pending)
 
     def _is_polling(self, now: float, pending: Collection[str], answers: Counter[str]) -> bool:
-        """Whether all that is pending has answered several times without a change of the list."""
-        is_repeated = all(answers[name] - self._answers[name] >= _POLL_ANSWERS for name in pending)
-        return is_repeated and now - self._changed >= _POLL_S
+        """Whether all that is pending has answered several times without a change of the list; once, if it is known."""
+        counts = {name: answers[name] - self._answers[name] for name in pending}
+        if all(count >= 1 and self._pace.is_polled(self._url, name) for name, count in counts.items()):
+            return True
+        if now - self._changed < _POLL_S or min(counts.values()) < _POLL_ANSWERS:
+            return False
+        self._pace.note_polled(self._url, pending)
+        return True

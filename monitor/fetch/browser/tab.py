@@ -19,7 +19,7 @@ from monitor.vocabulary import LOAD_MORE_WORDS
 
 _WORLD_NAME = "monitor"
 _QUIET_MS = 250
-_PATIENCE_S = 1.0  # with requests, until the page is first looked at; then twice as long each time
+_FIRST_LOOK_S = 1.0  # with requests pending; each further look comes after twice as long
 _CLOSE_TIMEOUT_S = 5.0
 _MAX_ROUNDS = 5  # of scrolling, and of pressing a button for more
 _HAS_SCRIPTS = "() => document.querySelector('script') !== null"
@@ -182,11 +182,11 @@ class Tab:
         if not self.traffic.is_idle and not await self._has_scripts():
             return await self._take_snapshot()
         watch = PageWatch(self._pace, url, started=loop.time(), deadline=deadline)
-        patience_s = _PATIENCE_S
+        next_look_s = _FIRST_LOOK_S
         while True:
             if watch.timer_s is None:
-                await _wait_until(min(watch.until, loop.time() + patience_s), self.traffic.wait_for_news())
-                patience_s *= 2
+                await _wait_until(min(watch.until, loop.time() + next_look_s), self.traffic.wait_for_news())
+                next_look_s *= 2
             view = await self._look(watch.timer_s, watch.until)
             if view is None:  # the page navigated, as script redirects and cookie walls do: wait for the next one
                 if loop.time() >= watch.until:

@@ -66,7 +66,7 @@ class Traffic:
             await self._session.send("Fetch.enable", {"patterns": patterns})
 
     def reset(self) -> None:
-        """Forget the last page."""
+        """Forget what the last page requested and received."""
         self.main_response: MainResponse | None = None
         self.failed_url: str | None = None
         self.failure_text = ""

@@ -60,6 +60,21 @@ def test_polling_that_leaves_the_list_as_it_is_ends_the_waiting(pace) -> None:
     assert page.is_settled(1.6)
 
 
+def test_what_a_page_of_the_host_polled_has_to_answer_only_once_on_the_next(pace) -> None:
+    first = Watched(pace)
+    first.pending = frozenset({POLL})
+    assert not first.is_settled(0.1)
+    first.answers[POLL] = 3
+    assert first.is_settled(1.2)
+    following = Watched(pace)
+    following.pending = frozenset({POLL})
+    assert not following.is_settled(0.1)
+    following.answers[POLL] = 1
+    assert not following.is_settled(0.2, rows="13")
+    following.answers[POLL] = 2
+    assert following.is_settled(0.3, rows="13")
+
+
 def test_polling_does_not_end_the_waiting_for_another_request(pace) -> None:
     page = Watched(pace)
     page.pending = frozenset({POLL, ROWS})
