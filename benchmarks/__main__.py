@@ -59,6 +59,31 @@ def pages(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def draw(
+    pages: Annotated[int, typer.Option("--pages", min=1, help="Pages of a kind in each round.")] = 8,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often the approaches take turns.")] = 5,
+    peers: Annotated[
+        Path | None, typer.Option("--peers", metavar="PYTHON", help="An interpreter that has crawl4ai.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare drawn pages with Playwright at the load event, with Playwright that waits for the rows, and Crawl4AI."""
+    from benchmarks.draw import list_rows, measure
+
+    terminal = Terminal("en")
+    found = asyncio.run(measure(pages=pages, rounds=rounds, peers=peers, on_step=_build_step_printer(terminal)))
+    if as_json:
+        terminal.write_json({"bench": "draw", "figures": found.model_dump()})
+        return
+    terminal.write_rows([("page", "approach", "ms", "cpu ms", "load / own", "rows"), *list_rows(found.costs)])
+    terminal.write_line()
+    head = ("approach", "first page s", "cpu s", "memory MB")
+    terminal.write_rows([head, *[tuple(start.model_dump().values()) for start in found.starts]])
+    for approach, reason in found.missing.items():
+        terminal.write_line(f"{approach}: {reason}")
+
+
+@app.command()
 def verify(
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages.")] = Path("../shared/corpus"),
     fit: Annotated[bool, typer.Option("--fit", help="Print the weights that the open half gives.")] = False,

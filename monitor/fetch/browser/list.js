@@ -1,12 +1,16 @@
 // One function, called by tab.py in an isolated world of the page. It returns what its action does:
 //
-// waitUntilQuiet  Resolves once the document has not changed for `quietMs`. A list longer than the window is scrolled to
-//                 its end at once, and again whenever it has more links than the last time, at most `most` times. This
-//                 costs no time on a page that does not grow.
-// showMore        Presses the button that shows more of a list, at most `most` times, as long as it brings new links.
-//                 Returns 'pressed' if it did, and 'goes on' if the list could be extended further by its button or by
-//                 scrolling.
-({action, most, quietMs, loadMoreWords}) => {
+// look   Waits until the page stands still, and says how it stands: its HTML and URL, a signature of
+//        its rows, whether its list is there, how it could be extended, and, where the list is not there yet, in how
+//        many milliseconds the first timer runs out that may bring it.
+//        A page that has set nothing going (outstanding.js) stands still at once; another one when it has not changed
+//        for `quietMs`, or has changed, but not in its rows, for four times as long. With `waitMs`, the first change
+//        is waited for so long. Nothing is waited for longer than `mostMs`.
+//        A list longer than the window is scrolled to its end, where the page takes note of that, and again whenever
+//        it has more links than the last time, at most `most` times.
+// press  Presses the button that shows more of a list. `look` says 'button' where there is one, has not been pressed
+//        `most` times, and brought new links the last time, and 'goes on' where the list could be extended further.
+({action, most, quietMs, waitMs, mostMs, loadMoreWords}) => {
   const asked = globalThis.asked ??= {scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1};
 
   // A page that is mostly links with texts as long as titles. Others are not extended: an article that loads the next
@@ -44,42 +48,138 @@
     return button;
   };
 
-  const waitUntilQuiet = () => new Promise(resolve => {
-    let timer;
-    const scrolled = () => {
-      const root = document.scrollingElement, links = document.links.length;
-      if (asked.scrolls >= most || links <= asked.linksThen || !root || root.scrollHeight <= innerHeight) return false;
-      if (!isList() || buttonForMore()) return false;
-      asked.scrolls += 1;
-      asked.linksThen = links;
-      scrollTo({top: root.scrollHeight, behavior: 'instant'});
-      return true;
-    };
-    const wait = () => { clearTimeout(timer); timer = setTimeout(end, quietMs); };
-    const end = () => {
-      let goesOn = false;
-      try { goesOn = scrolled(); } catch { /* the page replaced what we look at: it is taken as it is */ }
-      if (goesOn) { wait(); return; }
-      observer.disconnect();
-      resolve(true);
-    };
-    const observer = new MutationObserver(wait);
-    observer.observe(document, {childList: true, subtree: true, characterData: true});
-    try { scrolled(); } catch { /* as above */ }
-    wait();
-  });
-
-  const showMore = () => {
-    if (!isList()) return '';
-    const links = document.links.length, button = buttonForMore();
-    if (button === null) return asked.scrolls > 0 && links > asked.linksThen ? 'goes on' : '';
-    if (!(links > asked.linksBefore)) return '';
-    if (asked.presses >= most) return 'goes on';
-    asked.presses += 1;
-    asked.linksBefore = links;
-    button.click();
-    return 'pressed';
+  const attempt = (read, otherwise) => {
+    try { return read(); } catch { return otherwise; /* the page replaced what is looked at */ }
   };
 
-  return action === 'showMore' ? showMore() : waitUntilQuiet();
+  const outstanding = () => {
+    let said = null;
+    const hear = event => { 
+      const read = attempt(() => JSON.parse(event.detail), null);
+      said = Array.isArray(read?.timers) ? read : null;  // else the page answered in its place
+     };
+    document.addEventListener('monitor:outstanding-is', hear);
+    document.dispatchEvent(new Event('monitor:outstanding'));
+    document.removeEventListener('monitor:outstanding-is', hear);
+    return said;
+  };
+  const mayChangeSoon = said => said === null || said.isElsewhere || said.isFramed ||
+    said.interval !== null && said.interval <= quietMs || said.timers.some(delay => delay <= quietMs) ||
+    document.querySelector('iframe, frame, object') !== null ||
+    document.getAnimations().some(animation => animation.playState === 'running');
+
+  // What a reader would call another list: other links, other texts of links, other elements.
+  const rows = () => {
+    let length = 0;
+    for (const link of document.links) length += link.href.length + link.textContent.length;
+    return `${document.links.length} ${document.getElementsByTagName('*').length} ${length}`;
+  };
+
+  const date = new RegExp('\\d{4}\\s*[-/.年]\\s*\\d{1,2}|\\d{1,2}\\s*[-/.月]\\s*\\d{1,2}|' +
+    '\\d\\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?\\s*\\d', 'i');
+  const hasList = () => {
+    if (document.links.length < 3) return false;
+    let dates = 0;
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node && dates < 3; node = walker.nextNode())
+      if (date.test(node.data) && !node.parentElement.closest('script, style, noscript')) dates += 1;
+    return dates >= 3;
+  };
+  // Nearly nothing, or a place where a list would stand and does not.
+  const lacksList = () => {
+    if (!document.body || document.body.innerText.trim().length < 200) return true;
+    const places = 'ul, ol, dl, tbody, [class*=list i], [id*=list i], [class*=skeleton i], [class*=loading i], [aria-busy=true]';
+    for (const place of document.querySelectorAll(places))
+      if (place.textContent.trim().length < 20 && !place.querySelector('a[href], img, input, svg')) return true;
+    return false;
+  };
+
+  const turn = () => new Promise(resolve => setTimeout(resolve, 0));
+  const frames = () => new Promise(resolve => {
+    setTimeout(resolve, quietMs);
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
+  });
+  const quiet = firstMs => new Promise(resolve => {
+    let timer, before = rows(), since = performance.now();
+    const end = () => { clearTimeout(timer); clearTimeout(bound); observer.disconnect(); resolve(); };
+    const bound = setTimeout(end, mostMs);
+    const observer = new MutationObserver(() => {
+      clearTimeout(timer);
+      timer = setTimeout(end, quietMs);
+      const now = performance.now();
+      if (now - since < 4 * quietMs) return;
+      const after = rows();
+      if (after === before) end();
+      before = after;
+      since = now;
+    });
+    observer.observe(document, {childList: true, subtree: true, characterData: true});
+    timer = setTimeout(end, firstMs);
+  });
+
+  const scroll = said => {
+    const root = document.scrollingElement, links = document.links.length;
+    if (said !== null && !said.canScroll) return false;
+    if (asked.scrolls >= most || links <= asked.linksThen || !root || root.scrollHeight <= innerHeight) return false;
+    if (!isList() || buttonForMore()) return false;
+    asked.scrolls += 1;
+    asked.linksThen = links;
+    scrollTo({top: root.scrollHeight, behavior: 'instant'});
+    return true;
+  };
+
+  const more = () => {
+    const links = document.links.length, hasButton = buttonForMore() !== null;
+    if (!hasButton && !asked.scrolls || !isList()) return '';
+    if (!hasButton) return asked.scrolls > 0 && links > asked.linksThen ? 'goes on' : '';
+    if (!(links > asked.linksBefore)) return '';
+    return asked.presses >= most ? 'goes on' : 'button';
+  };
+
+  const look = async () => {
+    const started = performance.now();
+    let said = outstanding();
+    if (waitMs) await quiet(waitMs);
+    else if (attempt(() => scroll(said), false) || said?.isObserving) await frames();
+    for (let isQuiet = Boolean(waitMs); performance.now() - started < mostMs;) {
+      said = outstanding();
+      if (!isQuiet && mayChangeSoon(said)) {
+        await quiet(quietMs);
+        isQuiet = true;
+      } else {
+        const before = rows();
+        await turn();
+        if (rows() !== before) continue;
+        if (!attempt(() => scroll(said), false)) break;
+        await frames();
+        isQuiet = false;
+      }
+    }
+    const isThere = attempt(hasList, false);
+    const late = said === null ? [] : [...said.timers, said.interval ?? Infinity].filter(delay => delay < mostMs);
+    return {
+      rows: rows(),
+      hasList: isThere,
+      more: attempt(more, ''),
+      lateMs: late.length && !isThere && attempt(lacksList, false) ? Math.min(...late) : null,
+      url: location.href,
+      html: serialize(),
+    };
+  };
+
+  const serialize = () => {
+    const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '';
+    return type + (document.documentElement ? document.documentElement.outerHTML : '');
+  };
+
+  const press = () => {
+    const button = buttonForMore();
+    if (button === null) return false;
+    asked.presses += 1;
+    asked.linksBefore = document.links.length;
+    button.click();
+    return true;
+  };
+
+  return action === 'press' ? press() : look();
 }

@@ -1,7 +1,7 @@
 """Renders pages with one browser for the whole process, and prints documents as PDF.
 
 The browser starts with the first page, its tabs are reused, and it is replaced after a number of pages, because its
-memory only grows. Images, fonts and media are never loaded.
+memory only grows. Images, fonts and media are not loaded, except in frames of other sites.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, WorkFailed
 from monitor.fetch.browser.launch import build_forbidden_error, find_browser, map_browser_error
+from monitor.fetch.browser.pace import SitePace
 from monitor.fetch.browser.session import BrowserSession, start_browser
 from monitor.fetch.browser.tab import Tab, close_quietly
 from monitor.fetch.guard import Guard
@@ -39,6 +40,7 @@ class Renderer:
         self._start_lock = asyncio.Lock()
         self._session: BrowserSession | None = None
         self._proxy: GuardedProxy | None = None
+        self._pace = SitePace()
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -59,7 +61,7 @@ class Renderer:
         return True
 
     async def render(self, url: str) -> Response:
-        """Return the page's HTML in UTF-8 once its scripts are idle, with status and headers of the last response.
+        """Return the page's HTML in UTF-8 once it stands still, with status and headers of the last response.
 
         A list that shows more by scrolling or by a button is extended up to five times. Raises `FetchError` if the page
         is an error, `BrowserMissing` if no browser can be started. A browser that crashes is started once more; a
@@ -109,17 +111,19 @@ class Renderer:
         self, error: PlaywrightError | TimeoutError | FetchError, session: BrowserSession, tab: Tab | None
     ) -> "FetchError | _BrowserCrashed":
         """Return the page's error: the proxy's reason, if it has one, before the browser's."""
-        if tab is not None and tab.is_over_limit:
+        if tab is not None and tab.traffic.is_over_limit:
             return FetchError.too_large(self._pages.max_bytes)
         is_dead = session.is_dead() or tab is None or tab.is_dead
         if isinstance(error, PlaywrightError) and is_dead and not isinstance(error, PlaywrightTimeout):
             return _BrowserCrashed()
-        refusal = self._proxy.find_failure(tab.failed_url) if self._proxy and tab and tab.failed_url else None
+        refusal = (
+            self._proxy.find_failure(tab.traffic.failed_url) if self._proxy and tab and tab.traffic.failed_url else None
+        )
         if refusal is not None:
             return refusal
         if isinstance(error, FetchError):
             return error
-        if tab and tab.is_redirected_off_web:
+        if tab and tab.traffic.is_redirected_off_web:
             return build_forbidden_error()
         if isinstance(error, PlaywrightTimeout | TimeoutError):
             return FetchError.of(PageErrorCode.TIMEOUT, "page.not_drawn", seconds=f"{self._pages.timeout_s:g}")
@@ -151,7 +155,7 @@ class Renderer:
             self._proxy = await GuardedProxy.open(self._guard, self._network)
         try:
             return await BrowserSession.start(
-                pages=self._pages, network=self._network, guard=self._guard, proxy=self._proxy
+                pages=self._pages, network=self._network, guard=self._guard, proxy=self._proxy, pace=self._pace
             )
         except BaseException:
             if is_first:

@@ -12,7 +12,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.fetch.browser.launch import build_browser_environment, build_start_error, find_browser, start_driver
-from monitor.fetch.browser.tab import Tab, close_quietly
+from monitor.fetch.browser.pace import SitePace
+from monitor.fetch.browser.tab import Tab, close_quietly, read_script
 from monitor.fetch.guard import Guard
 from monitor.fetch.proxy import GuardedProxy
 from monitor.fetch.result import FetchError
@@ -39,6 +40,15 @@ _FLAGS = (
     # A script that fills its memory crashes its tab before it harms the machine.
     "--js-flags=--max-old-space-size=512",
 )
+
+
+def needs_route_handler(pages: PagesSettings, network: NetworkSettings) -> bool:
+    """Whether the guard must see requests before our proxy does, at the price of a message to us for each of them.
+
+    Our proxy connects to the very address that the guard checked. Behind `network.proxy`, which resolves names once
+    more, and with a remote browser, which does not use our proxy, the guard is asked here as well.
+    """
+    return network.proxy is not None or not is_local_endpoint(pages.browser.endpoint)
 
 
 def build_route_handler(guard: Guard) -> Callable[[Route], Awaitable[None]]:
@@ -72,12 +82,21 @@ class BrowserSession:
     """A running browser and its free tabs; once `is_retired`, it takes no further page."""
 
     def __init__(
-        self, stack: contextlib.AsyncExitStack, browser: Browser, context: BrowserContext, *, pages: PagesSettings
+        self,
+        stack: contextlib.AsyncExitStack,
+        browser: Browser,
+        context: BrowserContext,
+        *,
+        pages: PagesSettings,
+        pace: SitePace,
+        blocks: bool,
     ) -> None:
         self._stack = stack
         self._browser = browser
         self._context = context
         self._max_bytes, self._max_tabs = pages.max_bytes, pages.max_concurrency
+        self._pace = pace
+        self._blocks = blocks
         self._free_tabs: list[Tab] = []
         self._idle_tabs: dict[Tab, asyncio.TimerHandle] = {}
         self._clearing_tasks: set[asyncio.Task[None]] = set()
@@ -87,7 +106,7 @@ class BrowserSession:
 
     @classmethod
     async def start(
-        cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy
+        cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy, pace: SitePace
     ) -> "BrowserSession":
         """Start a browser that can only connect through `proxy`; raise `BrowserMissing` if there is none.
 
@@ -103,14 +122,16 @@ class BrowserSession:
                 user_agent=network.user_agent,
                 proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
             )
-            await context.route("**/*", build_route_handler(guard))
+            await context.add_init_script(read_script("outstanding.js"))
+            if needs_route_handler(pages, network):
+                await context.route("**/*", build_route_handler(guard))
             await context.route_web_socket("**/*", close_websocket)
         except BaseException as error:
             await stack.aclose()
             if isinstance(error, PlaywrightError):
                 raise build_start_error(error.message, pages.browser) from error
             raise
-        return cls(stack, browser, context, pages=pages)
+        return cls(stack, browser, context, pages=pages, pace=pace, blocks=not needs_route_handler(pages, network))
 
     def is_dead(self) -> bool:
         return not self._browser.is_connected()
@@ -121,7 +142,9 @@ class BrowserSession:
             tab, timer = self._idle_tabs.popitem()
             timer.cancel()
             return tab
-        return self._free_tabs.pop() if self._free_tabs else await Tab.open(self._context, max_bytes=self._max_bytes)
+        if self._free_tabs:
+            return self._free_tabs.pop()
+        return await Tab.open(self._context, pace=self._pace, max_bytes=self._max_bytes, blocks=self._blocks)
 
     async def release_tab(self, tab: Tab) -> None:
         """Keep the tab for the next page.
