@@ -3,8 +3,9 @@
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from monitor.dates import ERA_START
 from monitor.dates.numerals import parse_numeral
@@ -44,6 +45,7 @@ _TRADITIONAL_SIMPLIFIED_PAIRS = (
     "掙挣揀拣搖摇撐撑撫抚撲扑擱搁攬揽敘叙斂敛暈晕"
 )
 
+_MAX_KEPT_NUMERALS = 4096
 _NUMERALS = "〇零一二三四五六七八九十百千两"
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
 _BLANKS = re.compile(r"\s+")
@@ -64,14 +66,21 @@ _CHARACTER_MAP = (
     | str.maketrans({"⋯": "..."})
 )
 
+_MAY_CHANGE = re.compile(f"[A-Z\x80-\u4dff\ua000-\U0010ffff{''.join(map(chr, _CHARACTER_MAP))}]")
 # Scripts in which no character composes with the one before it: Latin, general signs, kana, Han, Hangul syllables.
 _STANDS_ALONE = re.compile(
     r"[\0-\u02ff\u2000-\u20cf\u2100-\u2fff\u3000-\u3029\u3030-\u3098\u309b-\u3130"
     r"\u318f-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff9d\uffe0-\uffef]*"
 )
 
+
+def _join_words(words: Iterable[str]) -> str:
+    """Return a pattern of any of these at the beginning of a word; its branches begin with characters to search for."""
+    return "|".join(rf"{word[0]}(?<!\w{word[0]}){word[1:]}" for word in words)
+
+
 _MONTHS = re.compile(
-    r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    rf"({_join_words(('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'))})"
     r"(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\b\.?(?=\W|$)"
 )
 
@@ -83,13 +92,13 @@ _ORDINAL_WORDS = {
     )
 }
 
-_ORDINAL = re.compile(rf"\b(?:({'|'.join(_ORDINAL_WORDS)})|(\d+)(?:st|nd|rd|th))\b")
+_ORDINAL_WORD = re.compile(rf"(?:{_join_words(_ORDINAL_WORDS)})\b")
+_ORDINAL = re.compile(r"(\d(?<!\w\d)\d*)(?:st|nd|rd|th)\b")
 _SPELLING = re.compile(
     r"i(?<=[a-z]{3}i)(s)(?=e[sd]?\b|ing\b|ations?\b)|o(?<=[a-z]{3}o)ur(?=s?\b)|t(?<=[a-z]{3}t)re(?=s?\b)|mm(?<=programm)e"
 )
-_ROMAN_PART = re.compile(
-    r"\b((?:part|annex|appendix|volume|vol\.?|phase|chapter|section|title|schedule|tier|pillar|basel|stage|teil)\s+)([ivx]+)\b"
-)
+_PARTS = ("part", "annex", "appendix", "volume", r"vol\.?", "phase", "chapter", "section", "title", "schedule", "tier")
+_ROMAN_PART = re.compile(rf"((?:{_join_words((*_PARTS, 'pillar', 'basel', 'stage', 'teil'))})\s+)([ivx]+)\b")
 _ROMAN = {"i": 1, "v": 5, "x": 10}
 _QUARTER = re.compile(r"\b1?q([1-4])\b|\b([1-4]) quarter\b")
 
@@ -112,8 +121,8 @@ def normalize_text(written: str) -> str:
         return text
     text = _SPELLING.sub(_unify_spelling, text)
     text = _ROMAN_PART.sub(lambda found: found[1] + _convert_roman_numeral(found[2]), text)
-    text = _ORDINAL.sub(lambda found: _ORDINAL_WORDS.get(found[1], found[2] or ""), text)
-    text = _QUARTER.sub(lambda found: f"q{found[1] or found[2]}", text)
+    text = _ORDINAL_WORD.sub(lambda found: _ORDINAL_WORDS[found[0]], _ORDINAL.sub(r"\1", text))
+    text = _QUARTER.sub(lambda found: f"q{found[1] or found[2]}", text) if "q" in text else text
     return _MONTHS.sub(r"\1", text)
 
 
@@ -130,7 +139,8 @@ def _fold_characters(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    changes = {char: folded for char in set(text) if (folded := _fold_character(char)) != char}
+    found = set(_MAY_CHANGE.findall(text))
+    changes = {char: folded for char in found if (folded := _fold_character(char)) != char}
     if None in changes.values() or not changes.keys().isdisjoint("".join(map(str, changes.values()))):
         return unicodedata.normalize("NFKC", text).casefold().translate(_CHARACTER_MAP)
     for char, folded in changes.items():
@@ -147,6 +157,7 @@ def _fold_character(char: str) -> str | None:
     return folded.casefold().translate(_CHARACTER_MAP)
 
 
+@lru_cache(_MAX_KEPT_NUMERALS)
 def _convert_chinese_numeral(written: str) -> str:
     if re.fullmatch(r"[〇零一二三四五六七八九]{2,}", written):
         return "".join(str("〇一二三四五六七八九".index("〇" if char == "零" else char)) for char in written)

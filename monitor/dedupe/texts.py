@@ -20,8 +20,10 @@ _MAX_GAP_CHARS = 8
 _SAMPLE_PIECES = 12
 _PIECE_CHARS = 8
 _MIN_MATCHING_PIECES = 3
+_CREDITS = "来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到"
+# Every branch begins with a character of its own, so that a search for characters skips the rest quickly.
 _CREDIT_LINE = re.compile(
-    r"(?:信息|文章|稿件)?(?:来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到)\s?[:(][^\s。]{0,20}"
+    rf"(?:信息(?:{_CREDITS})|文章(?:{_CREDITS})|稿件(?:{_CREDITS})|{_CREDITS})\s?[:(][^\s。]{{0,20}}"
 )
 
 _PAGE_NUMBER = re.compile(
