@@ -148,15 +148,14 @@ def classify_relation(one: DocumentIdentity, other: DocumentIdentity) -> Documen
             return DocumentRelation.INTERPRETATION
         if not policy.is_interpretation:
             return DocumentRelation.DIFFERENT
-    elif (
-        one.is_interpretation != other.is_interpretation
-        and compare_texts(one.text, other.text).verdict is not TextMatch.AGREE
-    ):
+    elif one.is_interpretation != other.is_interpretation and not _have_one_text(one, other):
         reading, policy = (one, other) if one.is_interpretation else (other, one)
         return DocumentRelation.INTERPRETATION if _is_interpretation_of(reading, policy) else DocumentRelation.DIFFERENT
-    if _must_differ(one, other) or not _is_same_document(one, other):
-        return DocumentRelation.DIFFERENT
-    return DocumentRelation.SAME
+    return DocumentRelation.SAME if _is_same_document(one, other) else DocumentRelation.DIFFERENT
+
+
+def _have_one_text(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    return could_match(one.text, other.text) and compare_texts(one.text, other.text).verdict is TextMatch.AGREE
 
 
 def _is_interpretation_of(interpretation: DocumentIdentity, policy: DocumentIdentity) -> bool:
@@ -181,11 +180,14 @@ def _must_differ(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def _is_same_document(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether something proves it; whether anything could is asked first, for of most pairs nothing can."""
     is_unique = have_same_unique_number(one, other)
     has_one_title = _have_same_title(one, other)
     bears_one_number = is_unique and _may_share_number(one.title, other.title)
     is_beginning = _is_truncation(one.title, other.title)
     if not (has_one_title or bears_one_number or is_beginning) and not could_match(one.text, other.text):
+        return False
+    if _must_differ(one, other):
         return False
     texts = compare_texts(one.text, other.text)
     if not _may_be_same_edition(one, other, texts):

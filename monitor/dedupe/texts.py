@@ -13,6 +13,8 @@ _MAX_CHARS = 1500  # the opening tells documents apart
 MAX_READ_CHARS = 2 * _MAX_CHARS
 """How much of a text is read at all."""
 
+_USUALLY_READ_CHARS = 2000  # of most texts this gives what is compared
+_MARGIN_CHARS = 100  # a cut changes no more than what is just before it
 _MIN_CHARS = 24
 _MIN_SHARE = 0.6
 _LONG_CHARS = 300
@@ -51,8 +53,15 @@ class TextComparison:
 
 def normalize_for_comparison(text: str | None) -> str:
     """Return a text's opening as it is compared: folded letters and digits, without credits and page numbers."""
-    opening = _PAGE_NUMBER.sub(" ", (text or "")[:MAX_READ_CHARS])
-    return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(opening)))[:_MAX_CHARS]
+    opening = (text or "")[:MAX_READ_CHARS]
+    folded = _fold_opening(opening[:_USUALLY_READ_CHARS])
+    if len(opening) > _USUALLY_READ_CHARS and len(folded) < _MAX_CHARS + _MARGIN_CHARS:
+        folded = _fold_opening(opening)
+    return folded[:_MAX_CHARS]
+
+
+def _fold_opening(opening: str) -> str:
+    return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(_PAGE_NUMBER.sub(" ", opening))))
 
 
 def compare_texts(one: str, other: str) -> TextComparison:
@@ -96,7 +105,13 @@ def could_match(one: str, other: str) -> bool:
         return False
     if len(shorter) < _SAMPLE_PIECES * _PIECE_CHARS:
         return True
-    return sum(_get_piece(shorter, place) in longer for place in _iter_piece_offsets(shorter)) >= _MIN_MATCHING_PIECES
+    found = 0
+    for place in _iter_piece_offsets(shorter):
+        if shorter[place : place + _PIECE_CHARS] in longer:
+            found += 1
+            if found == _MIN_MATCHING_PIECES:
+                return True
+    return False
 
 
 def extract_figures(text: str) -> frozenset[str]:
