@@ -21,6 +21,7 @@ _ANCHOR_EVERY, _ANCHOR_EVERY_SHORT = 16, 4  # the anchors of a long text are amo
 _SHORT_TEXT_CHARS = 150
 _MAX_ANCHORED_CHARS = 600
 _CONTINUED_CHARS = 200
+_MAX_LEAD_CHARS = 200
 IndexPair = tuple[int, int]
 Identities = Sequence[DocumentIdentity]
 
@@ -110,21 +111,23 @@ def _iter_extensions(entries: list[tuple[str, int]], is_meant: Callable[[int], b
 def _iter_pairs_of_texts(identities: Identities) -> Iterator[IndexPair]:
     """Yield the pairs that share a piece of the text at a place that the text itself sets.
 
-    Of many that share one, those are compared which go on alike behind it.
+    What copies share begins near the beginning of one of them. Of many that share a piece, those are compared which go
+    on alike behind it.
     """
-    blocks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    blocks: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for index, identity in enumerate(identities):
         for place in _list_anchors(identity.text):
-            blocks[identity.text[place : place + _ANCHOR_CHARS]].append((index, place))
-    for anchored in blocks.values():
-        if len(anchored) == 1:
+            blocks[identity.text[place : place + _ANCHOR_CHARS]].setdefault(index, place)
+    for places in blocks.values():
+        if len(places) == 1:
             continue
-        places = dict(anchored)
-        if len(places) <= _MAX_TEXT_BLOCK_ITEMS:
-            yield from combinations(sorted(places), 2)
-            continue
-        ends = {index: identities[index].text[place : place + _CONTINUED_CHARS] for index, place in anchored}
-        yield from _iter_neighbours(list(places), ends.__getitem__, _MAX_TEXT_NEIGHBOURS)
+        pairs: Iterator[IndexPair] = combinations(places, 2)
+        if len(places) > _MAX_TEXT_BLOCK_ITEMS:
+            ends = {index: identities[index].text[place : place + _CONTINUED_CHARS] for index, place in places.items()}
+            pairs = _iter_neighbours(list(places), ends.__getitem__, _MAX_TEXT_NEIGHBOURS)
+        for one, other in pairs:
+            if min(places[one], places[other]) <= _MAX_LEAD_CHARS:
+                yield _order(one, other)
 
 
 def _list_anchors(text: str) -> list[int]:

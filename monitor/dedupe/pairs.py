@@ -226,14 +226,18 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
     if a.interpretation and b.interpretation:
         letters, others = (sorted(title.full.removeprefix("关于")) for title in (a, b))
         return a.interpretation == b.interpretation and letters == others
-    if filter_stages(a.marks) != filter_stages(b.marks):
+    if a.body != b.body and not _is_prefixed_by_office(one, other):
         return False
-    if a.body == b.body:
-        return True
-    shorter, longer = sorted((a.full, b.full), key=len)
+    return filter_stages(a.marks) == filter_stages(b.marks)
+
+
+def _is_prefixed_by_office(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether one title is the other with the name of a site or an office before it."""
+    shorter, longer = sorted((one.title.full, other.title.full), key=len)
+    if len(shorter) < MIN_BODY_WIDTH or not longer.endswith(shorter):
+        return False
     before = longer.removesuffix(shorter)
-    is_site = before in one.host.split(".") or before in other.host.split(".")
-    return len(shorter) >= MIN_BODY_WIDTH and longer != before and (is_site or is_office(before))
+    return before in one.host.split(".") or before in other.host.split(".") or is_office(before)
 
 
 def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
@@ -245,6 +249,8 @@ def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
 
 def _is_truncation(a: TitleFields, b: TitleFields) -> bool:
     """Whether the other title begins with a truncated one, with or without its issuer."""
+    if not (a.is_truncated or b.is_truncated):
+        return False
     return any(
         short.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut)
         for short, long in ((a, b), (b, a))
