@@ -27,8 +27,10 @@ from monitor.vocabulary import DateSource, ItemType, RunStatus, SummaryBy
 
 _SOURCES = 200
 _BATCH = 2000
-_SYLLABLES = "能源电力市场监管项目管理建设发展改革企业投资价格收费服务安全生产"
+_SYLLABLES = (
+    "能源电力市场监管项目管理建设发展改革企业投资价格收费服务安全生产"
     "环境保护节约用水土地资源交通运输财政税务金融统计农业工业信息技术"
+)
 _PLACES = ("江城", "海州", "云山", "平湖", "青川", "石岭", "临河", "白沙", "东原", "南浦")
 _WORDS = ("market", "carbon", "energy", "policy", "storage", "power", "grid", "price", "supply", "reserve", "tariff")
 _TEXT_WORDS = 450
