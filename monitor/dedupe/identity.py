@@ -36,7 +36,7 @@ _JOINT_ISSUERS = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3
 Precedence = tuple[bool, bool, dt.datetime, dt.date, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentFacts:
     """What an item's columns say of its document; `text` is what is read of its page's text."""
 
@@ -67,7 +67,7 @@ class DocumentFacts:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentIdentity:
     """An item as it is compared with others.
 

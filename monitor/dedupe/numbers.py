@@ -208,7 +208,7 @@ _SERIES_FORM = re.compile(r"(?:公告|通告|令)$")
 _MIN_SERIAL_DIGITS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentNumber:
     """The parts of a number, empty if not given; `is_code`: several documents bear it, as a tender and its result."""
 

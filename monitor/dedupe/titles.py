@@ -35,7 +35,7 @@ _HEADLINE = re.compile(r"(?<=[^\W\da-z]{4}):.{4,}$")
 _QUOTED_NAME = re.compile(r"《(.+)》")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InterpretationMark:
     """The form of an interpretation, and its subject as the title names it, folded."""
 
@@ -200,7 +200,7 @@ _CALL_FOR_COMMENTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TitleFields:
     """The parts of a title, but for `plain` as letters and digits alone.
 
