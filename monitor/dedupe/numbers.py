@@ -48,7 +48,7 @@ _TRADITIONAL_SIMPLIFIED_PAIRS = (
 _MAX_KEPT_NUMERALS = 4096
 _NUMERALS = "〇零一二三四五六七八九十百千两"
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
-_BLANKS = re.compile(r"\s+")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS = re.compile("\0(?<=\\d\0)(?=\\d)")
 _THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
@@ -238,6 +238,8 @@ def parse_document_number(written: str | None) -> DocumentNumber | None:
 
 def split_document_number(title: str) -> tuple[DocumentNumber | None, str]:
     """Split a folded title into the number at its beginning or end, or alone in brackets, and the rest."""
+    if not _DIGIT.search(title):
+        return None, title
     for found in _NUMBER.finditer(title):
         before, after = title[: found.start()], title[found.end() :]
         number = _parse_match(found)
