@@ -18,7 +18,14 @@ from monitor.dedupe.identity import (
     is_same_office,
 )
 from monitor.dedupe.numbers import compare_numbers, is_abbreviation_of, keep_alphanumerics
-from monitor.dedupe.texts import TextComparison, TextMatch, compare_texts, could_match, extract_figures
+from monitor.dedupe.texts import (
+    TextComparison,
+    TextMatch,
+    compare_texts,
+    could_match,
+    extract_figures,
+    have_nothing_in_common,
+)
 from monitor.dedupe.titles import (
     DISTINCT_DOCUMENT_STAGES,
     MIN_BODY_WIDTH,
@@ -187,7 +194,8 @@ def _is_same_document(one: DocumentIdentity, other: DocumentIdentity) -> bool:
     is_beginning = _is_truncation(one.title, other.title)
     if not (has_one_title or bears_one_number or is_beginning) and not could_match(one.text, other.text):
         return False
-    if _must_differ(one, other):
+    is_title_alone = has_one_title and not (is_unique or is_beginning or one.title.is_named or other.title.is_named)
+    if _must_differ(one, other) or (is_title_alone and have_nothing_in_common(one.text, other.text)):
         return False
     texts = compare_texts(one.text, other.text)
     if not _may_be_same_edition(one, other, texts):

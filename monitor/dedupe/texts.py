@@ -103,14 +103,21 @@ def could_match(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < _MIN_CHARS:
         return False
-    if len(shorter) < _SAMPLE_PIECES * _PIECE_CHARS:
-        return True
+    return len(shorter) < _SAMPLE_PIECES * _PIECE_CHARS or _has_pieces(shorter, longer, _MIN_MATCHING_PIECES)
+
+
+def have_nothing_in_common(one: str, other: str) -> bool:
+    """Whether two long texts share none of some pieces: they are neither copies nor one form filled in twice."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) >= _SAMPLE_PIECES * _PIECE_CHARS and not _has_pieces(shorter, longer, 1)
+
+
+def _has_pieces(shorter: str, longer: str, count: int) -> bool:
     found = 0
     for place in _iter_piece_offsets(shorter):
-        if shorter[place : place + _PIECE_CHARS] in longer:
-            found += 1
-            if found == _MIN_MATCHING_PIECES:
-                return True
+        found += shorter[place : place + _PIECE_CHARS] in longer
+        if found == count:
+            return True
     return False
 
 
