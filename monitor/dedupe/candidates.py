@@ -125,9 +125,9 @@ def _iter_pairs_of_texts(identities: Identities) -> Iterator[IndexPair]:
         if len(places) > _MAX_TEXT_BLOCK_ITEMS:
             ends = {index: identities[index].text[place : place + _CONTINUED_CHARS] for index, place in places.items()}
             pairs = _iter_neighbours(list(places), ends.__getitem__, _MAX_TEXT_NEIGHBOURS)
-        for one, other in pairs:
-            if min(places[one], places[other]) <= _MAX_LEAD_CHARS:
-                yield _order(one, other)
+        for first, other in pairs:
+            if min(places[first], places[other]) <= _MAX_LEAD_CHARS:
+                yield _order(first, other)
 
 
 def _list_anchors(text: str) -> list[int]:

@@ -133,8 +133,8 @@ def _split_into_pieces(identities: Mapping[int, DocumentIdentity]) -> list[_Piec
             index = root[index]
         return index
 
-    for one, other in pairs:
-        root[find(one)] = find(other)
+    for first, other in pairs:
+        root[find(first)] = find(other)
     chains: defaultdict[int, list[IndexPair]] = defaultdict(list)
     for pair in pairs:
         chains[find(pair[0])].append(pair)
@@ -150,7 +150,7 @@ def _split_into_pieces(identities: Mapping[int, DocumentIdentity]) -> list[_Piec
 def _build_piece(pairs: Sequence[IndexPair], numbers: Sequence[int]) -> _Piece:
     members = sorted({index for pair in pairs for index in pair})
     place = {index: place for place, index in enumerate(members)}
-    return _Piece([numbers[index] for index in members], [(place[one], place[other]) for one, other in pairs])
+    return _Piece([numbers[index] for index in members], [(place[first], place[other]) for first, other in pairs])
 
 
 def plan_clusters(identities: Sequence[DocumentIdentity], pairs: Sequence[IndexPair]) -> list[ClusterPlan]:
