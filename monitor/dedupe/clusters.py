@@ -13,7 +13,8 @@ from monitor.dedupe.pairs import DocumentRelation, classify_relation
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
 from monitor.logs import get_logger
 
-_LIMITS = WorkerLimits(timeout_s=120.0, cpu_s=60.0)
+# One chain of pairs may hold most items of a briefing: 50,000 with texts as long as any is compared.
+_LIMITS = WorkerLimits(timeout_s=120.0, cpu_s=60.0, max_input_bytes=2**28)
 _BATCH_ITEMS = 500  # that one piece of work reads
 _BATCH_PAIRS = 5000  # that one piece of work compares
 
