@@ -283,6 +283,27 @@ def age(
 
 
 @app.command()
+def group(
+    items: Annotated[int, typer.Option("--items", min=10, help="The smaller day; the other one has twice as many.")] = (
+        10_000
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what it costs to group and compose a day's documents, and whether that is done rightly."""
+    from benchmarks.group import GroupingFigures, measure
+
+    terminal = Terminal("en")
+    figures = measure(items, today=_get_today(), on_step=_build_step_printer(terminal))
+    if as_json:
+        terminal.write_json({"bench": "group", "figures": [each.model_dump() for each in figures]})
+        return
+    head = tuple(name.replace("_", " ") for name in GroupingFigures.model_fields)
+    terminal.write_rows([head, *[tuple(each.model_dump().values()) for each in figures]])
+    small, large = figures
+    terminal.write_line(f"Twice as many items take {large.brief_s / small.brief_s:.2f} times as long.")
+
+
+@app.command()
 def startup(as_json: JsonOption = False) -> None:
     """Measure the processor time of a command that does next to nothing."""
     from benchmarks.startup import measure

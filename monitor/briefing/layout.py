@@ -150,18 +150,12 @@ def _join_parts(*parts: str | None) -> str:
 
 def build_document(briefing: Briefing) -> Document:
     words = get_briefing_messages(briefing.language)
-    since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
-    subtitle = since if since == until else words("period", since=since, until=until)
-    offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
-    colophon = [Span(text=words("generated", at=f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
-    if briefing.public_url:
-        colophon.append(Span(text=words("online"), url=briefing.public_url))
     parts = group_items_by_heading(briefing)
     return Document(
         title=briefing.title,
         language=words.locale,
         overline=words("overline"),
-        subtitle=subtitle,
+        subtitle=format_period(briefing, words),
         blocks=[
             *_build_head(briefing, words),
             *_build_note_blocks(briefing, words),
@@ -170,10 +164,22 @@ def build_document(briefing: Briefing) -> Document:
             *_build_changes(briefing, words),
             *build_closing_blocks(briefing, words),
         ],
-        colophon=colophon,
+        colophon=build_colophon(briefing, words),
         contents=words("contents"),
         written_at=briefing.generated_at,
     )
+
+
+def format_period(briefing: Briefing, words: BriefingMessages) -> str:
+    since, until = briefing.period.since.isoformat(), briefing.period.until.isoformat()
+    return since if since == until else words("period", since=since, until=until)
+
+
+def build_colophon(briefing: Briefing, words: BriefingMessages) -> list[Span]:
+    """Return when the briefing was written, and where it stands online."""
+    offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
+    colophon = [Span(text=words("generated", at=f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
+    return [*colophon, Span(text=words("online"), url=briefing.public_url)] if briefing.public_url else colophon
 
 
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
@@ -257,10 +263,10 @@ def _build_body(
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
         return [_build_text(words("nothing") if was_seen else words("nothing_seen"))]
-    numbers = count(1)
+    numbers, reposts = count(1), set(briefing.reposts)
     blocks: list[Block] = []
     for heading, items in parts.items():
-        entries = [_build_entry(next(numbers), item, words, is_repost=item.id in briefing.reposts) for item in items]
+        entries = [_build_entry(next(numbers), item, words, is_repost=item.id in reposts) for item in items]
         blocks.extend([Heading(text=heading), Entries(entries=entries)])
     if briefing.more:
         points = [_build_more_point(item, words) for item in briefing.more]

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from monitor.briefing.compose import Briefing, BriefingItem, ItemReference, MoreItem
 from monitor.briefing.item import ITEM_COLUMNS, BriefingMessages, ItemSchema, build_item_cell, get_briefing_messages
 from monitor.briefing.layout import (
-    build_document,
+    build_colophon,
     build_gap_spans,
+    format_period,
     format_remarks,
     list_differences,
     list_reading_notes,
@@ -165,7 +166,6 @@ def _build_note_rows(briefing: Briefing, words: BriefingMessages) -> list[dict[s
         subject = words("assessment") if sentence.is_assessment else words("overview")
         rows.append({"subject": subject, "text": f"{sentence.marked_text} {cited}"})
     rows.extend({"subject": words("notes"), "text": note} for note in list_reading_notes(briefing, words))
-    document = build_document(briefing)
-    rows.append({"subject": document.title, "text": document.subtitle})
-    rows.extend({"subject": document.title, "text": span} for span in document.colophon)
+    rows.append({"subject": briefing.title, "text": format_period(briefing, words)})
+    rows.extend({"subject": briefing.title, "text": span} for span in build_colophon(briefing, words))
     return rows

@@ -1,29 +1,22 @@
 """Groups items to documents: candidate pairs, clusters in which every two are one, interpretations below policies."""
 
-import datetime as dt
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 
 from monitor.db.tables.collection import Item
-from monitor.dedupe.identity import DocumentIdentity, build_identity, count_days_between, is_same_office
+from monitor.dedupe.candidates import IndexPair, find_candidate_pairs
+from monitor.dedupe.identity import DocumentFacts, DocumentIdentity, count_days_between, parse_identities
 from monitor.dedupe.pairs import DocumentRelation, classify_relation
-from monitor.dedupe.texts import MAX_READ_CHARS
-from monitor.dedupe.titles import strip_document_form
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
 from monitor.logs import get_logger
 
-_MAX_BLOCK_ITEMS = 40
-_MAX_NEIGHBOURS = 10
-_PREFIX_CHARS = 14
-_SUFFIX_CHARS = 12
-_ANCHOR_CHARS = 12
-_ANCHOR_EVERY, _ANCHOR_EVERY_SHORT = 16, 4  # the anchors of a long text are among those that a short one would have
-_SHORT_TEXT_CHARS = 150
-_MAX_ANCHORED_CHARS = 600
-_LIMITS = WorkerLimits(timeout_s=120.0, cpu_s=60.0)  # a briefing may have a thousand items
-IndexPair = tuple[int, int]
+# One chain of pairs may hold most items of a briefing: 50,000 with texts as long as any is compared.
+_LIMITS = WorkerLimits(timeout_s=120.0, cpu_s=60.0, max_input_bytes=2**28)
+_BATCH_ITEMS = 500  # that one piece of work reads
+_BATCH_PAIRS = 5000  # that one piece of work compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,18 @@ class ClusterPlan:
     places: tuple[int, ...]
     interpretations: tuple["ClusterPlan", ...] = ()
 
+    def get_first(self) -> int:
+        """The first item's place, of the cluster or of what is below it."""
+        return min(self.list_places())
+
+    def list_places(self) -> list[int]:
+        return [*self.places, *(place for below in self.interpretations for place in below.list_places())]
+
+    def renumber(self, numbers: Sequence[int]) -> "ClusterPlan":
+        """Return the plan with these numbers in place of the places among them."""
+        below = tuple(each.renumber(numbers) for each in self.interpretations)
+        return ClusterPlan(tuple(numbers[place] for place in self.places), below)
+
     def pick(self, items: Sequence[Item]) -> DocumentCluster:
         lead, *places = (items[place] for place in self.places)
         return DocumentCluster(lead, tuple(places), tuple(each.pick(items) for each in self.interpretations))
@@ -59,30 +64,101 @@ def cluster_items(items: Sequence[Item], texts: Mapping[int, str] | None = None)
     that is among the items. The documents are in the order of the first of their items or interpretations; what is
     clustered does not depend on the order.
     """
-    return [plan.pick(items) for plan in plan_clusters(items, texts)]
+    identities = parse_identities(_list_facts(items, texts or {}))
+    plans = plan_clusters(identities, find_candidate_pairs(identities))
+    return [plan.pick(items) for plan in sorted(plans, key=ClusterPlan.get_first)]
 
 
 async def cluster_in_workers(
     items: Sequence[Item], texts: Mapping[int, str], workers: WorkerPool
 ) -> list[DocumentCluster]:
-    """Do the same in a worker process; where that takes too long, each item is a document of its own."""
-    openings = {item_id: text[:MAX_READ_CHARS] for item_id, text in texts.items()}
+    """Do the same in worker processes, in pieces; items of a piece that takes too long are documents of their own.
+
+    Reading an item and comparing two have to do with what pages say, and are left to the workers. Which items are
+    compared is found here: items that no chain of pairs joins go to different workers.
+    """
+    facts = _list_facts(items, texts)
+    batches = [facts[start : start + _BATCH_ITEMS] for start in range(0, len(facts), _BATCH_ITEMS)]
+    parsed = await asyncio.gather(*(_parse_in_worker(batch, workers) for batch in batches))
+    known = {index: identity for index, identity in enumerate(each for batch in parsed for each in batch) if identity}
+    pieces = await asyncio.to_thread(_split_into_pieces, known)
+    planned = await asyncio.gather(*(_plan_in_worker(piece, known, workers) for piece in pieces))
+    plans = [plan for some in planned for plan in some]
+    alone = set(range(len(items))).difference(*map(ClusterPlan.list_places, plans))
+    plans.extend(ClusterPlan((index,)) for index in alone)
+    return [plan.pick(items) for plan in sorted(plans, key=ClusterPlan.get_first)]
+
+
+def _list_facts(items: Sequence[Item], texts: Mapping[int, str]) -> list[DocumentFacts]:
+    return [DocumentFacts.of(item, texts.get(item.id) if item.id is not None else None) for item in items]
+
+
+async def _parse_in_worker(facts: Sequence[DocumentFacts], workers: WorkerPool) -> Sequence[DocumentIdentity | None]:
     try:
-        plans = await workers.run_limited(_LIMITS, plan_clusters, items, openings)
+        return await workers.run_limited(_LIMITS, parse_identities, facts)
     except IsolatedWorkFailed as error:
-        get_logger("dedupe").warning("not clustered", items=len(items), reason=str(error))
-        return [DocumentCluster(item) for item in items]
-    return [plan.pick(items) for plan in plans]
+        get_logger("dedupe").warning("not clustered", items=len(facts), reason=str(error))
+        return [None] * len(facts)
 
 
-def plan_clusters(items: Sequence[Item], texts: Mapping[int, str] | None = None) -> list[ClusterPlan]:
-    """Return the clusters of `cluster_items` by the places of their items."""
-    known = texts or {}
-    identities = [build_identity(item, known.get(item.id) if item.id is not None else None) for item in items]
+async def _plan_in_worker(
+    piece: "_Piece", known: Mapping[int, DocumentIdentity], workers: WorkerPool
+) -> list[ClusterPlan]:
+    try:
+        plans = await workers.run_limited(
+            _LIMITS, plan_clusters, [known[index] for index in piece.members], piece.pairs
+        )
+    except IsolatedWorkFailed as error:
+        get_logger("dedupe").warning("not clustered", items=len(piece.members), reason=str(error))
+        return []
+    return [plan.renumber(piece.members) for plan in plans]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Items to be compared by themselves: their numbers, and the pairs by their places among these."""
+
+    members: list[int]
+    pairs: list[IndexPair]
+
+
+def _split_into_pieces(identities: Mapping[int, DocumentIdentity]) -> list[_Piece]:
+    """Return the items that have candidates, in pieces which share none."""
+    numbers = list(identities)
+    pairs = find_candidate_pairs([identities[number] for number in numbers])
+    root = list(range(len(numbers)))
+
+    def find(index: int) -> int:
+        while root[index] != index:
+            root[index] = root[root[index]]
+            index = root[index]
+        return index
+
+    for first, other in pairs:
+        root[find(first)] = find(other)
+    chains: defaultdict[int, list[IndexPair]] = defaultdict(list)
+    for pair in pairs:
+        chains[find(pair[0])].append(pair)
+    pieces, some = [], list[IndexPair]()
+    for chain in chains.values():
+        some += chain
+        if len(some) >= _BATCH_PAIRS:
+            pieces.append(_build_piece(some, numbers))
+            some = []
+    return [*pieces, _build_piece(some, numbers)] if some else pieces
+
+
+def _build_piece(pairs: Sequence[IndexPair], numbers: Sequence[int]) -> _Piece:
+    members = sorted({index for pair in pairs for index in pair})
+    place = {index: place for place, index in enumerate(members)}
+    return _Piece([numbers[index] for index in members], [(place[first], place[other]) for first, other in pairs])
+
+
+def plan_clusters(identities: Sequence[DocumentIdentity], pairs: Sequence[IndexPair]) -> list[ClusterPlan]:
+    """Return the clusters of `cluster_items` by the places of their items, in any order."""
     relations = _RelationCache(identities)
-    pairs = list(iter_candidate_pairs(identities))
     clusters = _build_clusters(
-        len(items), [pair for pair in pairs if relations.get(*pair) is DocumentRelation.SAME], relations
+        len(identities), [pair for pair in pairs if relations.get(*pair) is DocumentRelation.SAME], relations
     )
     parents = _assign_parents(
         clusters, [pair for pair in pairs if relations.get(*pair) is DocumentRelation.INTERPRETATION], relations
@@ -91,18 +167,12 @@ def plan_clusters(items: Sequence[Item], texts: Mapping[int, str] | None = None)
     for child, parent in parents.items():
         children[parent].append(child)
 
-    def built(number: int) -> tuple[int, ClusterPlan]:
-        below = sorted((built(child) for child in children[number]), key=_get_first) if children[number] else []
-        members = sorted(clusters[number], key=lambda index: _build_lead_key(items[index], identities[index]))
-        plan = ClusterPlan(tuple(members), tuple(each for _, each in below))
-        return min([*members, *(first for first, _ in below)]), plan
+    def build(number: int) -> ClusterPlan:
+        below = sorted(map(build, children[number]), key=ClusterPlan.get_first) if children[number] else []
+        members = sorted(clusters[number], key=lambda index: identities[index].precedence)
+        return ClusterPlan(tuple(members), tuple(below))
 
-    roots = (built(number) for number in range(len(clusters)) if number not in parents)
-    return [each for _, each in sorted(roots, key=_get_first)]
-
-
-def _get_first(built: tuple[int, ClusterPlan]) -> int:
-    return built[0]
+    return [build(number) for number in range(len(clusters)) if number not in parents]
 
 
 class _RelationCache:
@@ -124,57 +194,6 @@ class _RelationCache:
         gap = count_days_between(one, other)
         names = sorted((each.address, each.title.full, each.text[:200]) for each in (one, other))
         return one.address != other.address, 10**6 if gap is None else gap, names
-
-
-def iter_candidate_pairs(identities: Sequence[DocumentIdentity]) -> Iterator[IndexPair]:
-    """Yield the pairs that may be one document, or a policy and its interpretation: those that share a key, each once.
-
-    Words of a text that very many share are a form's and no key. Of any other key that very many share, only items
-    published one after the other are compared.
-    """
-    blocks: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for index, identity in enumerate(identities):
-        for key in set(_iter_blocking_keys(identity)):
-            blocks[key].append(index)
-    seen: set[IndexPair] = set()
-    for (kind, _), members in blocks.items():
-        if len(members) < 2 or (kind == "text" and len(members) > _MAX_BLOCK_ITEMS):
-            continue
-        if kind == "start" and not any(identities[index].title.is_truncated for index in members):
-            continue
-        pairs = list(dict.fromkeys(_iter_block_pairs(members, identities)))
-        yield from (pair for pair in pairs if pair not in seen)
-        seen.update(pairs)
-
-
-def _iter_block_pairs(members: Sequence[int], identities: Sequence[DocumentIdentity]) -> Iterator[IndexPair]:
-    if len(members) <= _MAX_BLOCK_ITEMS:
-        yield from combinations(members, 2)
-        return
-    in_time = sorted(members, key=lambda index: _build_time_key(identities[index]))
-    for place, first in enumerate(in_time):
-        for other in in_time[place + 1 : place + 1 + _MAX_NEIGHBOURS]:
-            yield (first, other) if first < other else (other, first)
-
-
-def _build_time_key(identity: DocumentIdentity) -> tuple[dt.date, str, str, str]:
-    return identity.day or dt.date.min, identity.title.full, identity.address, identity.text[:200]
-
-
-def _iter_blocking_keys(identity: DocumentIdentity) -> Iterator[tuple[str, str]]:
-    title = identity.title
-    yield "address", identity.address
-    for body in (title.body, title.full, identity.subject, strip_document_form(title.body)):
-        yield "body", body
-    yield "start", title.full[:_PREFIX_CHARS]
-    yield "start", title.head[:_PREFIX_CHARS]
-    yield "end", title.full[-_SUFFIX_CHARS:]
-    if identity.number:
-        yield "number", f"{identity.number.year} {identity.number.serial}"
-    opening = identity.text[:_MAX_ANCHORED_CHARS]
-    every = _ANCHOR_EVERY_SHORT if len(opening) < _SHORT_TEXT_CHARS else _ANCHOR_EVERY
-    for place in [place for place, char in enumerate(opening) if ord(char) % every == 0]:
-        yield "text", opening[place : place + _ANCHOR_CHARS]
 
 
 def _build_clusters(count: int, edges: Iterable[IndexPair], relations: _RelationCache) -> list[list[int]]:
@@ -213,10 +232,3 @@ def _assign_parents(
         return -len(pairs), min(map(relations.build_closeness_key, pairs))
 
     return {child: min(parents, key=lambda parent: weight(parents[parent])) for child, parents in votes.items()}
-
-
-def _build_lead_key(item: Item, identity: DocumentIdentity) -> tuple[bool, bool, dt.datetime, dt.date, str]:
-    issuer = identity.title.issuer or identity.issuer
-    is_own = bool(issuer and identity.source) and is_same_office(issuer, identity.source)
-    first_seen = item.first_seen if item.first_seen.tzinfo else item.first_seen.replace(tzinfo=dt.UTC)
-    return not is_own, item.is_repost, first_seen, item.date or dt.date.max, identity.address

@@ -2,8 +2,10 @@
 
 import datetime as dt
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from monitor.db.tables.collection import Item
 from monitor.dedupe.numbers import (
@@ -14,11 +16,12 @@ from monitor.dedupe.numbers import (
     normalize_text,
     parse_document_number,
 )
-from monitor.dedupe.texts import normalize_for_comparison
+from monitor.dedupe.texts import MAX_READ_CHARS, normalize_for_comparison
 from monitor.dedupe.titles import TitleFields, is_office, parse_subject, parse_title
 from monitor.urls import get_host, get_registrable_domain, url_key
 from monitor.vocabulary import ItemType
 
+_MAX_KEPT_NAMES = 4096  # of sources, issuers and hosts, which items have in common
 MAX_CLOSE_DAYS = 3
 MAX_REPOST_DAYS = 31
 _MOBILE_PREFIX = re.compile(r"^(?:m|wap|mobile|3g)\.")
@@ -30,12 +33,47 @@ _BRANCH_OFFICE = re.compile(r"省|市(?!场)|自治区|(?:监管局|监管办公
 _JOINT_ISSUERS = re.compile(r"等$|等?[\d一二三四五六七八九十多]{0,3}个?(?:部门|单位|部委)$")
 
 
-@dataclass(frozen=True, slots=True)
+Precedence = tuple[bool, bool, dt.datetime, dt.date, str]
+
+
+@dataclass(frozen=True)
+class DocumentFacts:
+    """What an item's columns say of its document; `text` is what is read of its page's text."""
+
+    url: str
+    title: str
+    date: dt.date | None
+    source: str
+    issuer: str | None
+    document_number: str | None
+    is_interpretation: bool
+    is_repost: bool
+    first_seen: dt.datetime
+    text: str | None
+
+    @classmethod
+    def of(cls, item: Item, text: str | None = None) -> "DocumentFacts":
+        return cls(
+            url=item.url,
+            title=item.title,
+            date=item.date,
+            source=item.source,
+            issuer=item.issuer,
+            document_number=item.document_number,
+            is_interpretation=item.type is ItemType.INTERPRETATION,
+            is_repost=item.is_repost,
+            first_seen=item.first_seen,
+            text=text[:MAX_READ_CHARS] if text is not None else None,
+        )
+
+
+@dataclass(frozen=True)
 class DocumentIdentity:
     """An item as it is compared with others.
 
     `subject` is the body of the policy that an interpretation is about, else that of the title; `subject_issuer` is the
     policy's office if the interpretation names it. `issuer` and `source` are folded to letters and digits.
+    `precedence` orders the places of a document: the issuer's own site first, then what was seen first.
     """
 
     address: str
@@ -50,31 +88,50 @@ class DocumentIdentity:
     subject: str
     subject_issuer: str
     text: str
+    precedence: Precedence
 
 
 def build_identity(item: Item, text: str | None = None) -> DocumentIdentity:
-    day, source = item.date, keep_alphanumerics(normalize_text(item.source))
-    issuer = keep_alphanumerics(normalize_text(item.issuer or ""))
-    domain = _get_domain(item.url)
+    return parse_identity(DocumentFacts.of(item, text))
+
+
+def parse_identities(facts: Sequence[DocumentFacts]) -> list[DocumentIdentity]:
+    return [parse_identity(each) for each in facts]
+
+
+def parse_identity(facts: DocumentFacts) -> DocumentIdentity:
+    day, source, issuer = facts.date, _fold_name(facts.source), _fold_name(facts.issuer or "")
+    host = get_host(facts.url)
+    domain = _get_domain(host)
     places = [source, issuer, *re.findall(r"^[a-z\d-]{4,}", domain)]
-    title = parse_title(item.title, published=(day.year, day.month, day.day) if day else None, site_names=places)
+    title = parse_title(facts.title, published=(day.year, day.month, day.day) if day else None, site_names=places)
     subject_issuer, subject = parse_subject(title.interpretation) if title.interpretation else ("", title.body)
-    number = parse_document_number(item.document_number) or title.number
-    written_number = keep_alphanumerics(normalize_text(item.document_number or ""))
+    number = parse_document_number(facts.document_number) or title.number
+    written_number = keep_alphanumerics(normalize_text(facts.document_number or ""))
+    address = _MOBILE_PREFIX.sub("", url_key(_SESSION_ID.sub("", facts.url)))
+    speaker = title.issuer or issuer
+    is_own = bool(speaker and source) and is_same_office(speaker, source)
+    first_seen = facts.first_seen if facts.first_seen.tzinfo else facts.first_seen.replace(tzinfo=dt.UTC)
     return DocumentIdentity(
-        address=_MOBILE_PREFIX.sub("", url_key(_SESSION_ID.sub("", item.url))),
-        host=_MOBILE_PREFIX.sub("", get_host(item.url).removeprefix("www.")),
+        address=address,
+        host=_MOBILE_PREFIX.sub("", host.removeprefix("www.")),
         domain=domain,
         day=day,
         title=title,
-        number=_complete_number(number, title, title.issuer or issuer),
+        number=_complete_number(number, title, speaker),
         issuer=issuer,
         source=source,
-        is_interpretation=title.interpretation is not None or item.type is ItemType.INTERPRETATION,
+        is_interpretation=title.interpretation is not None or facts.is_interpretation,
         subject=subject,
         subject_issuer=subject_issuer,
-        text=_strip_heading(normalize_for_comparison(text), title, written_number),
+        text=_strip_heading(normalize_for_comparison(facts.text), title, written_number),
+        precedence=(not is_own, facts.is_repost, first_seen, day or dt.date.max, address),
     )
+
+
+@lru_cache(_MAX_KEPT_NAMES)
+def _fold_name(name: str) -> str:
+    return keep_alphanumerics(normalize_text(name))
 
 
 def count_days_between(one: DocumentIdentity, other: DocumentIdentity) -> int | None:
@@ -170,7 +227,8 @@ def _are_different_places(place: re.Match[str], other: re.Match[str]) -> bool:
     return place["level"] != other["level"] or (all(names) and names[0] != names[1])
 
 
-def _get_domain(url: str) -> str:
+@lru_cache(_MAX_KEPT_NAMES)
+def _get_domain(host: str) -> str:
     with suppress(ValueError):
-        return get_registrable_domain(url)
+        return get_registrable_domain(f"//{host}")
     return ""

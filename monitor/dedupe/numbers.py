@@ -3,7 +3,9 @@
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from monitor.dates import ERA_START
 from monitor.dates.numerals import parse_numeral
@@ -43,15 +45,18 @@ _TRADITIONAL_SIMPLIFIED_PAIRS = (
     "掙挣揀拣搖摇撐撑撫抚撲扑擱搁攬揽敘叙斂敛暈晕"
 )
 
+_MAX_KEPT_NUMERALS = 4096
 _NUMERALS = "〇零一二三四五六七八九十百千两"
 _SERIES_UNITS = "季度|部分|标段|阶段|分册|年期|年度|[批期月号届次回轮章卷册版辑编集级类组包项条审读稿日时讲]"
-_BETWEEN_NUMBERS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
-_NON_WORD = re.compile(r"[^\w\0]+|_+")
-_BLANKS = re.compile(r"\s+")
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"[^\W_]+")
+_BETWEEN_NUMBERS = re.compile("\0(?<=\\d\0)(?=\\d)")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 _YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=\s*年)")
+# What stands before a numeral is looked at behind its first character: a search for characters skips the rest quickly.
 _COUNTED_NUMERAL = re.compile(
-    rf"(?<=第)[{_NUMERALS}]+|(?<=之)[{_NUMERALS}]+(?!\w)|(?<=\()[{_NUMERALS}]+(?=\))"
-    rf"|(?<=附件)[{_NUMERALS}]+|(?<=附录)[{_NUMERALS}]+|(?<![\w])[{_NUMERALS}]+(?=[、.])|[{_NUMERALS}]+(?=(?:{_SERIES_UNITS}))"
+    rf"[{_NUMERALS}](?:(?<=第.)[{_NUMERALS}]*|(?<=之.)[{_NUMERALS}]*(?!\w)|(?<=\(.)[{_NUMERALS}]*(?=\))"
+    rf"|(?<=附[件录].)[{_NUMERALS}]*|(?<!\w.)[{_NUMERALS}]*(?=[、.])|[{_NUMERALS}]*(?={_SERIES_UNITS}))"
 )
 _ERA_YEAR = re.compile(rf"({'|'.join(ERA_START)})\s*(\d{{1,3}}|元)\s*年")
 
@@ -61,8 +66,21 @@ _CHARACTER_MAP = (
     | str.maketrans({"⋯": "..."})
 )
 
+_MAY_CHANGE = re.compile(f"[A-Z\x80-\u4dff\ua000-\U0010ffff{''.join(map(chr, _CHARACTER_MAP))}]")
+# Scripts in which no character composes with the one before it: Latin, general signs, kana, Han, Hangul syllables.
+_STANDS_ALONE = re.compile(
+    r"[\0-\u02ff\u2000-\u20cf\u2100-\u2fff\u3000-\u3029\u3030-\u3098\u309b-\u3130"
+    r"\u318f-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff9d\uffe0-\uffef]*"
+)
+
+
+def _join_words(words: Iterable[str]) -> str:
+    """Return a pattern of any of these at the beginning of a word; its branches begin with characters to search for."""
+    return "|".join(rf"{word[0]}(?<!\w{word[0]}){word[1:]}" for word in words)
+
+
 _MONTHS = re.compile(
-    r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    rf"({_join_words(('jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'))})"
     r"(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\b\.?(?=\W|$)"
 )
 
@@ -74,11 +92,13 @@ _ORDINAL_WORDS = {
     )
 }
 
-_ORDINAL = re.compile(rf"\b(?:({'|'.join(_ORDINAL_WORDS)})|(\d+)(?:st|nd|rd|th))\b")
-_SPELLING = re.compile(r"(?<=[a-z]{3})(?:(is)(?=e[sd]?\b|ing\b|ations?\b)|our(?=s?\b)|tre(?=s?\b))|(?<=progra)mme")
-_ROMAN_PART = re.compile(
-    r"\b((?:part|annex|appendix|volume|vol\.?|phase|chapter|section|title|schedule|tier|pillar|basel|stage|teil)\s+)([ivx]+)\b"
+_ORDINAL_WORD = re.compile(rf"(?:{_join_words(_ORDINAL_WORDS)})\b")
+_ORDINAL = re.compile(r"(\d(?<!\w\d)\d*)(?:st|nd|rd|th)\b")
+_SPELLING = re.compile(
+    r"i(?<=[a-z]{3}i)(s)(?=e[sd]?\b|ing\b|ations?\b)|o(?<=[a-z]{3}o)ur(?=s?\b)|t(?<=[a-z]{3}t)re(?=s?\b)|mm(?<=programm)e"
 )
+_PARTS = ("part", "annex", "appendix", "volume", r"vol\.?", "phase", "chapter", "section", "title", "schedule", "tier")
+_ROMAN_PART = re.compile(rf"((?:{_join_words((*_PARTS, 'pillar', 'basel', 'stage', 'teil'))})\s+)([ivx]+)\b")
 _ROMAN = {"i": 1, "v": 5, "x": 10}
 _QUARTER = re.compile(r"\b1?q([1-4])\b|\b([1-4]) quarter\b")
 
@@ -89,11 +109,10 @@ def normalize_text(written: str) -> str:
     Width, letter case, traditional characters, brackets, quotes and dashes are folded; counted numerals become digits
     (第三批, 二〇二六年, Part II, third), years of an era calendar years, names of months three letters.
     """
-    text = unicodedata.normalize("NFKC", html.unescape(written)).casefold().translate(_CHARACTER_MAP)
-    text = _BLANKS.sub(" ", text).strip()
+    text = " ".join(_fold_characters(html.unescape(written)).split())
     if not text.isprintable():
-        text = _BLANKS.sub(" ", "".join(filter(str.isprintable, text))).strip()
-    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+        text = " ".join("".join(filter(str.isprintable, text)).split())
+    text = _THOUSANDS.sub("", text)
     text = _YEAR.sub(lambda found: _convert_chinese_numeral(found[0]), text)
     text = _ERA_YEAR.sub(_calendar_year, text)
     text = _COUNTED_NUMERAL.sub(lambda found: _convert_chinese_numeral(found[0]), text)
@@ -102,16 +121,43 @@ def normalize_text(written: str) -> str:
         return text
     text = _SPELLING.sub(_unify_spelling, text)
     text = _ROMAN_PART.sub(lambda found: found[1] + _convert_roman_numeral(found[2]), text)
-    text = _ORDINAL.sub(lambda found: _ORDINAL_WORDS.get(found[1], found[2] or ""), text)
-    text = _QUARTER.sub(lambda found: f"q{found[1] or found[2]}", text)
+    text = _ORDINAL_WORD.sub(lambda found: _ORDINAL_WORDS[found[0]], _ORDINAL.sub(r"\1", text))
+    text = _QUARTER.sub(lambda found: f"q{found[1] or found[2]}", text) if "q" in text else text
     return _MONTHS.sub(r"\1", text)
 
 
 def keep_alphanumerics(text: str) -> str:
     """Return letters and digits alone; two numbers are separated by a dot where anything was between them."""
-    return _NON_WORD.sub("", _BETWEEN_NUMBERS.sub("\0", text)).replace("\0", ".")
+    return _BETWEEN_NUMBERS.sub(".", "\0".join(_WORD.findall(text))).replace("\0", "")
 
 
+def _fold_characters(text: str) -> str:
+    """Fold width, letter case, traditional characters and signs.
+
+    A text has few different characters, and fewer that change: each of these is replaced in all places at once. That
+    gives what folding the whole text gives, unless a character may join its neighbours or become one that changes too.
+    """
+    if text.isascii():
+        return text.lower()
+    found = set(_MAY_CHANGE.findall(text))
+    changes = {char: folded for char in found if (folded := _fold_character(char)) != char}
+    if None in changes.values() or not changes.keys().isdisjoint("".join(map(str, changes.values()))):
+        return unicodedata.normalize("NFKC", text).casefold().translate(_CHARACTER_MAP)
+    for char, folded in changes.items():
+        text = text.replace(char, folded or "")
+    return text
+
+
+@cache
+def _fold_character(char: str) -> str | None:
+    """Return a character folded; None where its neighbours may decide what becomes of it."""
+    folded = unicodedata.normalize("NFKC", char)
+    if not all(_STANDS_ALONE.fullmatch(part) for part in (char, folded)):
+        return None
+    return folded.casefold().translate(_CHARACTER_MAP)
+
+
+@lru_cache(_MAX_KEPT_NUMERALS)
 def _convert_chinese_numeral(written: str) -> str:
     if re.fullmatch(r"[〇零一二三四五六七八九]{2,}", written):
         return "".join(str("〇一二三四五六七八九".index("〇" if char == "零" else char)) for char in written)
@@ -162,7 +208,7 @@ _SERIES_FORM = re.compile(r"(?:公告|通告|令)$")
 _MIN_SERIAL_DIGITS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentNumber:
     """The parts of a number, empty if not given; `is_code`: several documents bear it, as a tender and its result."""
 
@@ -192,6 +238,8 @@ def parse_document_number(written: str | None) -> DocumentNumber | None:
 
 def split_document_number(title: str) -> tuple[DocumentNumber | None, str]:
     """Split a folded title into the number at its beginning or end, or alone in brackets, and the rest."""
+    if not _DIGIT.search(title):
+        return None, title
     for found in _NUMBER.finditer(title):
         before, after = title[: found.start()], title[found.end() :]
         number = _parse_match(found)

@@ -18,7 +18,14 @@ from monitor.dedupe.identity import (
     is_same_office,
 )
 from monitor.dedupe.numbers import compare_numbers, is_abbreviation_of, keep_alphanumerics
-from monitor.dedupe.texts import TextComparison, TextMatch, compare_texts, could_match, extract_figures
+from monitor.dedupe.texts import (
+    TextComparison,
+    TextMatch,
+    compare_texts,
+    could_match,
+    extract_figures,
+    have_nothing_in_common,
+)
 from monitor.dedupe.titles import (
     DISTINCT_DOCUMENT_STAGES,
     MIN_BODY_WIDTH,
@@ -148,15 +155,14 @@ def classify_relation(one: DocumentIdentity, other: DocumentIdentity) -> Documen
             return DocumentRelation.INTERPRETATION
         if not policy.is_interpretation:
             return DocumentRelation.DIFFERENT
-    elif (
-        one.is_interpretation != other.is_interpretation
-        and compare_texts(one.text, other.text).verdict is not TextMatch.AGREE
-    ):
+    elif one.is_interpretation != other.is_interpretation and not _have_one_text(one, other):
         reading, policy = (one, other) if one.is_interpretation else (other, one)
         return DocumentRelation.INTERPRETATION if _is_interpretation_of(reading, policy) else DocumentRelation.DIFFERENT
-    if _must_differ(one, other) or not _is_same_document(one, other):
-        return DocumentRelation.DIFFERENT
-    return DocumentRelation.SAME
+    return DocumentRelation.SAME if _is_same_document(one, other) else DocumentRelation.DIFFERENT
+
+
+def _have_one_text(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    return could_match(one.text, other.text) and compare_texts(one.text, other.text).verdict is TextMatch.AGREE
 
 
 def _is_interpretation_of(interpretation: DocumentIdentity, policy: DocumentIdentity) -> bool:
@@ -181,11 +187,15 @@ def _must_differ(one: DocumentIdentity, other: DocumentIdentity) -> bool:
 
 
 def _is_same_document(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether something proves it; whether anything could is asked first, for of most pairs nothing can."""
     is_unique = have_same_unique_number(one, other)
     has_one_title = _have_same_title(one, other)
     bears_one_number = is_unique and _may_share_number(one.title, other.title)
     is_beginning = _is_truncation(one.title, other.title)
     if not (has_one_title or bears_one_number or is_beginning) and not could_match(one.text, other.text):
+        return False
+    is_title_alone = has_one_title and not (is_unique or is_beginning or one.title.is_named or other.title.is_named)
+    if _must_differ(one, other) or (is_title_alone and have_nothing_in_common(one.text, other.text)):
         return False
     texts = compare_texts(one.text, other.text)
     if not _may_be_same_edition(one, other, texts):
@@ -224,14 +234,18 @@ def _have_same_title(one: DocumentIdentity, other: DocumentIdentity) -> bool:
     if a.interpretation and b.interpretation:
         letters, others = (sorted(title.full.removeprefix("关于")) for title in (a, b))
         return a.interpretation == b.interpretation and letters == others
-    if filter_stages(a.marks) != filter_stages(b.marks):
+    if a.body != b.body and not _is_prefixed_by_office(one, other):
         return False
-    if a.body == b.body:
-        return True
-    shorter, longer = sorted((a.full, b.full), key=len)
+    return filter_stages(a.marks) == filter_stages(b.marks)
+
+
+def _is_prefixed_by_office(one: DocumentIdentity, other: DocumentIdentity) -> bool:
+    """Whether one title is the other with the name of a site or an office before it."""
+    shorter, longer = sorted((one.title.full, other.title.full), key=len)
+    if len(shorter) < MIN_BODY_WIDTH or not longer.endswith(shorter):
+        return False
     before = longer.removesuffix(shorter)
-    is_site = before in one.host.split(".") or before in other.host.split(".")
-    return len(shorter) >= MIN_BODY_WIDTH and longer != before and (is_site or is_office(before))
+    return before in one.host.split(".") or before in other.host.split(".") or is_office(before)
 
 
 def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
@@ -243,6 +257,8 @@ def _may_share_number(a: TitleFields, b: TitleFields) -> bool:
 
 def _is_truncation(a: TitleFields, b: TitleFields) -> bool:
     """Whether the other title begins with a truncated one, with or without its issuer."""
+    if not (a.is_truncated or b.is_truncated):
+        return False
     return any(
         short.is_truncated and measure_width(cut) >= MIN_BODY_WIDTH and whole.startswith(cut)
         for short, long in ((a, b), (b, a))

@@ -13,6 +13,8 @@ _MAX_CHARS = 1500  # the opening tells documents apart
 MAX_READ_CHARS = 2 * _MAX_CHARS
 """How much of a text is read at all."""
 
+_USUALLY_READ_CHARS = 2000  # of most texts this gives what is compared
+_MARGIN_CHARS = 100  # a cut changes no more than what is just before it
 _MIN_CHARS = 24
 _MIN_SHARE = 0.6
 _LONG_CHARS = 300
@@ -20,8 +22,10 @@ _MAX_GAP_CHARS = 8
 _SAMPLE_PIECES = 12
 _PIECE_CHARS = 8
 _MIN_MATCHING_PIECES = 3
+_CREDITS = "来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到"
+# Every branch begins with a character of its own, so that a search for characters skips the rest quickly.
 _CREDIT_LINE = re.compile(
-    r"(?:信息|文章|稿件)?(?:来源|发布时间|发布日期|责任编辑|编辑|作者|记者|审核|校对|浏览次数|阅读次数|字号|分享到)\s?[:(][^\s。]{0,20}"
+    rf"(?:信息(?:{_CREDITS})|文章(?:{_CREDITS})|稿件(?:{_CREDITS})|{_CREDITS})\s?[:(][^\s。]{{0,20}}"
 )
 
 _PAGE_NUMBER = re.compile(
@@ -49,8 +53,15 @@ class TextComparison:
 
 def normalize_for_comparison(text: str | None) -> str:
     """Return a text's opening as it is compared: folded letters and digits, without credits and page numbers."""
-    opening = _PAGE_NUMBER.sub(" ", (text or "")[:MAX_READ_CHARS])
-    return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(opening)))[:_MAX_CHARS]
+    opening = (text or "")[:MAX_READ_CHARS]
+    folded = _fold_opening(opening[:_USUALLY_READ_CHARS])
+    if len(opening) > _USUALLY_READ_CHARS and len(folded) < _MAX_CHARS + _MARGIN_CHARS:
+        folded = _fold_opening(opening)
+    return folded[:_MAX_CHARS]
+
+
+def _fold_opening(opening: str) -> str:
+    return keep_alphanumerics(_CREDIT_LINE.sub(" ", normalize_text(_PAGE_NUMBER.sub(" ", opening))))
 
 
 def compare_texts(one: str, other: str) -> TextComparison:
@@ -92,9 +103,22 @@ def could_match(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < _MIN_CHARS:
         return False
-    if len(shorter) < _SAMPLE_PIECES * _PIECE_CHARS:
-        return True
-    return sum(_get_piece(shorter, place) in longer for place in _iter_piece_offsets(shorter)) >= _MIN_MATCHING_PIECES
+    return len(shorter) < _SAMPLE_PIECES * _PIECE_CHARS or _has_pieces(shorter, longer, _MIN_MATCHING_PIECES)
+
+
+def have_nothing_in_common(one: str, other: str) -> bool:
+    """Whether two long texts share none of some pieces: they are neither copies nor one form filled in twice."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) >= _SAMPLE_PIECES * _PIECE_CHARS and not _has_pieces(shorter, longer, 1)
+
+
+def _has_pieces(shorter: str, longer: str, count: int) -> bool:
+    found = 0
+    for place in _iter_piece_offsets(shorter):
+        found += shorter[place : place + _PIECE_CHARS] in longer
+        if found == count:
+            return True
+    return False
 
 
 def extract_figures(text: str) -> frozenset[str]:

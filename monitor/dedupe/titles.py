@@ -35,7 +35,7 @@ _HEADLINE = re.compile(r"(?<=[^\W\da-z]{4}):.{4,}$")
 _QUOTED_NAME = re.compile(r"《(.+)》")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InterpretationMark:
     """The form of an interpretation, and its subject as the title names it, folded."""
 
@@ -100,13 +100,15 @@ _STAGES = {
 }
 
 DISTINCT_DOCUMENT_STAGES = frozenset({("stage", "corrected"), ("stage", "passed-on"), ("stage", "ended")})
+_ANY_STAGE = re.compile("|".join(_STAGES.values()))
 _STAGE_PATTERNS = tuple((stage, re.compile(pattern)) for stage, pattern in _STAGES.items())
 
 
 def extract_marks(title: str) -> frozenset[TitleMark]:
     found = {(kind, _parse_value(match)) for kind, pattern in _NUMBERS for match in pattern.finditer(title)}
     found |= {(match[2], str(int(match[1]))) for match in _COUNTED.finditer(title)}
-    found |= {("stage", stage) for stage, pattern in _STAGE_PATTERNS if pattern.search(title)}
+    if _ANY_STAGE.search(title):
+        found |= {("stage", stage) for stage, pattern in _STAGE_PATTERNS if pattern.search(title)}
     return frozenset(found)
 
 
@@ -168,6 +170,7 @@ _POSTED_DATE = re.compile(
     rf"|\[?(?<!\d)(?P<last>{DATE_SIGN})\]?$"
 )
 
+_SIGN_OF_DATE = re.compile(r"[\d月]")
 _NUMBER_FORM = re.compile(r"(?:公告|通告|令|第)?")
 _EDITION = re.compile(r"\(((?:根据)?\d{4}年?(?:\d{1,2}月)?(?:\d{1,2}日)?[^()]{0,40}(?:修订|修正|修改|通过))\)\s*$")
 _TRAILING_NAME_IN_BRACKETS = re.compile(r"\(([^()]{3,30})\)$")
@@ -200,7 +203,7 @@ _CALL_FOR_COMMENTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TitleFields:
     """The parts of a title, but for `plain` as letters and digits alone.
 
@@ -301,9 +304,9 @@ def _strip_decorations(plain: str, published: tuple[int, int, int] | None, site_
         name = keep_alphanumerics(named[1])
         if any(place in name for place in site_names if len(place) > 2):
             plain = plain[: named.start()]
-    masked = mask_dates(plain)
-    found = _POSTED_DATE.search(masked.text)
-    if found and published and _numbers_of_day(masked, found) in (sorted(published), sorted(published[1:])):
+    masked = mask_dates(plain) if published and _SIGN_OF_DATE.search(plain) else None
+    found = _POSTED_DATE.search(masked.text) if masked else None
+    if masked and found and published and _numbers_of_day(masked, found) in (sorted(published), sorted(published[1:])):
         plain = masked.restore(masked.text[: found.start()] + masked.text[found.end() :])
     return _DECORATION.sub("", plain).strip()
 

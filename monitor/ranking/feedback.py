@@ -1,5 +1,6 @@
 """Applies people's feedback to an order: an item moves past the next tier, those like it past their own."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,9 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.vocabulary import RankDirection
 
 _OWN_LIFT, _SIMILAR_LIFT = 2, 1
+_Wishes = defaultdict[object, dict[str, RankFeedbackEntry]]
+"""The newest wish of each person, by what it is about."""
+
 _TOP_TIER, _BOTTOM_TIER = 1, 5
 
 
@@ -26,7 +30,14 @@ def compute_lifts(items: Sequence[Item], feedback: Sequence[RankFeedbackEntry]) 
     Of each person the newest feedback counts; opposite votes cancel each other. Feedback of an item's own outweighs all
     on others.
     """
-    return [_compute_lift(item, feedback) for item in items]
+    by_item: _Wishes = defaultdict(dict)
+    for wish in feedback:
+        by_item[wish.item_id][wish.person] = wish
+    by_kind: _Wishes = defaultdict(dict)
+    for wish in sorted(feedback, key=lambda wish: wish.at):
+        if wish.source_id is not None:
+            by_kind[wish.source_id, wish.section, wish.type][wish.person] = wish
+    return [_compute_lift(item, by_item, by_kind) for item in items]
 
 
 def apply_feedback(order: Sequence[int], *, tiers: Sequence[int], lifts: Sequence[int]) -> RankFeedbackResult:
@@ -35,12 +46,18 @@ def apply_feedback(order: Sequence[int], *, tiers: Sequence[int], lifts: Sequenc
     gaps: dict[int, list[int]] = {}
     moved: dict[int, RankDirection] = {}
     reached: dict[int, int] = {}
+    rest_tiers = [tiers[index] for index in rest]
+    bounds: dict[tuple[bool, int], list[int]] = {}
     gap = 0
     for index in order:
         if not lifts[index]:
             gap += 1
             continue
-        place = _find_gap(gap, index, rest, tiers, lifts[index])
+        limit = _get_furthest_tier(tiers[index], lifts[index])
+        key = (lifts[index] > 0, limit)
+        if key not in bounds:
+            bounds[key] = _list_bounds(rest_tiers, lifts[index], limit)
+        place = bounds[key][gap]
         gaps.setdefault(place, []).append(index)
         if place != gap:
             moved[index] = RankDirection.HIGHER if place < gap else RankDirection.LOWER
@@ -55,17 +72,10 @@ def apply_feedback(order: Sequence[int], *, tiers: Sequence[int], lifts: Sequenc
     return RankFeedbackResult(result, moved, reached)
 
 
-def _compute_lift(item: Item, wishes: Sequence[RankFeedbackEntry]) -> int:
-    own = {wish.person: wish for wish in wishes if wish.item_id == item.id}
-    if own:
+def _compute_lift(item: Item, by_item: _Wishes, by_kind: _Wishes) -> int:
+    if own := by_item.get(item.id):
         return _OWN_LIFT * _compute_majority(own)
-    kind = (item.source_id, item.section, item.type)
-    is_of_source = item.source_id is not None
-    similar = {
-        wish.person: wish
-        for wish in sorted(wishes, key=lambda wish: wish.at)
-        if is_of_source and (wish.source_id, wish.section, wish.type) == kind
-    }
+    similar = by_kind.get((item.source_id, item.section, item.type), {})
     return _SIMILAR_LIFT * _compute_majority(similar)
 
 
@@ -75,15 +85,16 @@ def _compute_majority(wishes: dict[str, RankFeedbackEntry]) -> int:
     return (balance > 0) - (balance < 0)
 
 
-def _find_gap(gap: int, index: int, rest: Sequence[int], tiers: Sequence[int], lift: int) -> int:
-    limit = _get_furthest_tier(tiers[index], lift)
+def _list_bounds(tiers: Sequence[int], lift: int, limit: int) -> list[int]:
+    """Return for each gap between items of these tiers the one that a lift reaches, which stops at the limit."""
+    bounds = list(range(len(tiers) + 1))
     if lift > 0:
-        while gap > 0 and tiers[rest[gap - 1]] >= limit:
-            gap -= 1
+        for gap, tier in enumerate(tiers, start=1):
+            bounds[gap] = bounds[gap - 1] if tier >= limit else gap
     else:
-        while gap < len(rest) and tiers[rest[gap]] <= limit:
-            gap += 1
-    return gap
+        for gap in range(len(tiers) - 1, -1, -1):
+            bounds[gap] = bounds[gap + 1] if tiers[gap] <= limit else gap
+    return bounds
 
 
 def _get_furthest_tier(tier: int, lift: int) -> int:

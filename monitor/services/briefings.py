@@ -7,6 +7,7 @@ import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -158,8 +159,9 @@ class BriefingService:
     async def _load_rank_lifts(self, groups: Sequence[DocumentCluster]) -> list[int]:
         """How far people's feedback moves each document: what was said of its lead, else of another place of it."""
         each = [[group.lead, *group.places] for group in groups]
-        wishes = await self.store.marks.list_feedback([item for items in each for item in items])
-        return [next((lift for lift in compute_lifts(items, wishes) if lift), 0) if wishes else 0 for items in each]
+        every = [item for items in each for item in items]
+        lifts = iter(compute_lifts(every, await self.store.marks.list_feedback(every)))
+        return [next(filter(None, list(islice(lifts, len(items)))), 0) for items in each]
 
     async def _list_changes(self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo) -> list[ChangedItem]:
         rows = await self.store.revisions.list_between(span.begin, span.end, sources=query.sources)
