@@ -1,4 +1,4 @@
-"""Ledgers that are equal are kept once, as readings; so are the large parts of manifests; runs by source and status.
+"""Ledgers that are equal are kept once, as readings; so are the large parts of manifests.
 
 Nothing here imports the program: the hash of a reading and the parts of a manifest are those of its version 0.2.
 
@@ -90,10 +90,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("hash", name="uq_manifest_part_hash"),
     )
-    op.drop_index("ix_run_source_id", "run")
-    op.drop_index("ix_run_status", "run")
-    op.create_index("ix_run_source_planned", "run", ["source_id", "planned_at"])
-    op.create_index("ix_run_status_planned", "run", ["status", "planned_at"])
     op.execute("ALTER TABLE run_section ADD COLUMN reading_id INTEGER REFERENCES reading (id)")
     op.execute("ALTER TABLE outset ADD COLUMN parts JSON NOT NULL DEFAULT '[]'")
     owner = sa.Column("reading_id", sa.Integer(), nullable=False)
@@ -236,10 +232,6 @@ def downgrade() -> None:
         outset.drop_column("parts")
     op.drop_table("reading")
     op.drop_table("manifest_part")
-    op.drop_index("ix_run_source_planned", "run")
-    op.drop_index("ix_run_status_planned", "run")
-    op.create_index("ix_run_source_id", "run", ["source_id"])
-    op.create_index("ix_run_status", "run", ["status"])
 
 
 def merge_manifests(connection: sa.Connection) -> None:

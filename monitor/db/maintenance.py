@@ -320,7 +320,7 @@ class RetentionStore(Queries):
         await self._delete_old(col(ManifestPart.id), last_used_at < before, order=last_used_at)
 
     async def prune_events(self, before: dt.datetime, *, quiet_before: dt.datetime) -> int:
-        """Delete events older than `before`, and those older than `quiet_before` of runs that succeeded without an item."""
+        """Delete events older than `before`; of runs that succeeded without items, those older than `quiet_before`."""
         deleted, last, pace = 0, 0, _Pace()
         while True:
             query = select(col(RunEvent.id), col(RunEvent.run_id), col(RunEvent.at))

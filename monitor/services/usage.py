@@ -207,7 +207,8 @@ _MIN_MARK_PAUSE = dt.timedelta(hours=20)
 class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
 
-    Events of a run that succeeded without an item go after one day. The audit has a time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
+    Events of a run that succeeded without an item go after one day. The audit has a time of its own,
+    `work.audit_retention_days`, whatever else is deleted earlier.
     """
 
     records: EvidenceArchive

@@ -122,15 +122,10 @@ class Run(SQLModel, table=True):
     `retry_from` is the phase from which it is to be repeated.
     """
 
-    __table_args__ = (
-        Index("ix_run_source_planned", "source_id", "planned_at"),
-        Index("ix_run_status_planned", "status", "planned_at"),
-    )
-
     id: str = Field(primary_key=True, max_length=64)
-    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL")
+    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
     source: str = Field(sa_column=Column(Text, nullable=False))
-    status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED)
+    status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED, index=True)
     planned_at: dt.datetime = instant_field(is_required=True, index=True)
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()

@@ -5,7 +5,7 @@ import datetime as dt
 import json
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import MetaData, Table, text
 
 from monitor.db import migrate
 from monitor.db.database import Store
@@ -58,12 +58,10 @@ def _fill(url: str) -> None:
     with open_migration_engine(DatabaseAddress.parse(url)).begin() as connection:
 
         def insert(table: str, **values: Any) -> None:
-            names = ", ".join(values)
-            marks = ", ".join(f":{name}" for name in values)
-            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({marks})"), values)
+            connection.execute(Table(table, MetaData(), autoload_with=connection).insert(), values)
 
         source = {"kind": "site", "rules": "", "allow_other_hosts": True, "summary_language": "zh", "enabled": True}
-        lists = dict.fromkeys(("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags"), "[]")
+        lists = {name: [] for name in ("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags")}
         insert("source", id=1, name="s", url="u", created_at=AT, consecutive_failures=0, **source, **lists)
         for run in (1, 2, 3):
             flags = {"is_baseline": False, "is_cancel_requested": False}
@@ -87,7 +85,7 @@ def _fill(url: str) -> None:
                     disposition="saved" if run == 1 else "known",
                     reason=reason,
                 )
-            insert("outset", run_id=f"r{run}", facts=json.dumps(_build_manifest(run)))
+            insert("outset", run_id=f"r{run}", facts=_build_manifest(run))
 
 
 def _fetch(url: str, query: str) -> list[Any]:

@@ -1,6 +1,5 @@
-"""What runs share is stored once and goes with the last of them; what is old is looked for by index and goes in steps."""
+"""What runs share is stored once and goes with the last of them; what is old goes step by step, oldest first."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -55,8 +54,8 @@ class Runs:
 
 
 @pytest.fixture
-async def runs(store: Store, source: Source) -> AsyncIterator[Runs]:
-    yield Runs(store, source)
+def runs(store: Store, source: Source) -> Runs:
+    return Runs(store, source)
 
 
 async def test_a_ledger_like_an_earlier_one_of_the_source_is_not_stored_again(runs: Runs, store: Store) -> None:
@@ -175,7 +174,7 @@ def test_every_reference_to_rows_that_are_pruned_has_an_index() -> None:
     pruned = {"run", "record", "reading", "research", "alarm", "delivery"}
     missing = []
     for table in SQLModel.metadata.sorted_tables:
-        leading = {list(index.columns)[0].name for index in table.indexes} | {list(table.primary_key)[0].name}
+        leading = {next(iter(index.columns)).name for index in table.indexes} | {next(iter(table.primary_key)).name}
         missing += [
             f"{table.name}.{key.parent.name}"
             for key in table.foreign_keys
