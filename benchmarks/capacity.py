@@ -104,14 +104,13 @@ async def measure(
             for number in range(sources):
                 url = f"{bases[number % len(bases)]}/{number}/"
                 await app.sources.add({"name": f"site {number}", "url": url}, by=COMMAND_LINE)
-        for number in range(_SETTLING_ROUNDS):
-            on_step(f"round {number + 1} of {_SETTLING_ROUNDS + rounds}")
-            async with start_service_process(folder, "serve"):
-                await _run_all(settings)
-        before, files_before = await _measure_rows(settings), _count_files(folder)
+        before: dict[str, tuple[int, int]] = {}
+        files_before = 0
         async with start_service_process(folder, "serve"):
-            for number in range(rounds):
-                on_step(f"round {_SETTLING_ROUNDS + number + 1} of {_SETTLING_ROUNDS + rounds}")
+            for number in range(_SETTLING_ROUNDS + rounds):
+                on_step(f"round {number + 1} of {_SETTLING_ROUNDS + rounds}")
+                if number == _SETTLING_ROUNDS:
+                    before, files_before = await _measure_rows(settings), _count_files(folder)
                 await _run_all(settings)
         after, files = await _measure_rows(settings), _count_files(folder) - files_before
         figures = _compute_figures(sources, rounds, before, after, files, year_sources)

@@ -26,6 +26,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    or_,
     select,
     text,
     tuple_,
@@ -260,6 +261,7 @@ _MIN_PAUSE_S = 0.1
 """As long as SQLite lets a process sleep that waits for the database: in a shorter pause it would not wake up."""
 
 _FIRST_STEP_ROWS = 20
+_EVENTS_A_STEP = 2000
 _Prepare = Callable[[AsyncSession, Sequence[Any]], Awaitable[None]]
 
 _ITEMS = SQLModel.metadata.tables["item"]
@@ -325,18 +327,19 @@ class RetentionStore(Queries):
         while True:
             query = select(col(RunEvent.id), col(RunEvent.run_id), col(RunEvent.at))
             query = query.where(col(RunEvent.id) > last, col(RunEvent.at) < quiet_before)
-            rows = await self._fetch_rows(query.order_by(col(RunEvent.id)).limit(BATCH_SIZE))
+            rows = await self._fetch_rows(query.order_by(col(RunEvent.id)).limit(_EVENTS_A_STEP))
             if not rows:
                 return deleted
-            last = rows[-1][0] or 0
+            first, last = rows[0][0], rows[-1][0] or 0
             has_item = exists().where(col(Item.run_id) == col(Run.id))
             quiet = select(col(Run.id)).where(col(Run.status) == RunStatus.SUCCEEDED, ~has_item)
             quiet_runs = set(await self._fetch_in(quiet, col(Run.id), {run_id for _, run_id, _ in rows}))
-            expired = [number for number, run_id, at in rows if at < before or run_id in quiet_runs]
+            expired = sum(at < before or run_id in quiet_runs for _, run_id, at in rows)
             if expired:
                 began = time.monotonic()
-                await self._execute(delete(RunEvent).where(col(RunEvent.id).in_(expired)))
-                deleted += len(expired)
+                is_expired = or_(col(RunEvent.at) < before, col(RunEvent.run_id).in_(quiet_runs))
+                await self._execute(delete(RunEvent).where(col(RunEvent.id).between(first, last), is_expired))
+                deleted += expired
                 await pace.pause(time.monotonic() - began)
 
     async def prune_audit(self, before: dt.datetime) -> int:
@@ -372,7 +375,10 @@ class RetentionStore(Queries):
             if len(rows) < pace.rows:
                 break
             await pace.pause(time.monotonic() - began)
-            rows = await self._fetch_rows(query.where(tuple_(*columns) > tuple(rows[-1])).limit(pace.rows))
+            last = tuple(rows[-1])
+            # The first condition is for PostgreSQL, which finds its place in an index by columns of one table alone.
+            later = query.where(columns[0] >= last[0], tuple_(*columns) > last)
+            rows = await self._fetch_rows(later.limit(pace.rows))
         return deleted
 
 
