@@ -240,6 +240,8 @@ def clone_runs(database: Path, number: int, *, now: dt.datetime) -> None:
             if place % 5000 == 0:
                 connection.commit()
         connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    os.sync()  # what was made must not be waited for by those who are measured next
 
 
 def _list_columns(connection: sqlite3.Connection, table: str) -> list[str]:

@@ -132,12 +132,12 @@ async def test_an_item_goes_on_naming_the_records_of_later_runs(runs: Runs, stor
     assert after.evidence == ["record-9"]
 
 
-async def test_what_a_quiet_run_told_goes_first(runs: Runs, store: Store) -> None:
-    told = {"kind": EventKind.PHASE, "data": {}}
+async def test_events_of_a_quiet_run_go_first(runs: Runs, store: Store) -> None:
+    phase = {"kind": EventKind.PHASE, "data": {}}
     for day in (0, 1, 9):
         await runs.read(day)
     await store.runs.update("run-1", status=RunStatus.DEGRADED)
-    await store.run_events.add([RunEvent(run_id=f"run-{day}", at=NOON + day * DAY, **told) for day in (0, 1, 9)])
+    await store.run_events.add([RunEvent(run_id=f"run-{day}", at=NOON + day * DAY, **phase) for day in (0, 1, 9)])
     before = NOON - 5 * DAY
     assert await store.retention.prune_events(before, quiet_before=NOON + 5 * DAY) == 1
     assert [await store.run_events.count(f"run-{day}") for day in (0, 1, 9)] == [0, 1, 1]
