@@ -261,7 +261,7 @@ _MIN_PAUSE_S = 0.1
 """As long as SQLite lets a process sleep that waits for the database: in a shorter pause it would not wake up."""
 
 _FIRST_STEP_ROWS = 20
-_EVENTS_A_STEP = 2000
+_MAX_EVENTS_A_STEP = 5000
 _Prepare = Callable[[AsyncSession, Sequence[Any]], Awaitable[None]]
 
 _ITEMS = SQLModel.metadata.tables["item"]
@@ -273,13 +273,14 @@ class _Pace:
     """How many rows are deleted in one transaction: about as many as take a tenth of a second."""
 
     rows: int = _FIRST_STEP_ROWS
+    max_rows: int = BATCH_SIZE
 
     async def pause(self, spent_s: float) -> None:
         """Let others write for as long as we did, and take more or fewer rows the next time."""
         if spent_s > _STEP_S:
             self.rows = max(self.rows // 2, 1)
         elif spent_s < _STEP_S / 2:
-            self.rows = min(self.rows * 2, BATCH_SIZE)
+            self.rows = min(self.rows * 2, self.max_rows)
         await asyncio.sleep(max(spent_s, _MIN_PAUSE_S))
 
 
@@ -323,11 +324,11 @@ class RetentionStore(Queries):
 
     async def prune_events(self, before: dt.datetime, *, quiet_before: dt.datetime) -> int:
         """Delete events older than `before`; of runs that succeeded without items, those older than `quiet_before`."""
-        deleted, last, pace = 0, 0, _Pace()
+        deleted, last, pace = 0, 0, _Pace(BATCH_SIZE, _MAX_EVENTS_A_STEP)
         while True:
             query = select(col(RunEvent.id), col(RunEvent.run_id), col(RunEvent.at))
             query = query.where(col(RunEvent.id) > last, col(RunEvent.at) < quiet_before)
-            rows = await self._fetch_rows(query.order_by(col(RunEvent.id)).limit(_EVENTS_A_STEP))
+            rows = await self._fetch_rows(query.order_by(col(RunEvent.id)).limit(pace.rows))
             if not rows:
                 return deleted
             first, last = rows[0][0], rows[-1][0] or 0
@@ -336,9 +337,11 @@ class RetentionStore(Queries):
             quiet_runs = set(await self._fetch_in(quiet, col(Run.id), {run_id for _, run_id, _ in rows}))
             expired = sum(at < before or run_id in quiet_runs for _, run_id, at in rows)
             if expired:
-                began = time.monotonic()
                 is_expired = or_(col(RunEvent.at) < before, col(RunEvent.run_id).in_(quiet_runs))
-                await self._execute(delete(RunEvent).where(col(RunEvent.id).between(first, last), is_expired))
+                async with self._sessions.begin_write() as session:
+                    await session.connection()
+                    began = time.monotonic()
+                    await session.execute(delete(RunEvent).where(col(RunEvent.id).between(first, last), is_expired))
                 deleted += expired
                 await pace.pause(time.monotonic() - began)
 
