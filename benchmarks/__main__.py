@@ -159,6 +159,35 @@ def service(
 
 
 @app.command()
+def capacity(
+    sources: Annotated[int, typer.Option("--sources", min=1, help="How many simulated sites.")] = 20,
+    rounds: Annotated[int, typer.Option("--runs", min=1, help="How often each is run without anything new.")] = 10,
+    year_sources: Annotated[int, typer.Option("--year-sources", min=1, help="Of so many the year is told.")] = 1000,
+    pruned: Annotated[
+        int, typer.Option("--prune", min=0, help="So many runs of a year are made and pruned.")
+    ] = 100_000,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what a run that finds nothing new leaves, what a year of them comes to, and how they are pruned."""
+    from benchmarks.capacity import measure
+
+    terminal = Terminal("en")
+    step = _build_step_printer(terminal)
+    figures = asyncio.run(measure(sources, rounds, year_sources=year_sources, pruned_runs=pruned, on_step=step))
+    if as_json:
+        terminal.write_json({"bench": "capacity", "figures": figures.model_dump()})
+        return
+    head = tuple(name.replace("_", " ") for name in type(figures.tables[0]).model_fields)
+    terminal.write_rows([head, *[tuple(table.model_dump().values()) for table in figures.tables]])
+    terminal.write_line(
+        f"A run: {figures.bytes_a_run:.0f} bytes, {figures.files_a_run:g} files of evidence. {figures.year_sources} "
+        f"sources, four runs a day, a year: {figures.year_gb:.2f} GB, {figures.year_files} files."
+    )
+    if figures.prune is not None:
+        terminal.write_rows([tuple(type(figures.prune).model_fields), tuple(figures.prune.model_dump().values())])
+
+
+@app.command()
 def search(as_json: JsonOption = False) -> None:
     """Measure web.search on simulated services beside the bare libraries, a merged answer, and the archive."""
     from benchmarks.search import measure

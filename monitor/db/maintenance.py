@@ -1,11 +1,14 @@
 """Maintenance: copying a database, backups as one verified SQLite file each, and deleting old records."""
 
+import asyncio
 import datetime as dt
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,17 +19,20 @@ from sqlalchemy import (
     Connection,
     NullPool,
     Table,
-    Text,
-    cast,
+    bindparam,
     create_engine,
     delete,
+    exists,
     func,
     insert,
     inspect,
+    or_,
     select,
     text,
+    tuple_,
     update,
 )
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
@@ -34,10 +40,17 @@ from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_migration_engine, open_read_engine
 from monitor.db.fulltext_index import reindex_without_texts
 from monitor.db.queries.items import ItemStore
-from monitor.db.sessions import BATCH_SIZE, Queries, SessionFactory, build_not_migrated_error, translate_errors
-from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Run, Unseen
+from monitor.db.sessions import (
+    BATCH_SIZE,
+    USE_MARK_INTERVAL,
+    Queries,
+    SessionFactory,
+    build_not_migrated_error,
+    translate_errors,
+)
+from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Reading, Run, RunSection, Unseen
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
-from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
+from monitor.db.tables.evidence import Claim, EvidenceRecord, ItemSnapshot, ManifestPart, Revision
 from monitor.db.tables.people import AuditEntry
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, RunEvent, SearchCall
 from monitor.errors import DatabaseError, UsageError, WorkFailed
@@ -243,55 +256,140 @@ class PruneResult(BaseModel):
     audit_entries: int = 0
 
 
+_STEP_S = 0.1
+_MIN_PAUSE_S = 0.1
+"""As long as SQLite lets a process sleep that waits for the database: in a shorter pause it would not wake up."""
+
+_FIRST_STEP_ROWS = 20
+_MAX_EVENTS_A_STEP = 5000
+_Prepare = Callable[[AsyncSession, Sequence[Any]], Awaitable[None]]
+
+_ITEMS = SQLModel.metadata.tables["item"]
+_UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values(evidence=bindparam("records"))
+
+
+@dataclass
+class _Pace:
+    """How many rows are deleted in one transaction: about as many as take a tenth of a second."""
+
+    rows: int = _FIRST_STEP_ROWS
+    max_rows: int = BATCH_SIZE
+
+    async def pause(self, spent_s: float) -> None:
+        """Let others write for as long as we did, and take more or fewer rows the next time."""
+        if spent_s > _STEP_S:
+            self.rows = max(self.rows // 2, 1)
+        elif spent_s < _STEP_S / 2:
+            self.rows = min(self.rows * 2, self.max_rows)
+        await asyncio.sleep(max(spent_s, _MIN_PAUSE_S))
+
+
 class RetentionStore(Queries):
-    """Deletes old records in many short transactions, so that nobody waits for it."""
+    """Deletes old records, oldest first, in many short transactions with pauses between them: nobody waits for it."""
 
     async def prune(self, before: dt.datetime) -> PruneResult:
         """Delete what is older than an instant. Items, all urls that were ever seen, and the audit stay."""
-        old_items = select(col(Item.id)).where(col(Item.first_seen) < before)
         is_old_run = (col(Run.planned_at) < before, col(Run.status).not_in(_ACTIVE_RUN_STATUSES))
         is_old_research = (col(Research.created_at) < before, col(Research.status).not_in(_ACTIVE_RESEARCH_STATUSES))
-        old_runs = select(col(Run.id)).where(*is_old_run)
-        old_researches = select(col(Research.id)).where(*is_old_research)
         is_old_delivery = (col(Delivery.planned_at) < before, col(Delivery.status).in_(_FINAL_DELIVERY_STATUSES))
         record_id, text_id, look_id = col(EvidenceRecord.id), col(ItemPageText.item_id), col(ItemSnapshot.item_id)
+        of_run, of_research = col(EvidenceRecord.run_id) == col(Run.id), col(EvidenceRecord.research_id) == Research.id
+        planned_at, created_at, first_seen = col(Run.planned_at), col(Research.created_at), col(Item.first_seen)
+        delete_old, drop = self._delete_old, _drop_records_from_items
         pruned = PruneResult(
-            records=await self._delete_in_batches(record_id, col(EvidenceRecord.run_id).in_(old_runs))
-            + await self._delete_in_batches(record_id, col(EvidenceRecord.research_id).in_(old_researches)),
-            runs=await self._delete_in_batches(col(Run.id), *is_old_run, batch=20),
-            researches=await self._delete_in_batches(col(Research.id), *is_old_research, batch=20),
-            texts=await self._delete_in_batches(text_id, text_id.in_(old_items)),
-            revisions=await self._delete_in_batches(col(Revision.id), col(Revision.seen_at) < before),
-            model_calls=await self._delete_in_batches(col(ModelCall.id), col(ModelCall.at) < before),
-            alarms=await self._delete_in_batches(col(Alarm.id), col(Alarm.cleared_at) < before),
-            deliveries=await self._delete_in_batches(col(Delivery.id), *is_old_delivery),
+            records=await delete_old(record_id, of_run, *is_old_run, order=planned_at, prepare=drop)
+            + await delete_old(record_id, of_research, *is_old_research, order=created_at, prepare=drop),
+            runs=await delete_old(col(Run.id), *is_old_run, order=planned_at),
+            researches=await delete_old(col(Research.id), *is_old_research, order=created_at),
+            texts=await delete_old(
+                text_id, text_id == Item.id, first_seen < before, order=first_seen, prepare=reindex_without_texts
+            ),
+            revisions=await delete_old(col(Revision.id), col(Revision.seen_at) < before, order=col(Revision.seen_at)),
+            model_calls=await delete_old(col(ModelCall.id), col(ModelCall.at) < before, order=col(ModelCall.at)),
+            alarms=await delete_old(col(Alarm.id), col(Alarm.cleared_at) < before),
+            deliveries=await delete_old(col(Delivery.id), *is_old_delivery),
         )
-        await self._delete_in_batches(col(SearchCall.id), col(SearchCall.at) < before)
-        await self._delete_in_batches(look_id, look_id.in_(old_items))
-        has_run = select(col(Run.id)).where(col(Run.id) == col(Item.run_id)).exists()
-        names_some = cast(col(Item.evidence), Text) != "[]"
-        old = update(Item).where(col(Item.first_seen) < before, names_some, ~has_run)
-        await self._execute(old.values(evidence=[]))  # items name no records that are gone
+        await delete_old(col(SearchCall.id), col(SearchCall.at) < before)
+        await delete_old(look_id, look_id == Item.id, first_seen < before, order=first_seen)
+        await self._delete_unused(before - USE_MARK_INTERVAL)
         return pruned
 
-    async def prune_events(self, before: dt.datetime) -> int:
-        return await self._delete_in_batches(col(RunEvent.id), col(RunEvent.at) < before)
+    async def _delete_unused(self, before: dt.datetime) -> None:
+        """Delete what only runs needed that are gone. Whoever needs it again marks it first, or stores it anew."""
+        last_used_at = col(Reading.last_used_at)
+        is_used = exists().where(col(RunSection.reading_id) == col(Reading.id))
+        await self._delete_old(col(Reading.id), last_used_at < before, ~is_used, order=last_used_at)
+        last_used_at = col(ManifestPart.last_used_at)
+        await self._delete_old(col(ManifestPart.id), last_used_at < before, order=last_used_at)
+
+    async def prune_events(self, before: dt.datetime, *, quiet_before: dt.datetime) -> int:
+        """Delete events older than `before`; of runs that succeeded without items, those older than `quiet_before`."""
+        deleted, last, pace = 0, 0, _Pace(BATCH_SIZE, _MAX_EVENTS_A_STEP)
+        while True:
+            query = select(col(RunEvent.id), col(RunEvent.run_id), col(RunEvent.at))
+            query = query.where(col(RunEvent.id) > last, col(RunEvent.at) < quiet_before)
+            rows = await self._fetch_rows(query.order_by(col(RunEvent.id)).limit(pace.rows))
+            if not rows:
+                return deleted
+            first, last = rows[0][0], rows[-1][0] or 0
+            has_item = exists().where(col(Item.run_id) == col(Run.id))
+            quiet = select(col(Run.id)).where(col(Run.status) == RunStatus.SUCCEEDED, ~has_item)
+            quiet_runs = set(await self._fetch_in(quiet, col(Run.id), {run_id for _, run_id, _ in rows}))
+            expired = sum(at < before or run_id in quiet_runs for _, run_id, at in rows)
+            if expired:
+                is_expired = or_(col(RunEvent.at) < before, col(RunEvent.run_id).in_(quiet_runs))
+                async with self._sessions.begin_write() as session:
+                    await session.connection()
+                    began = time.monotonic()
+                    await session.execute(delete(RunEvent).where(col(RunEvent.id).between(first, last), is_expired))
+                deleted += expired
+                await pace.pause(time.monotonic() - began)
 
     async def prune_audit(self, before: dt.datetime) -> int:
-        return await self._delete_in_batches(col(AuditEntry.id), col(AuditEntry.at) < before)
+        return await self._delete_old(col(AuditEntry.id), col(AuditEntry.at) < before, order=col(AuditEntry.at))
 
-    async def _delete_in_batches(
-        self, key: Mapped[Any], *conditions: ColumnElement[bool], batch: int = BATCH_SIZE
+    async def _delete_old(
+        self,
+        key: Mapped[Any],
+        *conditions: ColumnElement[bool],
+        order: Mapped[Any] | None = None,
+        prepare: _Prepare | None = None,
     ) -> int:
-        table = inspect(key).class_
-        deleted = 0
-        while True:
+        """Delete the rows of the key's table that meet the conditions, in the order of `order`, else of their keys.
+
+        They are looked for before the transaction that deletes them, each time from the last ones on, and looked at
+        again in it. `prepare` is called there with the keys.
+        """
+        deleted, pace, table = 0, _Pace(), inspect(key).class_
+        columns = (key,) if order is None else (order, key)
+        query = select(*columns).where(*conditions).order_by(*columns)
+        rows = await self._fetch_rows(query.limit(pace.rows))
+        while rows:
+            keys = [row[-1] for row in rows]
             async with self._sessions.begin_write() as session:
-                keys = (await session.scalars(select(key).where(*conditions).limit(batch))).all()
-                if keys:
-                    await session.execute(delete(table).where(key.in_(keys)))
-                    if table is ItemPageText:
-                        await reindex_without_texts(session, keys)
+                await session.connection()
+                began = time.monotonic()
+                still = select(key).where(key.in_(keys), *conditions).with_for_update(of=table)
+                keys = list(await session.scalars(still))
+                if prepare is not None:
+                    await prepare(session, keys)
+                await session.execute(delete(table).where(key.in_(keys)))
             deleted += len(keys)
-            if len(keys) < batch:
-                return deleted
+            if len(rows) < pace.rows:
+                break
+            await pace.pause(time.monotonic() - began)
+            last = tuple(rows[-1])
+            # The first condition is for PostgreSQL, which finds its place in an index by columns of one table alone.
+            later = query.where(columns[0] >= last[0], tuple_(*columns) > last)
+            rows = await self._fetch_rows(later.limit(pace.rows))
+        return deleted
+
+
+async def _drop_records_from_items(session: AsyncSession, record_ids: Sequence[str]) -> None:
+    """Take records out of the items that rest on them, so that these name none that is gone."""
+    of_records = select(col(Claim.item_id)).where(col(Claim.record_id).in_(record_ids))
+    items = await session.execute(select(col(Item.id), col(Item.evidence)).where(col(Item.id).in_(of_records)))
+    gone = {*record_ids}
+    kept = [{"item": item, "records": [name for name in evidence if name not in gone]} for item, evidence in items]
+    if kept:
+        await (await session.connection()).execute(_UPDATE_EVIDENCE, kept)

@@ -1,6 +1,7 @@
 """What a run plans and learns by reading sections, as the sweep hands it to the store."""
 
 import datetime as dt
+from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
@@ -87,6 +88,11 @@ class Coverage(BaseModel):
     refused: int = 0
     left: int = 0
     unseen: list[UnseenPlace] = Field(default_factory=list)
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add the counts of one section, by disposition."""
+        for disposition, count in counts.items():
+            setattr(self, disposition, getattr(self, disposition) + count)
 
 
 class PhaseUsage(BaseModel):

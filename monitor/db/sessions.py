@@ -126,6 +126,9 @@ def _get_reason(error: exc.DBAPIError) -> str:
 BATCH_SIZE = 500
 """How many values one statement carries, far below the limit of either database."""
 
+USE_MARK_INTERVAL = dt.timedelta(days=1)
+"""How far a `last_used_at` may lie behind, so that what is used again and again is not written each time."""
+
 _ADVISORY_LOCK_KEY = 20_261_122
 V = TypeVar("V")
 Columns = TypeVarTuple("Columns")

@@ -1,9 +1,9 @@
 """What a run is given so that it can be proved and replayed, and what it sets out with."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
@@ -50,6 +50,38 @@ class RunManifest(RunStart):
     can_draw: bool
     prompts: dict[str, str] = Field(default_factory=dict)
     wishes: list[RankFeedbackEntry] = Field(default_factory=list)
+
+    def split(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return what is this run's alone, and the parts that it shares with the runs before until something changes.
+
+        When the source last ran and its sections were last read is left out: no run depends on it.
+        """
+        facts = self.model_dump(mode="json", exclude={"memory", "source", "wishes"})
+        source = self.source.copy()
+        del source["last_run_at"]
+        sections = [{**row, "last_read_at": None} for row in self.memory.sections]
+        completed_on = [row.pop("last_complete_on") for row in sections]
+        facts |= {
+            "last_success_at": source.pop("last_success_at"),
+            "completed_on": completed_on if len({*completed_on}) > 1 else completed_on[:1],
+            "known_urls": self.memory.known_urls,
+            "items": self.memory.items,
+        }
+        settings = {name: facts.pop(name) for name in _MANIFEST_SETTINGS}
+        return facts, [{"source": source}, {"sections": sections, "over_limit": self.memory.over_limit}, settings]
+
+    @classmethod
+    def merge(cls, facts: Mapping[str, Any]) -> Self:
+        """Build a manifest from what `split` returned, facts and parts in one."""
+        days = facts["completed_on"]
+        days = days if len(days) > 1 else days * len(facts["sections"])
+        sections = [{**row, "last_complete_on": day} for row, day in zip(facts["sections"], days, strict=True)]
+        memory = {name: facts[name] for name in ("over_limit", "known_urls", "items")} | {"sections": sections}
+        source = facts["source"] | {"last_success_at": facts["last_success_at"], "last_run_at": None}
+        return cls.model_validate({**facts, "source": source, "memory": memory})
+
+
+_MANIFEST_SETTINGS = ("limits", "render", "max_bytes", "timezone", "has_model", "can_draw", "prompts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,4 +137,4 @@ class RunDependencyFactory:
             can_draw=deps.loader.can_render(),
             prompts=dict(deps.prompts.overrides),
         )
-        await store.evidence.save_manifest(run.id, manifest.model_dump(mode="json"))
+        await store.evidence.save_manifest(run.id, *manifest.split(), at=manifest.at)

@@ -100,7 +100,7 @@ class ReplayService:
         facts = await self.store.evidence.get_manifest(run_id)
         if facts is None:
             raise UsageError("replay.nothing_recorded", run=run_id)
-        return run, RunManifest.model_validate(facts)
+        return run, RunManifest.merge(facts)
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
         records = EvidenceArchive(store=self.store, storage=self.storage)

@@ -1,6 +1,7 @@
 """The run history: lists of runs, one run with all that came of it, and the phases that it went through."""
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +16,7 @@ from monitor.db.database import Store
 from monitor.db.queries.history import CandidateFilter, CandidateKey, LedgerRow, RunFilter, RunKey, RunRow
 from monitor.db.reading import Coverage, RunUsage, UnseenPlace
 from monitor.db.sessions import sanitize_text, split_batches
-from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection
+from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, RunSection
 from monitor.db.tables.delivery import AlarmView
 from monitor.db.tables.research import RunEvent
 from monitor.errors import NotFound
@@ -100,13 +101,16 @@ class FullRunReport(RunReport):
 
 
 async def load_full_run_report(run: Run, store: Store) -> FullRunReport:
+    """The report with the ledger, by which its coverage is counted anew."""
     report = await load_run_report(run, store)
     names = {section.ordinal: section.name for section in await store.runs.list_sections(run.id)}
     candidates = [
-        RunLedgerEntrySchema(**row.model_dump() | {"section": names.get(row.section, "")})
+        RunLedgerEntrySchema(**row._asdict() | {"section": names.get(row.section, "")})
         for row in await store.runs.load_ledger(run.id)
     ]
-    return FullRunReport(**dict(report), candidates=candidates)
+    coverage = Coverage(unseen=report.coverage.unseen)
+    coverage.add(Counter(row.disposition for row in candidates))
+    return FullRunReport(**dict(report) | {"coverage": coverage}, candidates=candidates)
 
 
 async def load_run_report(run: Run, store: Store) -> RunReport:
@@ -305,7 +309,7 @@ class RunService:
             last_event_id=(latest and latest.id) or 0,
             phase=await store.run_events.latest(run_id, EventKind.PHASE),
             sections=await store.runs.list_sections(run_id),
-            ledger=await store.history.load_ledger(run_id),
+            ledger=await store.runs.load_ledger(run_id),
             unseen=await store.runs.list_unseen(run_id),
             fallbacks=await store.runs.list_fallbacks(run_id),
             items=await store.items.list_for_run(run_id),
@@ -316,7 +320,7 @@ class RunService:
 
     async def list_candidates(
         self, run_id: str, candidate_filter: CandidateFilter, *, after: CandidateKey | None = None, limit: int = 50
-    ) -> list[CandidateRecord]:
+    ) -> list[LedgerRow]:
         await self.get(run_id)
         return await self.store.history.list_candidates(run_id, candidate_filter, after=after, limit=limit)
 

@@ -197,6 +197,7 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 
 EVENT_RETENTION_DAYS = 14
+QUIET_EVENT_RETENTION_DAYS = 1
 _MARK_NAME = "retention"  # a duty whose holder is no process but the instant that pruning has come to
 _MAX_MARK_STEP = dt.timedelta(days=2)
 _MIN_MARK_PAUSE = dt.timedelta(hours=20)
@@ -206,7 +207,8 @@ _MIN_MARK_PAUSE = dt.timedelta(hours=20)
 class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
 
-    The audit has a time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
+    Events of a run that succeeded without an item go after one day. The audit has a time of its own,
+    `work.audit_retention_days`, whatever else is deleted earlier.
     """
 
     records: EvidenceArchive
@@ -246,7 +248,10 @@ class RetentionService(AuditedService):
         audit_before = now - dt.timedelta(days=self.settings.work.audit_retention_days)
         # What goes leaves its hash behind in the chain.
         await self.chain.sign(records_since=before, audit_since=audit_before)
-        await self.store.retention.prune_events(now - dt.timedelta(days=EVENT_RETENTION_DAYS))
+        await self.store.retention.prune_events(
+            now - dt.timedelta(days=EVENT_RETENTION_DAYS),
+            quiet_before=now - dt.timedelta(days=QUIET_EVENT_RETENTION_DAYS),
+        )
         pruned = await self.store.retention.prune(before)
         audit_entries = await self.store.retention.prune_audit(audit_before)
         await self.store.usage.delete_source_totals(before.date())

@@ -1,6 +1,8 @@
 """The records of what was fetched, the claims that rest on them, and the later looks at items' pages."""
 
 import datetime as dt
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +12,10 @@ from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import update_item
 from monitor.db.sessions import (
+    USE_MARK_INTERVAL,
     Queries,
+    build_insert,
+    get_dialect,
     insert_if_new,
     lock_decisions,
     sanitize_text,
@@ -31,6 +36,7 @@ from monitor.db.tables.evidence import (
     IncidentKind,
     ItemSnapshot,
     LinkKind,
+    ManifestPart,
     MendedBy,
     ModelAnswer,
     Revision,
@@ -106,22 +112,55 @@ class EvidenceStore(Queries):
         query = select(ModelAnswer).where(col(ModelAnswer.run_id) == run_id)
         return await self._fetch_all(query.order_by(col(ModelAnswer.id)))
 
-    async def save_manifest(self, run_id: str, facts: dict[str, Any]) -> None:
-        """Store the manifest of a run; one that resumes keeps its first."""
-        await self._upsert([RunManifestRecord(run_id=run_id, facts=facts)], key=["run_id"])
+    async def save_manifest(
+        self, run_id: str, facts: dict[str, Any], parts: Sequence[dict[str, Any]] = (), *, at: dt.datetime
+    ) -> None:
+        """Store the manifest of a run, its `parts` once for all runs with the same; one that resumes keeps its first.
+
+        No name may be in two of them.
+        """
+        async with self._sessions.begin_write() as session:
+            row = {"run_id": run_id, "facts": facts, "parts": await _save_manifest_parts(session, parts, at=at)}
+            await upsert_rows(session, RunManifestRecord, [row], key=["run_id"])
 
     async def save_feedback(self, run_id: str, feedback: Sequence[RankFeedbackEntry]) -> None:
         """Add to the manifest of a run what people said of ranks before it made its own."""
         wishes = [wish.model_dump(mode="json") for wish in feedback]
-        facts = await self.get_manifest(run_id)
+        own = select(col(RunManifestRecord.facts)).where(col(RunManifestRecord.run_id) == run_id)
+        facts = await self._fetch_first(own)
         if facts is None or facts.get("wishes", []) == wishes:
             return  # as in nearly every run: nobody said anything
         changed = update(RunManifestRecord).where(col(RunManifestRecord.run_id) == run_id)
         await self._execute(changed.values(facts={**facts, "wishes": wishes}))
 
     async def get_manifest(self, run_id: str) -> dict[str, Any] | None:
-        manifest = select(col(RunManifestRecord.facts)).where(col(RunManifestRecord.run_id) == run_id)
-        return await self._fetch_first(manifest)
+        """The manifest of a run with all its parts; None where there is none, or a part of it is gone."""
+        async with self._sessions.begin_read() as session:
+            row = await session.get(RunManifestRecord, run_id)
+            if row is None:
+                return None
+            of_row = select(col(ManifestPart.content)).where(col(ManifestPart.id).in_(row.parts))
+            parts = [json.loads(content) for content in await session.scalars(of_row)]
+        if len(parts) != len(row.parts):
+            return None
+        return dict(row.facts, **{name: value for part in parts for name, value in part.items()})
+
+
+async def _save_manifest_parts(
+    session: AsyncSession, parts: Sequence[Mapping[str, Any]], *, at: dt.datetime
+) -> list[int]:
+    """Store the parts that are new, mark the others as used, and return the ids of all."""
+    contents = [json.dumps(sanitize_value(part), ensure_ascii=False, sort_keys=True) for part in parts]
+    by_hash = {hashlib.sha256(content.encode()).hexdigest(): content for content in contents}
+    columns = (col(ManifestPart.hash), col(ManifestPart.id), col(ManifestPart.last_used_at))
+    known = (await session.execute(select(*columns).where(columns[0].in_(by_hash)))).all()
+    ids = {row.hash: row.id for row in known if at - row.last_used_at < USE_MARK_INTERVAL}
+    for digest in by_hash.keys() - ids:
+        values = {"hash": digest, "content": by_hash[digest], "last_used_at": at}
+        upsert = build_insert(get_dialect(session), ManifestPart).values(values)
+        marked = upsert.on_conflict_do_update(index_elements=["hash"], set_={"last_used_at": at})
+        ids[digest] = (await session.scalars(marked.returning(col(ManifestPart.id)))).one()
+    return [ids[digest] or 0 for digest in by_hash]
 
 
 _ROOT_KINDS = (ClaimKind.LIST, ClaimKind.PAGE)  # the others of the same record depend on them

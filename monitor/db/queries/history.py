@@ -12,7 +12,17 @@ from monitor.db.queries.filters import list_distinct_values
 from monitor.db.queries.usage import load_usage
 from monitor.db.reading import Coverage, RunUsage, UnseenPlace
 from monitor.db.sessions import Columns, Queries, sanitize_text
-from monitor.db.tables.collection import CandidateRecord, Fallback, Item, ModelCall, Run, RunSection, Source, Unseen
+from monitor.db.tables.collection import (
+    CandidateRecord,
+    Fallback,
+    Item,
+    ModelCall,
+    Reading,
+    Run,
+    RunSection,
+    Source,
+    Unseen,
+)
 from monitor.i18n.message import Message
 from monitor.vocabulary import DateSource, Disposition, RunStatus
 
@@ -57,10 +67,11 @@ class CandidateFilter(BaseModel):
 
 
 class LedgerRow(NamedTuple):
-    """A candidate of a run's ledger as pages show it: without the ORM, because a page shows thousands."""
+    """A candidate of a run's ledger, without the ORM, because a page shows thousands; `section` is the ordinal."""
 
     id: int
     section: int
+    position: int
     page_url: str
     url: str
     title: str
@@ -71,7 +82,18 @@ class LedgerRow(NamedTuple):
     item_id: int | None
 
 
-CANDIDATE_ORDER = (col(CandidateRecord.section), col(CandidateRecord.position), col(CandidateRecord.id))
+_LEDGER_ORDER = (col(RunSection.ordinal), col(CandidateRecord.position), col(CandidateRecord.id))
+
+
+def select_ledger(run_id: str) -> Select[Any]:
+    """The candidates of a run as `LedgerRow`, in the order of its pages."""
+    columns = [getattr(CandidateRecord, name) for name in LedgerRow._fields if name != "section"]
+    return (
+        select(col(RunSection.ordinal).label("section"), *columns)
+        .join(CandidateRecord, col(CandidateRecord.reading_id) == col(RunSection.reading_id))
+        .where(col(RunSection.run_id) == run_id)
+        .order_by(*_LEDGER_ORDER)
+    )
 
 
 class RunHistoryQueries(Queries):
@@ -99,8 +121,7 @@ class RunHistoryQueries(Queries):
 
     async def load_details(self, run_ids: Sequence[str]) -> dict[str, RunDetails]:
         """Fallbacks, coverage and usage of these runs: four statements for all of them."""
-        counted = (col(CandidateRecord.run_id), col(CandidateRecord.disposition))
-        counts = select(*counted, func.count()).where(counted[0].in_(run_ids)).group_by(*counted)
+        counts = select(col(RunSection.run_id), col(Reading.counts)).join(Reading)
         async with self._sessions.begin_read() as session:
             usage = await load_usage(session, run_ids)
             details = {run_id: RunDetails(usage=usage[run_id]) for run_id in run_ids}
@@ -109,30 +130,25 @@ class RunHistoryQueries(Queries):
             for place in await session.scalars(_select_rows(Unseen, run_ids)):
                 unread = UnseenPlace.model_validate(place, from_attributes=True)
                 details[place.run_id].coverage.unseen.append(unread)
-            for run_id, disposition, count in await session.execute(counts):
-                setattr(details[run_id].coverage, str(disposition), count)
+            for run_id, of_section in await session.execute(counts.where(col(RunSection.run_id).in_(run_ids))):
+                details[run_id].coverage.add(of_section)
         return details
 
     async def list_candidates(
         self, run_id: str, wanted: CandidateFilter, *, after: CandidateKey | None = None, limit: int | None = 50
-    ) -> list[CandidateRecord]:
+    ) -> list[LedgerRow]:
         """The candidates of a run that are meant, in the order of its pages, after the one at `after`."""
-        query = select(CandidateRecord).where(col(CandidateRecord.run_id) == run_id)
+        query = select_ledger(run_id)
         if wanted.disposition is not None:
             query = query.where(col(CandidateRecord.disposition) == wanted.disposition)
         if wanted.section is not None:
-            query = query.where(col(CandidateRecord.section) == wanted.section)
+            query = query.where(col(RunSection.ordinal) == wanted.section)
         if text := sanitize_text(wanted.text).strip():
             places = (col(CandidateRecord.title), col(CandidateRecord.url))
             query = query.where(or_(*(place.icontains(text, autoescape=True) for place in places)))
         if after is not None:
-            query = query.where(tuple_(*CANDIDATE_ORDER) > after)
-        return await self._fetch_all(query.order_by(*CANDIDATE_ORDER).limit(limit))
-
-    async def load_ledger(self, run_id: str) -> list[LedgerRow]:
-        columns = [getattr(CandidateRecord, name) for name in LedgerRow._fields]
-        query = select(*columns).where(col(CandidateRecord.run_id) == run_id).order_by(*CANDIDATE_ORDER)
-        return await self._fetch_as(LedgerRow, query)
+            query = query.where(tuple_(*_LEDGER_ORDER) > after)
+        return await self._fetch_as(LedgerRow, query.limit(limit))
 
     async def list_calls(self, run_id: str, *, after: int = 0, limit: int | None = 50) -> list[ModelCall]:
         """The model calls of a run in their order, after the one with that id."""

@@ -12,11 +12,11 @@ from sqlmodel import col
 from monitor.db.daily_totals import Addition, add_to_totals
 from monitor.db.queries import sections
 from monitor.db.queries.evidence import save_claims
-from monitor.db.queries.history import CANDIDATE_ORDER, RunFilter, select_latest
+from monitor.db.queries.history import LedgerRow, RunFilter, select_latest, select_ledger
 from monitor.db.queries.sources import is_unfinished, record_run
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
-from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Source, TotalKind, Unseen
+from monitor.db.tables.collection import Fallback, Item, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.research import Research, ResearchEvent, RunEvent
 from monitor.errors import UsageError
@@ -197,7 +197,7 @@ class RunStore(Queries):
         the source or the run was removed meanwhile.
         """
         async with self._sessions.begin_write() as session:
-            await sections.save_records(session, run_id, reading)
+            await sections.save_records(session, run_id, source_id, reading, at=at)
             await sections.save_memory(session, source_id, reading, on=on, at=at)
             if claims is not None:
                 await save_claims(session, claims)
@@ -206,10 +206,9 @@ class RunStore(Queries):
         query = select(RunSection).where(col(RunSection.run_id) == run_id)
         return await self._fetch_all(query.order_by(col(RunSection.ordinal), col(RunSection.id)))
 
-    async def load_ledger(self, run_id: str) -> list[CandidateRecord]:
+    async def load_ledger(self, run_id: str) -> list[LedgerRow]:
         """Every candidate of a run with what became of it, in the order of the pages."""
-        query = select(CandidateRecord).where(col(CandidateRecord.run_id) == run_id).order_by(*CANDIDATE_ORDER)
-        return await self._fetch_all(query)
+        return await self._fetch_as(LedgerRow, select_ledger(run_id))
 
     async def list_unseen(self, run_id: str) -> list[UnseenPlace]:
         query = select(col(Unseen.section), col(Unseen.url), col(Unseen.reason)).where(col(Unseen.run_id) == run_id)

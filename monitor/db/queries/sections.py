@@ -1,6 +1,9 @@
 """What a run writes down of the sections that it reads, and what later runs remember of them."""
 
 import datetime as dt
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,12 +13,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.reading import KnownCandidate, LedgerEntry, SectionPlan, SectionReading, UnseenPlace
-from monitor.db.sessions import Queries, SessionFactory, sanitize_text, sanitize_value, split_batches, upsert_rows
+from monitor.db.sessions import (
+    USE_MARK_INTERVAL,
+    Queries,
+    SessionFactory,
+    build_insert,
+    get_dialect,
+    sanitize_text,
+    sanitize_value,
+    split_batches,
+    upsert_rows,
+)
 from monitor.db.tables.collection import (
     CandidateRecord,
     Item,
     KnownUrl,
     OverLimit,
+    Reading,
     Run,
     RunSection,
     Source,
@@ -150,10 +164,11 @@ async def save_plan(session: AsyncSession, run_id: str, plans: Sequence[SectionP
             row.name, row.found_by = sanitize_text(wanted.name), wanted.found_by
     for row in old.values():
         await session.delete(row)
-        await _delete_records(session, run_id, row.ordinal)
 
 
-async def save_records(session: AsyncSession, run_id: str, reading: SectionReading) -> None:
+async def save_records(
+    session: AsyncSession, run_id: str, source_id: int, reading: SectionReading, *, at: dt.datetime
+) -> None:
     """Write the section's row of the run, its candidates and its unread places, in place of older ones."""
     mine = (col(RunSection.run_id) == run_id, col(RunSection.ordinal) == reading.plan.ordinal)
     row = await session.scalar(select(RunSection).where(*mine))
@@ -165,12 +180,42 @@ async def save_records(session: AsyncSession, run_id: str, reading: SectionReadi
     for name in _READING_FIELDS:
         setattr(row, name, getattr(reading, name))
     if was_kept:
-        await _delete_records(session, run_id, reading.plan.ordinal)
         await _delete_unseen(session, run_id, reading)
-    for batch in split_batches(reading.entries):
-        rows = [_build_candidate_row(run_id, reading.plan.ordinal, entry) for entry in batch]
-        await session.execute(_INSERT_CANDIDATE, rows)
+    row.reading_id = await _save_ledger(session, source_id, reading.entries, at=at)
     await add_unseen(session, run_id, reading.unseen)
+
+
+async def _save_ledger(
+    session: AsyncSession, source_id: int, entries: Sequence[LedgerEntry], *, at: dt.datetime
+) -> int | None:
+    """Store candidates unless a reading of the source holds the same; return its id, None where there are none."""
+    if not entries:
+        return None
+    rows = [_build_candidate_row(entry) for entry in entries]
+    values = {"source_id": source_id, "hash": _hash_rows(rows), "rows": len(rows), "last_used_at": at}
+    mine = (col(Reading.source_id) == source_id, col(Reading.hash) == values["hash"])
+    known = await session.scalar(select(Reading).where(*mine))
+    if known is not None and at - known.last_used_at < USE_MARK_INTERVAL:
+        return known.id
+    counts = Counter(str(entry.disposition) for entry in entries)
+    upsert = build_insert(get_dialect(session), Reading).values(values | {"counts": counts})
+    # Also where it is known: a pruning that means to delete it waits for this row, and then finds it in use.
+    marked = upsert.on_conflict_do_update(index_elements=["source_id", "hash"], set_={"last_used_at": at})
+    reading_id = (await session.scalars(marked.returning(col(Reading.id)))).one()
+    is_stored = select(exists().where(col(CandidateRecord.reading_id) == reading_id))
+    if not await session.scalar(is_stored):
+        for batch in split_batches(rows):
+            await session.execute(_INSERT_CANDIDATE, [row | {"reading_id": reading_id} for row in batch])
+    return reading_id
+
+
+def _hash_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The hash of candidates in their order. Migration 0020 computes the same."""
+    return hashlib.sha256(json.dumps(rows, sort_keys=True, default=_dump_value).encode()).hexdigest()
+
+
+def _dump_value(value: Message | dt.date) -> Any:
+    return value.to_json() if isinstance(value, Message) else value.isoformat()
 
 
 async def add_unseen(session: AsyncSession, run_id: str, places: Sequence[UnseenPlace]) -> None:
@@ -264,11 +309,6 @@ def _list_arrival_days(reading: SectionReading, on: dt.date) -> set[str]:
     return {day.isoformat() for day in [*dated, *([on] if is_undated_new else [])]}
 
 
-async def _delete_records(session: AsyncSession, run_id: str, ordinal: int) -> None:
-    mine = (col(CandidateRecord.run_id) == run_id, col(CandidateRecord.section) == ordinal)
-    await session.execute(delete(CandidateRecord).where(*mine))
-
-
 async def _delete_unseen(session: AsyncSession, run_id: str, reading: SectionReading) -> None:
     mine = [col(Unseen.run_id) == run_id, col(Unseen.section) == sanitize_text(reading.plan.name)]
     namesakes = select(func.count()).where(
@@ -288,9 +328,9 @@ def _build_run_section(run_id: str, wanted: SectionPlan) -> RunSection:
     )
 
 
-def _build_candidate_row(run_id: str, ordinal: int, entry: LedgerEntry) -> dict[str, Any]:
+def _build_candidate_row(entry: LedgerEntry) -> dict[str, Any]:
     values = entry.model_dump(exclude={"candidate"}) | entry.candidate.model_dump(include=_CANDIDATE_FIELDS)
-    return sanitize_value(values | {"run_id": run_id, "section": ordinal, "url_key": url_key(entry.candidate.url)})  # type: ignore[no-any-return]
+    return sanitize_value(values)  # type: ignore[no-any-return]
 
 
 class SourceMemory(BaseModel):

@@ -4,7 +4,7 @@ import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Date, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Column, Date, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
@@ -169,11 +169,29 @@ class Fallback(SQLModel, table=True):
     at: dt.datetime = instant_field(is_required=True)
 
 
+class Reading(SQLModel, table=True):
+    """The ledger of a section, which every run that read the same shares.
+
+    `hash` is that of its candidates, `rows` their number, `counts` how many have which disposition. `last_used_at` is
+    a day behind at most.
+    """
+
+    __table_args__ = (UniqueConstraint("source_id", "hash", name="uq_reading_hash"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL")
+    hash: str = Field(max_length=64)
+    rows: int
+    counts: dict[str, int] = Field(sa_column=Column(JSON, nullable=False))
+    last_used_at: dt.datetime = instant_field(is_required=True, index=True)
+
+
 class RunSection(SQLModel, table=True):
     """A section as one run read it, and how often the agent's saves were refused or its dates corrected.
 
-    `listed` counts the candidates on its first page, None where that was not seen, `listed_dated` those with a date.
-    `is_gap`: none of the newest urls of last time was on the first pages. `error` says why the reading ended `error`.
+    `reading_id` names its ledger, None where no candidate was read. `listed` counts the candidates on its first page,
+    None where that was not seen, `listed_dated` those with a date. `is_gap`: none of the newest urls of last time was
+    on the first pages. `error` says why the reading ended `error`.
     """
 
     __tablename__ = "run_section"
@@ -193,21 +211,19 @@ class RunSection(SQLModel, table=True):
     listed_dated: int = 0
     is_gap: bool = False
     error: Message | None = message_field(is_nullable=False)
+    reading_id: int | None = Field(default=None, foreign_key="reading.id", index=True)
 
 
 class CandidateRecord(SQLModel, table=True):
-    """One row of a run's ledger: a candidate on a list page and what became of it."""
+    """One row of a reading: a candidate on a list page and what became of it."""
 
     __tablename__ = "candidate"
-    __table_args__ = (Index("ix_candidate_run_section", "run_id", "section"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    run_id: str = owner_field("run.id", String(64))
-    section: int = Field(description="the run section's ordinal")
+    reading_id: int = owner_field("reading.id", Integer(), index=True)
     position: int
     page_url: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
-    url_key: str = Field(sa_column=Column(Text, nullable=False))
     title: str = Field(sa_column=Column(Text, nullable=False))
     date: dt.date | None = None
     date_source: DateSource = enum_field(DateSource, DateSource.UNKNOWN)

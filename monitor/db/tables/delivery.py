@@ -63,7 +63,7 @@ class Delivery(SQLModel, table=True):
     planned_at: dt.datetime = instant_field(is_required=True)
     day: dt.date | None = None
     deadline_at: dt.datetime | None = instant_field()
-    alarm_id: int | None = Field(default=None, foreign_key="alarm.id", ondelete="CASCADE")
+    alarm_id: int | None = Field(default=None, foreign_key="alarm.id", ondelete="CASCADE", index=True)
     key: str = Field(unique=True, max_length=64)
     message_id: str = Field(max_length=300)
     accepted: list[str] = list_field()

@@ -111,13 +111,28 @@ class ModelAnswer(SQLModel, table=True):
     at: dt.datetime = instant_field(is_required=True)
 
 
+class ManifestPart(SQLModel, table=True):
+    """A part that manifests of many runs share: JSON, kept once by its hash. `last_used_at` is a day behind at most."""
+
+    __tablename__ = "manifest_part"
+
+    id: int | None = Field(default=None, primary_key=True)
+    hash: str = Field(max_length=64, unique=True)
+    content: str = Field(sa_column=Column(Text, nullable=False))
+    last_used_at: dt.datetime = instant_field(is_required=True, index=True)
+
+
 class RunManifestRecord(SQLModel, table=True):
-    """The manifest of a run: its source, what was remembered of it, and the settings that matter."""
+    """The manifest of a run: its source, what was remembered of it, and the settings that matter.
+
+    What is in `parts`, the ids of a `ManifestPart` each, is not in the `facts`.
+    """
 
     __tablename__ = "outset"
 
     run_id: str = owner_field("run.id", String(64), is_key=True)
     facts: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    parts: list[int] = list_field()
 
 
 class ChangeKind(StrEnum):

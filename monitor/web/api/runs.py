@@ -158,9 +158,7 @@ async def candidates(
     found = await app.runs.list_candidates(run_id, wanted, after=after, limit=limit + 1)
     page, following = cut_page(found, limit, lambda row: (row.section, row.position, row.id))
     names = {section.ordinal: section.name for section in await app.store.runs.list_sections(run_id)}
-    candidates = [
-        RunCandidateSchema(section=names.get(row.section, ""), **row.model_dump(exclude={"section"})) for row in page
-    ]
+    candidates = [RunCandidateSchema(**row._asdict() | {"section": names.get(row.section, "")}) for row in page]
     return CandidateListSchema(candidates=candidates, next=following)
 
 

@@ -136,10 +136,9 @@ def old_url(empty_url: str) -> str:
         insert(connection, RunSection(id=1, run_id="r", ordinal=0, name="n", url="u"), error=BLOCKED)
         insert(connection, RunSection(id=2, run_id="r", ordinal=1, name="n", url="u"), error="")
         for number, reason in enumerate(["undated", "agent: not news", "", "rule"], start=1):
-            row = CandidateRecord(
-                id=number, run_id="r", section=0, position=number, page_url="", url="", url_key="", title=""
-            )
-            insert(connection, row, reason=reason, disposition=Disposition.LEFT)
+            row = CandidateRecord(id=number, reading_id=None, position=number, page_url="", url="", title="")
+            place = {"run_id": "r", "section": 0, "url_key": ""}
+            insert(connection, row, reason=reason, disposition=Disposition.LEFT, **place)
         insert(connection, Unseen(id=1, run_id="r", section="n", url="u", reason=None), reason=BLOCKED)
         item = Item(id=1, run_id="r", source="s", section="n", url="u", url_key="u", title="t", first_seen=NOW)
         insert(connection, item)

@@ -161,7 +161,7 @@ async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=ids[0], passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[ClaimKind.LIST])
     await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
-    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"}, at=AT)
     pruned = await store.retention.prune(AT + dt.timedelta(days=1))
     assert (pruned.runs, pruned.records) == (1, 2)
     assert await records.remove_unused(dt.date(2026, 2, 4)) == 1
@@ -210,7 +210,7 @@ async def test_records_go_with_the_database_to_another_one(
     claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=record, passage="通知")]
     await linked(store, {kept.id or 0: claims}, instead_of=[])
     await store.evidence.add_answer(ModelAnswer(run_id=run.id, attempt=1, request="r", phase=Phase.RANK, at=AT))
-    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"}, at=AT)
     there = f"sqlite:///{tmp_path / 'there.db'}"
     counts = transfer_database(url, there)
     assert {name: counts[name] for name in ("record", "claim", "answer", "outset")} == dict.fromkeys(
@@ -233,8 +233,8 @@ async def test_attempts_are_counted_from_what_was_recorded(store: Store, run: Ru
 
 
 async def test_a_run_keeps_what_it_set_out_with(store: Store, run: Run) -> None:
-    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"})
-    await store.evidence.save_manifest(run.id, {"today": "2026-02-04"})
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-03"}, at=AT)
+    await store.evidence.save_manifest(run.id, {"today": "2026-02-04"}, at=AT)
     assert await store.evidence.get_manifest(run.id) == {"today": "2026-02-03"}
 
 

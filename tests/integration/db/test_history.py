@@ -118,7 +118,7 @@ async def test_candidates_come_in_the_order_of_the_pages_each_once(store: Store,
     found, after = [], None
     while rows := await store.history.list_candidates("read", CandidateFilter(), after=after, limit=7):
         found += [row.id for row in rows]
-        after = (rows[-1].section, rows[-1].position, rows[-1].id or 0)
+        after = (rows[-1].section, rows[-1].position, rows[-1].id)
     assert found == [row.id for row in whole]
 
 

@@ -50,7 +50,7 @@ async def test_how_a_run_stands_is_told_without_the_run(store: Store, run: Run) 
 
 async def test_old_events_are_forgotten_and_those_of_a_removed_run_with_it(store: Store, run: Run) -> None:
     await store.run_events.add([event(run.id, n, days=n) for n in range(3)])
-    assert await store.retention.prune_events(NOON + timedelta(days=2)) == 2
+    assert await store.retention.prune_events(NOON + timedelta(days=2), quiet_before=NOON + timedelta(days=9)) == 2
     assert await store.run_events.count(run.id) == 1
     await store.runs.end(run.id, None, status=RunStatus.FAILED, at=NOON)
     await store.retention.prune(NOON + timedelta(days=9))

@@ -104,7 +104,7 @@ async def image(store: Store) -> dict[str, Any]:
         "texts": [
             await store.items.get_text(entry.id or 0) for entry in await store.items.list(ItemFilter(), limit=None)
         ],
-        "ledger": [candidate.model_dump() for candidate in await store.runs.load_ledger("run-1")],
+        "ledger": [candidate._asdict() for candidate in await store.runs.load_ledger("run-1")],
         "revisions": [revision.model_dump() for revision in await store.revisions.list_for_item(1)],
         "sight": await store.revisions.get_snapshot(1),
         "usage": await store.usage.load_run_usage("run-1"),

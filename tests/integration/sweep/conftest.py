@@ -12,8 +12,9 @@ import pytest
 
 from monitor.config.model import LlmSettings, Settings
 from monitor.db.database import Store
+from monitor.db.queries.history import LedgerRow
 from monitor.db.reading import SectionPlan
-from monitor.db.tables.collection import CandidateRecord, Source
+from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive, FileStorage
@@ -146,7 +147,7 @@ class Bureau:
             source = await self.store.sources.add(Source(**values, created_at=self.clock.now()))
         return await self.sweeps.sweep(source, **options, by=COMMAND_LINE)
 
-    async def ledger(self, run: RunReport) -> dict[int, CandidateRecord]:
+    async def ledger(self, run: RunReport) -> dict[int, LedgerRow]:
         rows = await self.store.runs.load_ledger(run.run_id)
         return {int(row.url.rpartition("/")[2].removesuffix(".html")): row for row in rows}
 

@@ -161,7 +161,7 @@ async def test_a_run_that_is_not_there_is_said_so(desk: Any) -> None:
 async def test_every_candidate_has_its_square_and_its_row(desk: Any, read_run: str) -> None:
     reader = await desk.sign_in("reader")
     page = (await reader.get("/runs/read")).text
-    rows = await desk.app.store.history.load_ledger("read")
+    rows = await desk.app.store.runs.load_ledger("read")
     assert all(f'id="s{row.id}"' in page for row in rows)
     assert page.count('<tr id="c') == 25
     assert "模型：不相关" in page

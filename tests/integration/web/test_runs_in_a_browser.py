@@ -97,7 +97,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     await expect(page.locator(".phase.done")).to_have_count(5)
     await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=TIMEOUT_MS)
     await history.close()
-    rows = await app.store.history.load_ledger(run_id)
+    rows = await app.store.runs.load_ledger(run_id)
     assert len({row.section for row in rows}) == len(SECTIONS)
     await expect(page.locator(".cells a.cell")).to_have_count(len(rows))
     kinds = {event.kind for event in await app.store.run_events.after(run_id, 0)}

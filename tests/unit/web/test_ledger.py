@@ -15,6 +15,7 @@ def row(number: int) -> LedgerRow:
     return LedgerRow(
         id=number,
         section=number % 2,
+        position=number,
         page_url="https://o.gov/",
         url=f"https://O.gov/N/{number}",
         title=f"第{number}号",
