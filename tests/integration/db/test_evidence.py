@@ -14,7 +14,8 @@ from monitor.db.queries.evidence import save_claims
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ModelAnswer
 from monitor.errors import RecordLost, WorkFailed
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode

@@ -11,7 +11,8 @@ from sqlalchemy import text
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.vocabulary import FetchMode
 

@@ -22,7 +22,8 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ClaimKind, IncidentKind, MendedBy
 from monitor.errors import WorkFailed
 from monitor.evidence.chain import EvidenceChain, SigningKey
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.evidence.wacz import read_script
 from monitor.fetch.result import FetchResult
 from monitor.isolation.pool import WorkerPool
