@@ -12,8 +12,10 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 
+from monitor.db.captures import CaptureTable
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text, sanitize_value
 from monitor.db.tables.evidence import EvidenceFile, EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
@@ -33,6 +35,7 @@ _log = get_logger("evidence")
 EVIDENCE_FOLDER = "evidence"
 _NO_LOCATION_CHARS = re.compile(r"[^a-z0-9]+")
 _HOST_HASH_CHARS = 16
+_MAX_KNOWN_CAPTURES = 10_000  # some 5 MB
 _MAX_CACHED_RESULTS = 4
 _MAX_CACHED_BYTES = 1_000_000
 _MIN_NEEDED = 0.5  # of the bytes of an old file; where less of it is needed, that is moved into a file of its own
@@ -40,15 +43,18 @@ _MIN_NEEDED = 0.5  # of the bytes of an old file; where less of it is needed, th
 
 @dataclass(kw_only=True, eq=False)
 class _Entry:
-    """A body to be written, its record, and the captures of it that were found damaged."""
+    """A result to be kept, and what came of it.
 
-    member: bytes
+    `ends` says where each file of its recorder ends. `damaged` are the captures of its body that were found damaged.
+    """
+
+    result: FetchResult
     record: EvidenceRecord
     location: str
-    ends: dict[str, int]  # where each file of its recorder ends
-    batches: int  # how many were written when the body was not held yet
-    damaged: Sequence[EvidenceFile]
-    is_written: bool = False
+    ends: dict[str, int]
+    damaged: dict[tuple[str, int], tuple[EvidenceFile, IncidentKind]] = field(default_factory=dict)
+    held: EvidenceFile | None = None
+    is_stored: bool = False
 
 
 @dataclass(kw_only=True)
@@ -59,7 +65,7 @@ class EvidenceArchive:
     storage: FileStorage
 
     def __post_init__(self) -> None:
-        self.batches = 0
+        self._known: OrderedDict[str, EvidenceFile] = OrderedDict()
         self._waiting: list[_Entry] = []
         self._writing = asyncio.Lock()
 
@@ -116,15 +122,19 @@ class EvidenceArchive:
         await self.store.captures.add([capture], [], instead_of=[damaged])
         await self.store.evidence_files.mend(damaged.location, damaged.offset, at=at, by=by)
 
-    async def write(self, entry: _Entry) -> None:
-        """Write a body and its record; those that wait at the same time are synced and committed together."""
+    async def keep(self, entry: _Entry) -> None:
+        """Store a record with its body; those that wait at the same time are synced and committed together.
+
+        A body that is held is not written again, unless it is damaged. Its record waits for the next transaction that
+        writes: nothing is lost with it that a run which goes on after a kill would not fetch again.
+        """
         self._waiting.append(entry)
         try:
             async with self._writing:
-                while not entry.is_written:
+                while not (entry.is_stored or entry.held):
                     batch, self._waiting = (self._waiting, []) if entry in self._waiting else ([entry], self._waiting)
                     try:
-                        await self._write_batch(batch)
+                        await self.store.captures.call(partial(self._store_batch, batch))
                     except WorkFailed:
                         if len(batch) == 1:
                             raise
@@ -132,41 +142,81 @@ class EvidenceArchive:
         finally:
             if entry in self._waiting:
                 self._waiting.remove(entry)
+            await self._note_damage(entry)
+        if entry.held is not None:
+            self.store.sessions.add_with_next(entry.held)  # there already, unless nothing needed it for a while
+            self.store.sessions.add_with_next(entry.record)
 
-    async def _write_batch(self, batch: Sequence[_Entry]) -> None:
-        bodies: dict[str, EvidenceFile] = {}
+    def _store_batch(self, batch: Sequence[_Entry], table: CaptureTable) -> None:
+        """Blocks; one after the other."""
         by_file: dict[str, list[_Entry]] = {}
+        new: dict[str, EvidenceFile | None] = {}
         for entry in batch:
-            sha256 = entry.record.sha256 or ""
-            held = [] if entry.batches == self.batches else await self.store.captures.find(sha256)
-            held = [capture for capture in held if capture not in entry.damaged]
-            if held:
-                bodies[sha256] = held[0]
-            elif all(sha256 != other.record.sha256 for others in by_file.values() for other in others):
+            sha256 = entry.record.sha256
+            if sha256 is None or sha256 in new:
+                continue
+            held = self._find_held(entry, sha256, table)
+            if held is None:
+                new[sha256] = None
                 by_file.setdefault(entry.location, []).append(entry)
-        new = [capture for entries in by_file.values() for capture in await self._append(entries)]
-        bodies |= {capture.sha256: capture for capture in new}
-        for entry in batch:
-            _place_record(entry.record, bodies[entry.record.sha256 or ""])
-        damaged = [capture for entry in batch for capture in entry.damaged]
-        await self.store.captures.add(new, [entry.record for entry in batch], instead_of=damaged)
-        self.batches += 1
-        for entry in batch:
-            entry.is_written = True
+            else:
+                _place_record(entry.record, held)
+                entry.held = held
+        for entries in by_file.values():
+            new |= {capture.sha256: capture for capture in self._append(entries, table)}
+        stored = [entry for entry in batch if entry.held is None]
+        for entry in stored:
+            _place_record(entry.record, new.get(entry.record.sha256 or ""))
+        if stored:
+            captures = [capture for capture in new.values() if capture is not None]
+            damaged = [capture for entry in stored for capture, _ in entry.damaged.values()]
+            table.add(captures, [entry.record for entry in stored], instead_of=damaged)
+            for capture in captures:
+                self._remember(capture)
+        for entry in stored:
+            entry.is_stored = True
 
-    async def _append(self, entries: Sequence[_Entry]) -> list[EvidenceFile]:
+    def _find_held(self, entry: _Entry, sha256: str, table: CaptureTable) -> EvidenceFile | None:
+        """Return a capture of a body that is whole."""
+        known = self._known.get(sha256)
+        if known is not None and isinstance(_examine(self.storage, known, is_quick=True), EvidenceFile):
+            return known
+        for capture in table.find(sha256):
+            found = _examine(self.storage, capture, is_quick=True)
+            if isinstance(found, EvidenceFile):
+                self._remember(found)
+                return found
+            entry.damaged[capture.location, capture.offset] = capture, found
+        return None
+
+    def _remember(self, capture: EvidenceFile) -> None:
+        self._known[capture.sha256] = capture
+        self._known.move_to_end(capture.sha256)
+        if len(self._known) > _MAX_KNOWN_CAPTURES:
+            self._known.popitem(last=False)
+
+    def _append(self, entries: Sequence[_Entry], table: CaptureTable) -> list[EvidenceFile]:
         """Append what belongs into one file."""
         wanted, ends, at = entries[0].location, entries[0].ends, entries[0].record.fetched_at
-        if wanted not in ends:
-            ends[wanted] = await self.store.evidence_files.get_end(wanted)
-        location, offsets = await asyncio.to_thread(
-            self.storage.append, wanted, [entry.member for entry in entries], head=build_head(at), floor=ends[wanted]
-        )
-        ends[wanted] = offsets[-1] + len(entries[-1].member) if location == wanted else 0
+        floor = ends[wanted] if wanted in ends else table.find_end(wanted)
+        members = [build_member(entry.result, sha256=entry.record.sha256 or "") for entry in entries]
+        head = b"" if floor else build_head(at)
+        location, offsets = self.storage.append(wanted, members, head=head, floor=floor)
+        if location == wanted:
+            ends[wanted] = offsets[-1] + len(members[-1])
         return [
-            _build_capture(location, offset, entry.member, entry.record.sha256 or "", entry.record.fetched_at)
-            for entry, offset in zip(entries, offsets, strict=True)
+            _build_capture(location, offset, member, entry.record.sha256 or "", entry.record.fetched_at)
+            for entry, member, offset in zip(entries, members, offsets, strict=True)
         ]
+
+    async def _note_damage(self, entry: _Entry) -> None:
+        result = entry.result
+        for capture, kind in entry.damaged.values():
+            await self.report_damage(capture, kind, url=result.url, way=result.mode, at=result.at)
+            if entry.is_stored:
+                place = (capture.location, capture.offset)
+                await self.store.evidence_files.mend(*place, at=result.at, by=MendedBy.SAME_BYTES)
+                _log.info("evidence repaired", location=capture.location, url=result.url)
 
     async def remove_unused(self, before: dt.date) -> int:
         """Remove the files of days before `before` in which nothing is needed; return how many.
@@ -299,11 +349,7 @@ def _place_record(record: EvidenceRecord, capture: EvidenceFile | None) -> None:
 
 @dataclass
 class RunRecorder:
-    """Records what one run or one research fetches; `owner` names it.
-
-    The record of a body that is held already waits for the next transaction that writes: nothing is lost with it that a
-    run which goes on after a kill would not fetch again.
-    """
+    """Records what one run or one research fetches; `owner` names it."""
 
     owner: dict[str, str | None]
     _: KW_ONLY
@@ -318,8 +364,10 @@ class RunRecorder:
     async def keep(self, result: FetchResult) -> str:
         """Record a result and return the record's id; `WorkFailed` where it cannot be stored."""
         record = self._build_record(result)
+        owner = record.run_id or record.research_id or ""
+        location = _build_location(result.at, owner, result.url)
         try:
-            await self._store(result, record)
+            await self.archive.keep(_Entry(result=result, record=record, location=location, ends=self._ends))
         except WorkFailed:
             await self._note_gap(result)
             raise
@@ -354,34 +402,6 @@ class RunRecorder:
             sha256=None if result.body is None else hashlib.sha256(result.body).hexdigest(),
             size=len(result.body or b""),
         )
-
-    async def _store(self, result: FetchResult, record: EvidenceRecord) -> None:
-        """Store a record with its body, where that is not held; a body that is damaged is written anew."""
-        archive = self.archive
-        if record.sha256 is None:
-            _place_record(record, None)
-            await archive.store.captures.add([], [record])
-            return
-        batches, damaged = archive.batches, []
-        for capture in await archive.store.captures.find(record.sha256):
-            found = await archive.examine(capture, is_quick=True)
-            if isinstance(found, EvidenceFile):
-                _place_record(record, found)
-                archive.store.sessions.add_with_next(record)
-                return
-            damaged.append(capture)
-            await archive.report_damage(capture, found, url=result.url, way=result.mode, at=result.at)
-        member = await asyncio.to_thread(build_member, result, sha256=record.sha256)
-        owner = self.owner["run_id"] or self.owner["research_id"] or ""
-        location = _build_location(result.at, owner, result.url)
-        entry = _Entry(
-            member=member, record=record, location=location, ends=self._ends, batches=batches, damaged=damaged
-        )
-        await archive.write(entry)
-        for capture in damaged:
-            place = (capture.location, capture.offset)
-            await archive.store.evidence_files.mend(*place, at=result.at, by=MendedBy.SAME_BYTES)
-            _log.info("evidence repaired", location=capture.location, url=result.url)
 
     async def _note_gap(self, result: FetchResult) -> None:
         """Remember a page that could not be kept, to be captured later; an error page is no loss."""

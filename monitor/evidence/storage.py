@@ -139,7 +139,7 @@ def _append_durably(path: Path, members: Sequence[bytes], *, head: bytes, floor:
             opened.seek(end)
             opened.write(b"".join((b"" if end else head, *members)))
             opened.flush()
-            os.fsync(opened.fileno())
+            os.fdatasync(opened.fileno())
         except OSError:
             with suppress(OSError):
                 os.ftruncate(opened.fileno(), end)

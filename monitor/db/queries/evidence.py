@@ -332,11 +332,6 @@ def _has_link(kind: LinkKind) -> Any:
 class EvidenceFileStore(Queries):
     """The captures in the files of evidence, and what happened to them."""
 
-    async def get_end(self, location: str) -> int:
-        """Return where the last capture in a file ends: what lies behind that is nobody's."""
-        ends = func.max(col(EvidenceFile.offset) + col(EvidenceFile.length))
-        return await self._fetch_first(select(ends).where(col(EvidenceFile.location) == location)) or 0
-
     async def mark_checked(self, captures: Sequence[EvidenceFile], at: dt.datetime) -> None:
         for batch in split_batches(captures):
             await self._execute(
