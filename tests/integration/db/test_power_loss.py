@@ -131,7 +131,7 @@ async def test_nothing_that_was_reported_saved_is_missing_after_a_power_loss(
     for number in range(30):
         await again.keep(seen(number))
     captures = await store.evidence_files.list_all(after=("", -1), limit=200)
-    assert all(await archive.examine(capture) == capture for capture in captures)
+    assert [await archive.examine(capture) for capture in captures] == captures
     files = [file for file in left.rglob("*.gz") if str(file.relative_to(left)) in {c.location for c in captures}]
     for file in files:
         with file.open("rb") as opened:
