@@ -148,7 +148,7 @@ class EvidenceArchive:
             self.store.sessions.add_with_next(entry.record)
 
     def _store_batch(self, batch: Sequence[_Entry], table: CaptureTable) -> None:
-        """Blocks; one after the other."""
+        """Store the entries, those whose body is held but for their record; blocks, one batch at a time."""
         by_file: dict[str, list[_Entry]] = {}
         new: dict[str, EvidenceFile | None] = {}
         for entry in batch:
