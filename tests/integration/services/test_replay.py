@@ -214,7 +214,8 @@ class TestStore:
         assert all(status == 412 and size > 0 and place for status, size, place in refused)
 
     async def test_places_are_made_of_day_run_and_a_hash_alone(self, recorded: Recorded) -> None:
-        assert len(recorded.files()) == 1, "one run found something, on one host"
+        ((bodies,),) = recorded.rows("SELECT count(DISTINCT sha256) FROM record")
+        assert len(recorded.files()) * 10 < bodies
         for path in recorded.files():
             folder, year, month, day, name = path.split("/")
             dt.date(int(year), int(month), int(day))
