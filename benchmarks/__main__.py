@@ -84,6 +84,27 @@ def draw(
 
 
 @app.command()
+def keep(
+    pages: Annotated[int, typer.Option("--pages", min=1, help="Pages of each round.")] = 200,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="How many are fetched at once.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare pages that are fetched and kept as evidence with bare httpx and a parser, by the processor's time."""
+    from benchmarks.keep import KeepCost, measure
+
+    terminal = Terminal("en")
+    figures = asyncio.run(measure(_get_today(), pages=pages, at_once=at_once, on_step=_build_step_printer(terminal)))
+    if as_json:
+        terminal.write_json({"bench": "keep", "figures": [figure.model_dump() for figure in figures]})
+        return
+    rows = [
+        (cost.approach, *(f"{value:.2f}" for value in cost.model_dump(exclude={"approach"}).values()))
+        for cost in figures
+    ]
+    terminal.write_rows([tuple(KeepCost.model_fields), *rows])
+
+
+@app.command()
 def verify(
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages.")] = Path("../shared/corpus"),
     fit: Annotated[bool, typer.Option("--fit", help="Print the weights that the open half gives.")] = False,

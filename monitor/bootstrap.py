@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.chain import EvidenceChain
-    from monitor.evidence.records import EvidenceArchive, FileStorage
+    from monitor.evidence.records import EvidenceArchive
+    from monitor.evidence.storage import FileStorage
     from monitor.extract.documents import DocumentReader
     from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
@@ -174,7 +175,7 @@ class App:
 
     @cached_property
     def files(self) -> "FileStorage":
-        from monitor.evidence.records import FileStorage
+        from monitor.evidence.storage import FileStorage
 
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
 

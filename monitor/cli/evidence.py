@@ -28,7 +28,7 @@ def verify(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the chain over records and audit, and every kept file."""
+    """Check the chain over records and audit, and every kept page."""
 
     async def check(opened: "App") -> "EvidenceReport":
         bars = open_bars()
@@ -38,7 +38,7 @@ def verify(
             return await opened.scrub.verify(
                 trusted=[key.lower() for key in trust or []],
                 repair_by=COMMAND_LINE if repair else None,
-                report_progress=lambda files: bars.update(task, description=str(files)),
+                report_progress=lambda captures: bars.update(task, description=str(captures)),
             )
 
     terminal = get_terminal()
@@ -84,7 +84,7 @@ def _print_report(terminal: Terminal, report: "EvidenceReport") -> None:
     if report.stamped_head is not None:
         terminal.print("evidence.stamped", number=report.stamped_head)
     terminal.print("evidence.rest", unsigned=report.unsigned, removed=report.removed)
-    terminal.print("evidence.files", files=report.files, damaged=len(report.damaged))
+    terminal.print("evidence.files", files=report.files, captures=report.captures, damaged=len(report.damaged))
     if report.gaps or report.mended:
         terminal.print("evidence.gaps", gaps=report.gaps, mended=report.mended)
     for problem in report.problems:

@@ -12,6 +12,7 @@ from monitor.db.engines import DatabaseAddress, open_async_engine
 from monitor.db.sessions import DEFAULT_MAX_RETRY_S, SessionFactory, build_not_migrated_error, translate_errors
 
 if TYPE_CHECKING:
+    from monitor.db.captures import CaptureStore
     from monitor.db.fulltext import FullTextQueries
     from monitor.db.maintenance import RetentionStore
     from monitor.db.queries.dashboard import DashboardQueries
@@ -78,6 +79,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
     evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")
+    captures: "_Queries[CaptureStore]" = _Queries("captures.CaptureStore")
     chain: "_Queries[ChainStore]" = _Queries("queries.evidence.ChainStore")
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
@@ -117,6 +119,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     async def close(self) -> None:
         """Close all connections; a later query opens new ones."""
         await self._engine.dispose()
+        if "captures" in self.__dict__:
+            self.captures.close()
 
     async def __aexit__(self, *exception: object) -> None:
         await self.close()

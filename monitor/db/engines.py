@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -17,6 +17,8 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from monitor.errors import DatabaseError
+
+EngineT = TypeVar("EngineT", Engine, AsyncEngine)
 
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 _EXAMPLES = "sqlite:///data/monitor.db or postgresql://user:password@host/name"
@@ -103,9 +105,18 @@ def _open_unpooled_engine(address: DatabaseAddress, *, pragmas: tuple[str, ...] 
     return engine
 
 
-def make_write_engine(engine: AsyncEngine) -> AsyncEngine:
+def make_write_engine(engine: EngineT) -> EngineT:
     """The same engine, whose transactions take SQLite's write lock when they begin."""
     return engine.execution_options(**{_BEGIN_OPTION: "IMMEDIATE"})
+
+
+def open_thread_engine(address: DatabaseAddress) -> Engine:
+    """An engine for blocking calls in threads, as durable as the store's; no connection is made yet."""
+    if address.file is None:
+        return create_engine(address.url, pool_pre_ping=True, connect_args=_POSTGRES_ARGUMENTS)
+    engine = create_engine(address.url)
+    _attach_listeners(engine, pragmas=("synchronous=FULL", "foreign_keys=ON", "journal_mode=WAL"))
+    return engine
 
 
 def open_queue_engine(address: DatabaseAddress) -> Engine | None:

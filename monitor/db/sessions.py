@@ -5,7 +5,7 @@ import datetime as dt
 import inspect
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from functools import cache, wraps
 from itertools import islice
 from typing import Any, TypeVar, TypeVarTuple
@@ -143,11 +143,13 @@ class SessionFactory:
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
         self.max_retry_s = 0.0
         self.timezone = "UTC"
-        self._address = address
+        self.address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
         self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
+        self._waiting: list[SQLModel] = []
+        self._carrying = asyncio.Lock()
 
     def get_day(self, instant: dt.datetime) -> dt.date:
         return instant.astimezone(ZoneInfo(self.timezone)).date()
@@ -184,6 +186,19 @@ class SessionFactory:
         else:
             waiting.append(callback)
 
+    def add_with_next(self, row: SQLModel) -> None:
+        """Insert a row with the next transaction of this process that writes, so before whatever refers to it.
+
+        A kill may come first: this is for what then is done again. A row whose owner was removed meanwhile is dropped.
+        """
+        self._waiting.append(row)
+
+    async def write_waiting(self) -> None:
+        """Insert now what waits for the next transaction, for a query that is to see it."""
+        if self._waiting and not self.is_in_transaction:
+            async with self.begin_write():
+                pass
+
     def begin_read(self) -> AbstractAsyncContextManager[AsyncSession]:
         return self._begin(self._readers)
 
@@ -194,14 +209,49 @@ class SessionFactory:
     @asynccontextmanager
     async def _begin(self, sessions: async_sessionmaker[AsyncSession]) -> AsyncIterator[AsyncSession]:
         joined = self._transactions.get(asyncio.current_task())
-        with translate_errors(self._address):
-            if joined is None:
-                async with sessions.begin() as session:
-                    yield session
-            else:
+        with translate_errors(self.address):
+            if joined is not None:
                 yield joined
                 await joined.flush()
                 joined.expunge_all()  # as after a commit, what was loaded is a plain value
+                return
+            if sessions is self._writers:
+                async with self._carrying:  # what others write may refer to the rows that wait, so it comes later
+                    if self._waiting:
+                        async with self._carry_waiting() as session:
+                            yield session
+                        return
+            async with sessions.begin() as session:
+                yield session
+
+    @asynccontextmanager
+    async def _carry_waiting(self) -> AsyncIterator[AsyncSession]:
+        """A transaction that writes, with the rows that wait; where it fails, they wait again."""
+        waiting: list[SQLModel] = []
+        try:
+            async with self._writers.begin() as session:
+                waiting, self._waiting = self._waiting, []
+                try:
+                    async with session.begin_nested():
+                        await _insert_all(session, waiting)
+                except exc.IntegrityError:
+                    for row in waiting:
+                        with suppress(exc.IntegrityError):
+                            async with session.begin_nested():
+                                await _insert_all(session, [row])
+                yield session
+        except BaseException:
+            self._waiting = [*waiting, *self._waiting]
+            raise
+
+
+async def _insert_all(session: AsyncSession, rows: Sequence[SQLModel]) -> None:
+    by_table: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_table.setdefault(str(row.__tablename__), []).append(row.model_dump())
+    for name, values in by_table.items():
+        statement = build_insert(get_dialect(session), SQLModel.metadata.tables[name])
+        await session.execute(statement.on_conflict_do_nothing(), values)
 
 
 class Queries:

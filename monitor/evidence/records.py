@@ -1,255 +1,60 @@
-"""Evidence records: fetched pages kept as WARC files before they are parsed, and loaded again as proof."""
+"""Evidence records: fetched pages kept in WARC files before they are parsed, and loaded again as proof.
+
+A page is appended to the file of its run and host. A capture says where a body lies; a body that lies somewhere already
+is not written again.
+"""
 
 import asyncio
 import datetime as dt
-import gzip
 import hashlib
-import io
-import os
 import re
 import secrets
-import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
-from http import HTTPStatus
-from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 
+from monitor.db.captures import CaptureTable
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text, sanitize_value
 from monitor.db.tables.evidence import EvidenceFile, EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
-from monitor.errors import RecordLost, SettingsError, WorkFailed
+from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.chain import hash_row
+from monitor.evidence.storage import FILE_END, FileStorage
+from monitor.evidence.warc import build_head, build_member, extract_body, filter_headers
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.page import PageError
+from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
 
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
-
-
 _log = get_logger("evidence")
-_LOCATION = re.compile(r"[a-z0-9]+(?:[/.-][a-z0-9]+)*")
-
-
-@dataclass
-class FileStorage:
-    """Files in a folder or bucket, each complete or absent; in a folder they survive a power loss. Calls block."""
-
-    url: str
-
-    def write(self, location: str, content: bytes) -> None:
-        """Write a file, replacing an earlier one; `WorkFailed` where that fails."""
-        with self._access("write", location) as (files, path):
-            if _is_local(files):
-                _write_durably(Path(path), content)
-                return
-            files.pipe_file(path, content)
-            if files.cat_file(path) != content:
-                raise WorkFailed("storage.content_differs", path=str(files.unstrip_protocol(path)))
-
-    def read(self, location: str) -> bytes:
-        """Return the content of a file; `WorkFailed` where it is missing or cannot be read."""
-        with self._access("read", location) as (files, path):
-            return bytes(files.cat_file(path))
-
-    def exists(self, location: str) -> bool:
-        with self._access("look", location) as (files, path):
-            return bool(files.exists(path))
-
-    def remove(self, location: str) -> None:
-        with self._access("remove", location) as (files, path):
-            if files.exists(path):
-                files.rm_file(path)
-
-    def list_locations(self, folder: str) -> list[str]:
-        with self._access("list", folder) as (files, path):
-            root = path.removesuffix(folder)
-            found = files.find(path) if files.exists(path) else []
-            return [place for file in found if _LOCATION.fullmatch(place := str(file).removeprefix(root))]
-
-    def check(self) -> Message:
-        """Write, read and remove a test file, and say where; `WorkFailed` or `SettingsError` where that fails."""
-        place = f"check-{secrets.token_hex(8)}"
-        self.write(place, b"kept")
-        try:
-            if self.read(place) != b"kept":
-                raise WorkFailed("storage.content_differs", path=self.get_display_path(place))
-        finally:
-            self.remove(place)
-        return Message.of("storage.works", path=self.get_display_path(place).removesuffix(place))
-
-    def get_display_path(self, location: str) -> str:
-        with self._access("find", location) as (files, path):
-            return str(path) if _is_local(files) else str(files.unstrip_protocol(path))
-
-    def _resolve(self, location: str) -> "tuple[AbstractFileSystem, str]":
-        if not _LOCATION.fullmatch(location):
-            raise ValueError(f"{location!r} is no place in the storage")
-        files, root = self._root
-        return files, f"{root.rstrip('/')}/{location}"
-
-    @cached_property
-    def _root(self) -> "tuple[AbstractFileSystem, str]":
-        from fsspec.core import url_to_fs
-
-        # Other processes write and remove files too, so listings are not cached.
-        root: tuple[AbstractFileSystem, str] = url_to_fs(self.url, use_listings_cache=False)
-        return root
-
-    @contextmanager
-    def _access(self, operation: str, location: str) -> "Iterator[tuple[AbstractFileSystem, str]]":
-        """Give the storage and the file's path in it; turn the errors of any kind of storage into ours."""
-        action = Message.of(f"storage.{operation}", location=location)
-        try:
-            yield self._resolve(location)
-        except ImportError as error:
-            raise SettingsError("storage.package_missing", error=str(error)) from error
-        except FileNotFoundError as error:
-            raise WorkFailed("storage.no_such_file", action=action) from error
-        except WorkFailed:
-            raise
-        except Exception as error:
-            raise WorkFailed("storage.failed", action=action, error=str(error) or type(error).__name__) from error
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    """Write, sync, read back, rename, and sync the folder: a file under its name is whole, also after a power loss."""
-    _make_folders(path.parent)
-    part = path.with_name(f"{secrets.token_hex(8)}.part")
-    try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        if part.read_bytes() != content:
-            raise OSError(f"{part} holds other bytes than those written")
-        part.replace(path)
-        _sync_folder(path.parent)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _make_folders(folder: Path) -> None:
-    """Create a folder and those above it, so that they survive a power loss."""
-    if folder.is_dir():
-        return
-    _make_folders(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir(0o700)
-    _sync_folder(folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _is_local(files: "AbstractFileSystem") -> bool:
-    from fsspec.implementations.local import LocalFileSystem
-
-    return isinstance(files, LocalFileSystem)
-
-
-# The body is kept unpacked, so these no longer describe it.
-_TRANSFER_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
-
-# Session cookies are not for later readers of the archive.
-_COOKIE_HEADERS = ("set-cookie", "set-cookie2")
-_SAFE_URI_CHARS = "%/:?#[]@!$&'()*+,;=~"
-_GZIP_LEVEL = 4
-_RESPONSE_RECORD, _CONVERSION_RECORD = "response", "conversion"
-
-
-def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name not in _COOKIE_HEADERS}
-
-
-def build_warc(result: FetchResult, *, sha256: str) -> bytes:
-    """Build a gzipped WARC file of a fetched response: a `warcinfo` and the record.
-
-    The body is unpacked, as the parsers saw it; the headers that describe how it was packed are kept as `x-original-…`.
-    A page that a browser rendered is a `conversion`: no server ever sent it so.
-    """
-    from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
-    from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
-
-    written = io.BytesIO()
-    writer = WARCWriter(written, gzip=False, warc_version="1.1")
-    body = result.body or b""
-    warc_headers = {"WARC-Date": f"{result.at:%Y-%m-%dT%H:%M:%S.%fZ}", "WARC-Payload-Digest": f"sha256:{sha256}"}
-    record_type, content_type = _RESPONSE_RECORD, "application/http; msgtype=response"
-    http_headers = None
-    if result.mode is FetchMode.RENDERED:
-        record_type = _CONVERSION_RECORD
-        content_type = _join_header_lines(result.content_type or "").strip() or "text/html; charset=utf-8"
-    else:
-        status = _format_status_line(result.status)
-        http_headers = StatusAndHeaders(status, _build_http_headers(result, len(body)), "HTTP/1.1")
-    record = writer.create_warc_record(
-        quote(result.final_url, safe=_SAFE_URI_CHARS, errors="replace"),
-        record_type,
-        payload=io.BytesIO(body),
-        length=len(body),
-        http_headers=http_headers,
-        warc_headers_dict=warc_headers,
-        warc_content_type=content_type,
-    )
-    about = {"software": "Monitor", "format": "WARC File Format 1.1"}
-    members = []
-    for warc_record in (writer.create_warcinfo_record("", about), record):
-        written.seek(0)
-        written.truncate()
-        writer.write_record(warc_record)
-        members.append(gzip.compress(written.getvalue(), _GZIP_LEVEL, mtime=0))
-    return b"".join(members)
-
-
-def extract_body(content: bytes) -> bytes | None:
-    """Return the body in a WARC file; None where there is none."""
-    from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
-    from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
-
-    try:
-        for record in ArchiveIterator(io.BytesIO(content)):
-            if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD):
-                return bytes(record.raw_stream.read())
-    except (ArchiveLoadFailed, OSError, EOFError, ValueError, AttributeError, LookupError, TypeError, zlib.error):
-        return None  # in a damaged file warcio meets whatever there is
-    return None
-
-
-def _format_status_line(status: int | None) -> str:
-    code = status or 200
-    phrase = HTTPStatus(code).phrase if code in set(HTTPStatus) else ""
-    return f"{code} {phrase}".strip()
-
-
-def _build_http_headers(result: FetchResult, length: int) -> list[tuple[str, str]]:
-    kept = [
-        (f"x-original-{name}" if name in _TRANSFER_HEADERS else name, _join_header_lines(value))
-        for name, value in filter_headers(result.headers).items()
-    ]
-    return [*kept, ("content-length", str(length))]
-
-
-def _join_header_lines(value: str) -> str:
-    # A browser joins headers of one name by line ends, which would end ours.
-    return re.sub(r"[\r\n]+", " ", value)
-
 
 EVIDENCE_FOLDER = "evidence"
+_NO_LOCATION_CHARS = re.compile(r"[^a-z0-9]+")
+_HOST_HASH_CHARS = 16
+_MAX_KNOWN_CAPTURES = 10_000  # some 5 MB
 _MAX_CACHED_RESULTS = 4
 _MAX_CACHED_BYTES = 1_000_000
+_MIN_NEEDED = 0.5  # of the bytes of an old file; where less of it is needed, that is moved into a file of its own
+
+
+@dataclass(kw_only=True, eq=False)
+class _Entry:
+    """A result to be kept, and what came of it.
+
+    `ends` says where each file of its recorder ends. `damaged` are the captures of its body that were found damaged.
+    """
+
+    result: FetchResult
+    record: EvidenceRecord
+    location: str
+    ends: dict[str, int]
+    damaged: dict[tuple[str, int], tuple[EvidenceFile, IncidentKind]] = field(default_factory=dict)
+    held: EvidenceFile | None = None
+    is_stored: bool = False
 
 
 @dataclass(kw_only=True)
@@ -258,6 +63,11 @@ class EvidenceArchive:
 
     store: Store
     storage: FileStorage
+
+    def __post_init__(self) -> None:
+        self._known: OrderedDict[str, EvidenceFile] = OrderedDict()
+        self._waiting: list[_Entry] = []
+        self._writing = asyncio.Lock()
 
     def create_recorder(
         self, run_id: str | None = None, *, attempt: int, research_id: str | None = None
@@ -270,134 +80,276 @@ class EvidenceArchive:
         return None if record is None else await self.load(record)
 
     async def load(self, record: EvidenceRecord) -> FetchResult:
-        """Return what was fetched; `RecordLost` where the file is missing or its bytes are not those recorded."""
-        return FetchResult(
-            url=record.url,
-            mode=record.way,
-            at=record.fetched_at,
-            final_url=record.final_url,
-            status=record.status,
-            headers=record.headers,
-            body=await self._load_body(record),
-            hops=tuple(record.hops),
-            is_cut_short=record.is_cut_short,
-            notes={url: Message.from_json(note) for url, note in record.notes.items()},
-            record=record.id,
-            error=None if record.error is None else PageError.model_validate(record.error),
-        )
+        """Return what was fetched; `RecordLost` where its body is nowhere to be found as it was recorded."""
+        return build_result(record, await self._load_body(record))
 
-    def get_display_path(self, record: EvidenceRecord) -> str | None:
-        """The file of a record, for people; None where it has no body."""
-        return self.storage.get_display_path(record.stored_at) if record.stored_at else None
-
-    async def remove_unused(self, before: dt.date) -> int:
-        """Remove the files of days before `before` that no record refers to; return how many."""
-        places = await asyncio.to_thread(self.storage.list_locations, EVIDENCE_FOLDER)
-        old = [place for place in places if (day := _parse_location_day(place)) is not None and day < before]
-        unused = sorted(set(old) - await self.store.evidence.list_used_locations(old))
-        for place in unused:
-            if not await self.store.evidence.list_used_locations([place]):
-                await asyncio.to_thread(self.storage.remove, place)
-        await self.store.evidence_files.delete(unused)
-        return len(unused)
-
-    async def check_file(
-        self, record: EvidenceRecord, *, at: dt.datetime, notes_time: bool = False, is_quick: bool = False
-    ) -> IncidentKind | None:
-        """Say what is wrong with the file of a record that has one; None where it is as it was written.
-
-        A file of 0.1.0, of which no hash was kept, is taken as it is where the body in it is right. `notes_time` notes
-        that the file was checked; `is_quick` trusts the noted hash and does not unpack the body.
-        """
+    async def find_location(self, record: EvidenceRecord) -> str | None:
+        """Return the file in which the body of a record lies now; None where it has no body."""
         if record.stored_at is None or record.sha256 is None:
             return None
-        files = self.store.evidence_files
-        known = await files.get(record.stored_at)
-        found = await asyncio.to_thread(
-            _examine_file, self.storage, record.stored_at, record.sha256, known, is_quick=is_quick
+        places = [capture.location for capture in await self.store.captures.find(record.sha256)]
+        return record.stored_at if record.stored_at in places or not places else places[0]
+
+    def get_display_path(self, location: str) -> str:
+        return self.storage.get_display_path(location)
+
+    async def examine(self, capture: EvidenceFile, *, is_quick: bool = False) -> EvidenceFile | IncidentKind:
+        """Return a capture as it is now, or what happened to it.
+
+        One that was never hashed, as those of 0.1.0, is taken as it is where the body in it is right. `is_quick` trusts
+        the noted hash and does not unpack the body.
+        """
+        return await asyncio.to_thread(_examine, self.storage, capture, is_quick=is_quick)
+
+    async def report_damage(
+        self, capture: EvidenceFile, kind: IncidentKind, *, url: str, way: FetchMode, at: dt.datetime
+    ) -> None:
+        incident = EvidenceIncident(
+            kind=kind, url=url, way=way, location=capture.location, offset=capture.offset, found_at=at, next_try_at=at
         )
-        file = known or EvidenceFile(location=record.stored_at, sha256=record.sha256, file_sha256="", size=0)
-        if isinstance(found, IncidentKind):
-            incident = EvidenceIncident(
-                kind=found, url=record.url, way=record.way, location=record.stored_at, found_at=at, next_try_at=at
-            )
-            await files.add_incident(incident)
-            await files.save(file.model_copy(update={"checked_at": at}))
-            return found
-        if notes_time or not file.file_sha256:
-            file_sha256, size = found
-            await files.save(file.model_copy(update={"file_sha256": file_sha256, "size": size, "checked_at": at}))
+        await self.store.evidence_files.add_incident(incident)
+
+    async def replace_capture(
+        self, damaged: EvidenceFile, result: FetchResult, *, at: dt.datetime, by: MendedBy
+    ) -> None:
+        """Write the body of a damaged capture anew, into a file of its own."""
+        location = _build_location(at, f"repair-{secrets.token_hex(8)}", result.url)
+        member = await asyncio.to_thread(build_member, result, sha256=damaged.sha256)
+        location, (offset,) = await asyncio.to_thread(
+            self.storage.append, location, [member], head=build_head(at), floor=0
+        )
+        capture = _build_capture(location, offset, member, damaged.sha256, at)
+        await self.store.captures.add([capture], [], instead_of=[damaged])
+        await self.store.evidence_files.mend(damaged.location, damaged.offset, at=at, by=by)
+
+    async def keep(self, entry: _Entry) -> None:
+        """Store a record with its body; those that wait at the same time are synced and committed together.
+
+        A body that is held is not written again, unless it is damaged. Its record waits for the next transaction that
+        writes: nothing is lost with it that a run which goes on after a kill would not fetch again.
+        """
+        self._waiting.append(entry)
+        try:
+            async with self._writing:
+                while not (entry.is_stored or entry.held):
+                    batch, self._waiting = (self._waiting, []) if entry in self._waiting else ([entry], self._waiting)
+                    try:
+                        await self.store.captures.call(partial(self._store_batch, batch))
+                    except WorkFailed:
+                        if len(batch) == 1:
+                            raise
+                        # Each of them tries alone: the run of one may be gone.
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+            await self._note_damage(entry)
+        if entry.held is not None:
+            self.store.sessions.add_with_next(entry.held)  # there already, unless nothing needed it for a while
+            self.store.sessions.add_with_next(entry.record)
+
+    def _store_batch(self, batch: Sequence[_Entry], table: CaptureTable) -> None:
+        """Store the entries, those whose body is held but for their record; blocks, one batch at a time."""
+        by_file: dict[str, list[_Entry]] = {}
+        new: dict[str, EvidenceFile | None] = {}
+        for entry in batch:
+            sha256 = entry.record.sha256
+            if sha256 is None or sha256 in new:
+                continue
+            held = self._find_held(entry, sha256, table)
+            if held is None:
+                new[sha256] = None
+                by_file.setdefault(entry.location, []).append(entry)
+            else:
+                _place_record(entry.record, held)
+                entry.held = held
+        for entries in by_file.values():
+            new |= {capture.sha256: capture for capture in self._append(entries, table)}
+        stored = [entry for entry in batch if entry.held is None]
+        for entry in stored:
+            _place_record(entry.record, new.get(entry.record.sha256 or ""))
+        if stored:
+            captures = [capture for capture in new.values() if capture is not None]
+            damaged = [capture for entry in stored for capture, _ in entry.damaged.values()]
+            table.add(captures, [entry.record for entry in stored], instead_of=damaged)
+            for capture in captures:
+                self._remember(capture)
+        for entry in stored:
+            entry.is_stored = True
+
+    def _find_held(self, entry: _Entry, sha256: str, table: CaptureTable) -> EvidenceFile | None:
+        """Return a capture of a body that is whole."""
+        known = self._known.get(sha256)
+        if known is not None and isinstance(_examine(self.storage, known, is_quick=True), EvidenceFile):
+            return known
+        for capture in table.find(sha256):
+            found = _examine(self.storage, capture, is_quick=True)
+            if isinstance(found, EvidenceFile):
+                self._remember(found)
+                return found
+            entry.damaged[capture.location, capture.offset] = capture, found
         return None
 
-    async def repair_file(self, record: EvidenceRecord, *, at: dt.datetime) -> bool:
-        """Write the file of a record anew from the body in it; False where that is damaged too."""
-        try:
-            result = await self.load(record)
-        except RecordLost:
-            return False
-        if record.stored_at is None or record.sha256 is None:
-            return False
-        await self.write_body(result, record.stored_at, record.sha256)
-        await self.store.evidence_files.mend(record.stored_at, at=at, by=MendedBy.OWN_BODY)
-        return True
+    def _remember(self, capture: EvidenceFile) -> None:
+        self._known[capture.sha256] = capture
+        self._known.move_to_end(capture.sha256)
+        if len(self._known) > _MAX_KNOWN_CAPTURES:
+            self._known.popitem(last=False)
 
-    async def write_body(self, result: FetchResult, location: str, sha256: str) -> None:
-        """Write the WARC file of a result, and note what was written."""
-        content = await asyncio.to_thread(build_warc, result, sha256=sha256)
-        await asyncio.to_thread(self.storage.write, location, content)
-        noted = None
-        while noted != content:  # another process may write a file of the same body at the same time
-            noted = content
-            await self.store.evidence_files.save(
-                EvidenceFile(
-                    location=location,
-                    sha256=sha256,
-                    file_sha256=hashlib.sha256(content).hexdigest(),
-                    size=len(content),
-                    checked_at=result.at,
-                )
-            )
-            content = await asyncio.to_thread(self.storage.read, location)
+    def _append(self, entries: Sequence[_Entry], table: CaptureTable) -> list[EvidenceFile]:
+        """Append what belongs into one file."""
+        wanted, ends, at = entries[0].location, entries[0].ends, entries[0].record.fetched_at
+        floor = ends[wanted] if wanted in ends else table.find_end(wanted)
+        members = [build_member(entry.result, sha256=entry.record.sha256 or "") for entry in entries]
+        head = b"" if floor else build_head(at)
+        location, offsets = self.storage.append(wanted, members, head=head, floor=floor)
+        if location == wanted:
+            ends[wanted] = offsets[-1] + len(members[-1])
+        return [
+            _build_capture(location, offset, member, entry.record.sha256 or "", entry.record.fetched_at)
+            for entry, member, offset in zip(entries, members, offsets, strict=True)
+        ]
+
+    async def _note_damage(self, entry: _Entry) -> None:
+        result = entry.result
+        for capture, kind in entry.damaged.values():
+            await self.report_damage(capture, kind, url=result.url, way=result.mode, at=result.at)
+            if entry.is_stored:
+                place = (capture.location, capture.offset)
+                await self.store.evidence_files.mend(*place, at=result.at, by=MendedBy.SAME_BYTES)
+                _log.info("evidence repaired", location=capture.location, url=result.url)
+
+    async def remove_unused(self, before: dt.date) -> int:
+        """Remove the files of days before `before` in which nothing is needed; return how many.
+
+        Of a file of which little is needed, that is moved into a file of its own.
+        """
+        limit = f"{EVIDENCE_FOLDER}/{before:%Y/%m/%d}"
+        files = self.store.evidence_files
+        await files.delete_unneeded(limit)
+        for location, captures in (await files.list_before(limit)).items():
+            await self._shrink(location, captures)
+        used = await files.list_before(limit)
+        places = await asyncio.to_thread(self.storage.list_locations, EVIDENCE_FOLDER)
+        unused = sorted(place for place in places if place < limit and place not in used)
+        for place in unused:
+            await asyncio.to_thread(self.storage.remove, place)
+        return len(unused)
+
+    async def _shrink(self, location: str, captures: Sequence[EvidenceFile]) -> None:
+        """Move the captures of a file into a new one where they are the smaller part of it, and whole."""
+        needed = sum(capture.length for capture in captures)
+        if captures[0].offset == 0 or not await asyncio.to_thread(self.storage.exists, location):
+            return
+        if needed >= _MIN_NEEDED * await asyncio.to_thread(self.storage.measure, location):
+            return
+        for capture in captures:
+            if isinstance(await self.examine(capture, is_quick=True), IncidentKind):
+                return
+        members = [
+            await asyncio.to_thread(self.storage.read, location, capture.offset, capture.length) for capture in captures
+        ]
+        place = f"{location.rpartition('/')[0]}/needed-{secrets.token_hex(8)}{FILE_END}"
+        head = build_head(captures[0].checked_at)
+        place, offsets = await asyncio.to_thread(self.storage.append, place, members, head=head, floor=0)
+        moved = [
+            capture.model_copy(update={"location": place, "offset": offset})
+            for capture, offset in zip(captures, offsets, strict=True)
+        ]
+        await self.store.captures.add(moved, [], instead_of=captures)
 
     async def _load_body(self, record: EvidenceRecord) -> bytes | None:
+        """Return the body of a record, from where it was written, else from where it was moved to."""
         if record.sha256 is None or record.stored_at is None:
             return None
+        about = {"record": record.id, "url": record.url}
+        reason: Message | None = None
         try:
-            content = await asyncio.to_thread(self.storage.read, record.stored_at)
-        except WorkFailed as error:
-            raise RecordLost("record.not_readable", record=record.id, url=record.url, reason=error.message) from error
-        body = await asyncio.to_thread(extract_body, content)
-        if body is None or hashlib.sha256(body).hexdigest() != record.sha256:
-            raise RecordLost(
-                "record.altered", record=record.id, url=record.url, file=record.stored_at, sha256=record.sha256
+            body = await asyncio.to_thread(
+                _read_body, self.storage, record.stored_at, record.offset or 0, record.length, record.sha256
             )
+        except WorkFailed as error:
+            body, reason = None, error.message
+        if body is None:
+            for capture in await self.store.captures.find(record.sha256):
+                with suppress(WorkFailed):
+                    body = body or await asyncio.to_thread(
+                        _read_body, self.storage, capture.location, capture.offset, capture.length, capture.sha256
+                    )
+        if body is None and reason is not None:
+            raise RecordLost("record.not_readable", **about, reason=reason)
+        if body is None:
+            raise RecordLost("record.altered", **about, file=record.stored_at, sha256=record.sha256)
         return body
 
 
-def _examine_file(
-    storage: FileStorage, location: str, sha256: str, known: EvidenceFile | None, *, is_quick: bool
-) -> IncidentKind | tuple[str, int]:
-    """Return hash and size of a file that is as it was written, else what happened to it."""
-    if not storage.exists(location):
+def _read_body(storage: FileStorage, location: str, offset: int, length: int | None, sha256: str) -> bytes | None:
+    """Return the body at a place; None where other bytes are there."""
+    # A file of 0.1 begins with another record, and holds nothing but this body.
+    body = extract_body(storage.read(location, offset, length if offset else None))
+    return body if body is not None and hashlib.sha256(body).hexdigest() == sha256 else None
+
+
+def _examine(storage: FileStorage, capture: EvidenceFile, *, is_quick: bool) -> EvidenceFile | IncidentKind:
+    if not storage.exists(capture.location):
         return IncidentKind.MISSING
-    content = storage.read(location)
+    content = storage.read(capture.location, capture.offset, capture.length if capture.offset else None)
     digest = hashlib.sha256(content).hexdigest()
-    if is_quick and known is not None and (known.file_sha256, known.sha256) == (digest, sha256):
-        return digest, len(content)
+    if is_quick and capture.member_sha256 == digest:
+        return capture
     body = extract_body(content)
-    is_as_written = known is None or known.file_sha256 in ("", digest)
-    if is_as_written and body is not None and hashlib.sha256(body).hexdigest() == sha256:
-        return digest, len(content)
-    return IncidentKind.TRUNCATED if known is not None and len(content) < known.size else IncidentKind.ALTERED
+    is_as_written = capture.member_sha256 in ("", digest)
+    if is_as_written and body is not None and hashlib.sha256(body).hexdigest() == capture.sha256:
+        return capture.model_copy(update={"member_sha256": digest, "length": len(content)})
+    return IncidentKind.TRUNCATED if len(content) < capture.length else IncidentKind.ALTERED
+
+
+def build_result(record: EvidenceRecord, body: bytes | None) -> FetchResult:
+    """Return what was fetched, from its record and its body."""
+    return FetchResult(
+        url=record.url,
+        mode=record.way,
+        at=record.fetched_at,
+        final_url=record.final_url,
+        status=record.status,
+        headers=record.headers,
+        body=body,
+        hops=tuple(record.hops),
+        is_cut_short=record.is_cut_short,
+        notes={url: Message.from_json(note) for url, note in record.notes.items()},
+        record=record.id,
+        error=None if record.error is None else PageError.model_validate(record.error),
+    )
+
+
+def _build_location(at: dt.datetime, name: str, url: str) -> str:
+    """Return a place made of the day, a name and the host's hash, and of nothing that a page says."""
+    host = hashlib.sha256(get_host(url).encode(errors="replace")).hexdigest()[:_HOST_HASH_CHARS]
+    name = _NO_LOCATION_CHARS.sub("-", name.lower()).strip("-")
+    return f"{EVIDENCE_FOLDER}/{at:%Y/%m/%d}/{name}-{host}{FILE_END}"
+
+
+def _build_capture(location: str, offset: int, member: bytes, sha256: str, at: dt.datetime) -> EvidenceFile:
+    return EvidenceFile(
+        location=location,
+        offset=offset,
+        length=len(member),
+        sha256=sha256,
+        member_sha256=hashlib.sha256(member).hexdigest(),
+        checked_at=at,
+    )
+
+
+def _place_record(record: EvidenceRecord, capture: EvidenceFile | None) -> None:
+    """Say where the body of a record lies, and fix its content by its hash."""
+    if capture is not None:
+        record.stored_at = capture.location
+        record.offset, record.length = (capture.offset, capture.length) if capture.offset else (None, None)
+    record.hash = hash_row(record)
 
 
 @dataclass
 class RunRecorder:
-    """Records what one run or one research fetches; `owner` names it.
-
-    A body that is stored already is not written again; its path is made of the day and its hash, never of anything
-    that a page says.
-    """
+    """Records what one run or one research fetches; `owner` names it."""
 
     owner: dict[str, str | None]
     _: KW_ONLY
@@ -407,16 +359,19 @@ class RunRecorder:
     def __post_init__(self) -> None:
         self._count = 0
         self._latest: OrderedDict[str, FetchResult] = OrderedDict()
+        self._ends: dict[str, int] = {}
 
     async def keep(self, result: FetchResult) -> str:
         """Record a result and return the record's id; `WorkFailed` where it cannot be stored."""
-        self._count += 1
-        number, body = self._count, result.body
-        sha256 = None if body is None else hashlib.sha256(body).hexdigest()
-        stored_at = None if sha256 is None else await self._store_body(result, sha256)
-        record = self._build_record(result, number, sha256, stored_at)
-        await self.archive.store.evidence.add_record(record)
-        if len(body or b"") <= _MAX_CACHED_BYTES:
+        record = self._build_record(result)
+        owner = record.run_id or record.research_id or ""
+        location = _build_location(result.at, owner, result.url)
+        try:
+            await self.archive.keep(_Entry(result=result, record=record, location=location, ends=self._ends))
+        except WorkFailed:
+            await self._note_gap(result)
+            raise
+        if record.size <= _MAX_CACHED_BYTES:
             self._latest[record.id] = replace(result, record=record.id)
             if len(self._latest) > _MAX_CACHED_RESULTS:
                 self._latest.popitem(last=False)
@@ -426,14 +381,14 @@ class RunRecorder:
         """Return what a record holds; the latest ones come from memory."""
         return self._latest.get(record_id) or await self.archive.load_by_id(record_id)
 
-    def _build_record(
-        self, result: FetchResult, number: int, sha256: str | None, stored_at: str | None
-    ) -> EvidenceRecord:
-        record = EvidenceRecord(
+    def _build_record(self, result: FetchResult) -> EvidenceRecord:
+        self._count += 1
+        return EvidenceRecord(
             id=secrets.token_hex(8),
-            **self.owner,
+            run_id=self.owner["run_id"],
+            research_id=self.owner["research_id"],
             attempt=self.attempt,
-            number=number,
+            number=self._count,
             url=sanitize_text(result.url),
             way=result.mode,
             final_url=sanitize_text(result.final_url),
@@ -444,31 +399,9 @@ class RunRecorder:
             error=None if result.error is None else sanitize_value(result.error.model_dump(mode="json")),
             notes=sanitize_value({url: note.to_json() for url, note in result.notes.items()}),
             fetched_at=result.at,
-            sha256=sha256,
+            sha256=None if result.body is None else hashlib.sha256(result.body).hexdigest(),
             size=len(result.body or b""),
-            stored_at=stored_at,
         )
-        record.hash = hash_row(record)
-        return record
-
-    async def _store_body(self, result: FetchResult, sha256: str) -> str:
-        """Return the location of the body; a file of it that is damaged or gone is written anew."""
-        archive = self.archive
-        held = await archive.store.evidence.find_stored_body(sha256)
-        place = f"{EVIDENCE_FOLDER}/{result.at:%Y/%m/%d}/{sha256}.warc.gz"
-        try:
-            if held is not None and held.stored_at is not None:
-                place = held.stored_at
-                if await archive.check_file(held, at=result.at, is_quick=True) is None:
-                    return place
-            await archive.write_body(result, place, sha256)
-        except WorkFailed:
-            await self._note_gap(result)
-            raise
-        if held is not None:
-            await archive.store.evidence_files.mend(place, at=result.at, by=MendedBy.SAME_BYTES)
-            _log.info("evidence repaired", location=place, url=result.url)
-        return place
 
     async def _note_gap(self, result: FetchResult) -> None:
         """Remember a page that could not be kept, to be captured later; an error page is no loss."""
@@ -483,10 +416,3 @@ class RunRecorder:
                 next_try_at=result.at,
             )
             await self.archive.store.evidence_files.add_incident(gap)
-
-
-def _parse_location_day(location: str) -> dt.date | None:
-    try:
-        return dt.date.fromisoformat(location.removeprefix(f"{EVIDENCE_FOLDER}/")[:10].replace("/", "-"))
-    except ValueError:
-        return None

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from monitor import __version__
 from monitor.db.tables.evidence import ChainHead, EvidenceRecord
 from monitor.evidence.chain import RowProof, encode_content
-from monitor.evidence.records import build_warc
+from monitor.evidence.warc import build_head, build_member
 from monitor.fetch.result import FetchResult
 
 WACZ_MEDIA_TYPE = "application/wacz"
@@ -85,18 +84,14 @@ def _build_archive(
     records: Sequence[tuple[EvidenceRecord, FetchResult | None]],
 ) -> tuple[bytes, dict[str, tuple[int, int]]]:
     """Return a WARC file of all bodies, and where in it each record begins and how long it is."""
-    parts: list[bytes] = []
+    kept = [(record, result) for record, result in records if result is not None and result.body is not None]
+    parts = [build_head(record.fetched_at) for record, _ in kept[:1]]
     members: dict[str, tuple[int, int]] = {}
-    offset = 0
-    for record, result in records:
-        if result is not None and result.body is not None:
-            warc = build_warc(result, sha256=record.sha256 or "")
-            first = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-            first.decompress(warc)
-            length = len(first.unused_data)
-            members[record.id] = (offset + len(warc) - length, length)
-            parts.append(warc)
-            offset += len(warc)
+    offset = sum(map(len, parts))
+    for record, result in kept:
+        parts.append(build_member(result, sha256=record.sha256 or ""))
+        members[record.id] = (offset, len(parts[-1]))
+        offset += len(parts[-1])
     return b"".join(parts), members
 
 

@@ -19,7 +19,7 @@ from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integri
 from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
-from monitor.evidence.records import FileStorage
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message

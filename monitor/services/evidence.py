@@ -216,7 +216,9 @@ class ProofService:
         except RecordLost as error:
             problem = error.message
         values = row.model_dump(include=set(EvidenceRecordSchema.model_fields))
-        return EvidenceRecordSchema(**values, file=self.records.get_display_path(row), problem=problem)
+        location = await self.records.find_location(row)
+        file = None if location is None else self.records.get_display_path(location)
+        return EvidenceRecordSchema(**values, file=file, problem=problem)
 
 
 def _build_claim_schema(claim: Claim) -> ClaimSchema:

@@ -21,8 +21,9 @@ from monitor.db.queries.sections import import_source_memory
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost, UsageError
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import ReplayModel, ReplayTransport
+from monitor.evidence.storage import FileStorage
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.isolation.pool import WorkerPool
@@ -104,15 +105,15 @@ class ReplayService:
 
     async def _check_records(self, rows: Sequence[EvidenceRecord]) -> None:
         records = EvidenceArchive(store=self.store, storage=self.storage)
-        files = {row.stored_at: row for row in rows}.values()
+        bodies = {row.sha256: row for row in rows}.values()
         lost: list[RecordLost] = []
-        for row in files:
+        for row in bodies:
             try:
                 await records.load(row)
             except RecordLost as error:
                 lost.append(error)
         if lost:
-            raise RecordLost("replay.records_lost", lost=len(lost), files=len(files), first=lost[0].message)
+            raise RecordLost("replay.records_lost", lost=len(lost), pages=len(bodies), first=lost[0].message)
 
     async def _replay_run(
         self, run: Run, manifest: RunManifest, rows: Sequence[EvidenceRecord], store: Store, folder: Path
@@ -126,7 +127,7 @@ class ReplayService:
         )
         store.items = ReplayItemStore(store.sessions, await self.store.items.list_for_run(run.id))
         clock = _ReplayClock(run)
-        records = EvidenceArchive(store=store, storage=self.storage)
+        records = EvidenceArchive(store=self.store, storage=self.storage)
         sites = ReplayTransport(records, rows, can_render=manifest.can_draw)
         answers = await self.store.evidence.list_answers(run.id)
         pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)

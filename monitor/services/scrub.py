@@ -1,7 +1,7 @@
 """Whether the evidence is whole: all of it when somebody asks, a little of it all the time; and its repair.
 
-A damaged file is written anew where its body is intact or the site still gives the same bytes. A page that could not be
-kept is fetched again until it is.
+A damaged capture is written anew, into a file of its own, where its body is intact or the site still gives the same
+bytes. A page that could not be kept is fetched again until it is.
 """
 
 import base64
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from monitor.config.model import Settings
-from monitor.db.tables.evidence import EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
-from monitor.errors import WorkFailed
+from monitor.db.tables.evidence import EvidenceFile, EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
+from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.chain import EvidenceChain, encode_head
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.timestamps import REQUEST_TYPE, build_request, check_answer
@@ -30,8 +30,8 @@ from monitor.vocabulary import FetchMode, Role
 
 _log = get_logger("evidence")
 
-# 100 files a minute are 144,000 a day; a file of 100 kB takes about two milliseconds.
-_FILES_PER_MINUTE = 100
+# 100 captures a minute are 144,000 a day; one of 100 kB takes about two milliseconds.
+_CAPTURES_PER_MINUTE = 100
 _CHECK_INTERVAL = dt.timedelta(days=30)
 _RETRIES_PER_MINUTE = 3
 _FIRST_RETRY = dt.timedelta(hours=1)
@@ -42,21 +42,22 @@ _STAMP_INTERVAL = dt.timedelta(hours=1)
 
 
 class FileFinding(MessageModel):
-    """A file that is not what was written, and the newest record that rests on it."""
+    """A capture that is not what was written, and the newest record that rests on its body."""
 
     kind: IncidentKind
     record: str
     url: str
     location: str
+    offset: int
     repaired: bool = False
 
 
 class EvidenceReport(MessageModel):
-    """The state of all evidence; `ok` is False where the chain has problems or a file is damaged still.
+    """The state of all evidence; `ok` is False where the chain has problems or a capture is damaged still.
 
-    `public_key` is this box's, `keys` are all that signed heads. `removed` links have lost their rows to retention, and
-    `unsigned` rows wait for the next signing. `gaps` are pages that could not be kept and are still missing.
-    `stamped_head` is the newest head with a time stamp.
+    `captures` bodies were checked in `files`. `public_key` is this box's, `keys` are all that signed heads. `removed`
+    links have lost their rows to retention, and `unsigned` rows wait for the next signing. `gaps` are pages that could
+    not be kept and are still missing. `stamped_head` is the newest head with a time stamp.
     """
 
     ok: bool
@@ -69,6 +70,7 @@ class EvidenceReport(MessageModel):
     unsigned: int
     problems: list[Message]
     files: int
+    captures: int
     damaged: list[FileFinding]
     gaps: int
     mended: int
@@ -84,7 +86,6 @@ class ScrubService(AuditedService):
     chain: EvidenceChain
     loaders: LoaderPool
     settings: Settings
-    _seen_until: str | None = field(default="", init=False)
     _next_stamp_at: dt.datetime | None = field(default=None, init=False)
 
     async def verify(
@@ -98,14 +99,16 @@ class ScrubService(AuditedService):
         if repair_by is not None:
             repair_by.require(Role.ADMIN)
         chain = await self.chain.verify(trusted=trusted)
-        files, damaged, after = 0, [], ""
-        while batch := await self.store.evidence_files.list_stored(after=after, limit=_BATCH):
-            for record in batch:
-                finding = await self._check(record, repair_by=repair_by)
+        files, captures, damaged, after = 0, 0, [], ("", -1)
+        while batch := await self.store.evidence_files.list_all(after=after, limit=_BATCH):
+            for capture in batch:
+                finding = await self._check(capture, repair_by=repair_by)
                 damaged += [finding] if finding else []
-            files, after = files + len(batch), batch[-1].sha256 or ""
-            report_progress(files)
-        await self._close_incidents({finding.location for finding in damaged})
+            files += len({capture.location for capture in batch} - {after[0]})
+            captures, after = captures + len(batch), (batch[-1].location, batch[-1].offset)
+            report_progress(captures)
+        damaged += await self._check_uncaptured(repair_by)
+        await self._close_incidents({(finding.location, finding.offset) for finding in damaged})
         incidents = await self.store.evidence_files.count_incidents()
         return EvidenceReport(
             ok=not chain.problems and all(finding.repaired for finding in damaged),
@@ -118,6 +121,7 @@ class ScrubService(AuditedService):
             unsigned=chain.unsigned,
             problems=chain.problems,
             files=files,
+            captures=captures,
             damaged=damaged,
             gaps=incidents.get((IncidentKind.GAP, False), 0),
             mended=sum(number for (_, is_mended), number in incidents.items() if is_mended),
@@ -125,13 +129,14 @@ class ScrubService(AuditedService):
         )
 
     async def run_background(self) -> None:
-        """Check the files that were not checked for longest, and fetch again what is missing: a minute's share."""
+        """Check the captures that were not checked for longest, and fetch again what is missing: a minute's share."""
         files, now = self.store.evidence_files, self.clock.now()
-        due = await files.list_due(now - _CHECK_INTERVAL, _FILES_PER_MINUTE)
-        for record in [*due, *await self._list_unknown()]:
-            finding = await self._check(record, repair_by=None, notes_time=True)
+        due = await files.list_due(now - _CHECK_INTERVAL, _CAPTURES_PER_MINUTE)
+        for capture in due:
+            finding = await self._check(capture, repair_by=None)
             if finding is not None:
                 _log.warning("evidence damaged", **finding.model_dump(mode="json"))
+        await files.mark_checked(due, now)
         for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
             try:
                 is_gap = incident.kind is IncidentKind.GAP
@@ -144,14 +149,6 @@ class ScrubService(AuditedService):
         if self._next_stamp_at is None or self.clock.now() >= self._next_stamp_at:
             self._next_stamp_at = self.clock.now() + _STAMP_INTERVAL
             await self.stamp_last_head()
-
-    async def _list_unknown(self) -> list[EvidenceRecord]:
-        """The next files of an earlier version, of which no hash is noted yet; all are met once in a process."""
-        if self._seen_until is None:
-            return []
-        batch = await self.store.evidence_files.list_stored(after=self._seen_until, limit=_FILES_PER_MINUTE)
-        self._seen_until = batch[-1].sha256 if batch else None
-        return await self.store.evidence_files.find_unknown(batch)
 
     async def stamp_last_head(self) -> None:
         """Ask the time stamping authority to stamp the newest head, and with it all before; do nothing without one.
@@ -175,43 +172,80 @@ class ScrubService(AuditedService):
         await self.store.chain.save_timestamp(head.number, base64.b64encode(response.body).decode())
         _log.info("head stamped", number=head.number, url=url)
 
-    async def _check(
-        self, record: EvidenceRecord, *, repair_by: Actor | None, notes_time: bool = False
-    ) -> FileFinding | None:
-        kind = await self.records.check_file(record, at=self.clock.now(), notes_time=notes_time)
-        if kind is None:
+    async def _check(self, capture: EvidenceFile, *, repair_by: Actor | None) -> FileFinding | None:
+        """Check one capture; note the hash of one that was never hashed, and damage to what a record rests on."""
+        found = await self.records.examine(capture)
+        if isinstance(found, EvidenceFile):
+            if found.member_sha256 != capture.member_sha256:
+                await self.store.captures.add([found], [], instead_of=[capture])
             return None
-        is_repaired = repair_by is not None and await self._repair(record, kind, by=repair_by)
+        record = await self.store.evidence_files.find_record(capture.sha256)
+        if record is None:
+            return None
+        await self.records.report_damage(capture, found, url=record.url, way=record.way, at=self.clock.now())
+        is_repaired = repair_by is not None and await self._repair(capture, record, found, by=repair_by)
         return FileFinding(
-            kind=kind, record=record.id, url=record.url, location=record.stored_at or "", repaired=is_repaired
+            kind=found,
+            record=record.id,
+            url=record.url,
+            location=capture.location,
+            offset=capture.offset,
+            repaired=is_repaired,
         )
 
-    async def _close_incidents(self, damaged: Collection[str]) -> None:
-        """Note that files are whole which somebody put back by hand."""
-        for incident in await self.store.evidence_files.list_open():
-            if incident.location is not None and incident.location not in damaged:
-                await self.store.evidence_files.mend(incident.location, at=self.clock.now(), by=MendedBy.SAME_BYTES)
+    async def _check_uncaptured(self, repair_by: Actor | None) -> list[FileFinding]:
+        """Check the bodies that are in no capture, where their records say that they are."""
+        findings: dict[str, FileFinding] = {}
+        after = ""
+        while batch := await self.store.evidence_files.list_uncaptured(after=after, limit=_BATCH):
+            after = batch[-1].id
+            for record in batch:
+                sha256 = record.sha256 or ""
+                if sha256 in findings or await self.store.captures.find(sha256):
+                    continue
+                capture = EvidenceFile(
+                    location=record.stored_at or "",
+                    offset=record.offset or 0,
+                    length=record.length or 0,
+                    sha256=sha256,
+                    member_sha256="",
+                    checked_at=self.clock.now(),
+                )
+                finding = await self._check(capture, repair_by=repair_by)
+                if finding is not None:
+                    findings[sha256] = finding
+        return list(findings.values())
 
-    async def _repair(self, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
-        """Write a damaged file anew, from its own body or from the same bytes fetched again."""
-        now = self.clock.now()
-        mended_by = MendedBy.OWN_BODY
-        if not await self.records.repair_file(record, at=now):
-            result = None if record.way is FetchMode.RENDERED else await self._fetch(record.url, record.way)
-            body = None if result is None else result.body
-            if result is None or body is None or hashlib.sha256(body).hexdigest() != record.sha256:
-                return False
+    async def _close_incidents(self, damaged: Collection[tuple[str, int]]) -> None:
+        """Note that captures are whole which somebody put back by hand."""
+        for incident in await self.store.evidence_files.list_open():
+            place = (incident.location or "", incident.offset or 0)
+            if incident.location is not None and place not in damaged:
+                await self.store.evidence_files.mend(*place, at=self.clock.now(), by=MendedBy.SAME_BYTES)
+
+    async def _repair(self, capture: EvidenceFile, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
+        """Write a damaged capture anew, from its own body or from the same bytes fetched again."""
+        now, mended_by = self.clock.now(), MendedBy.OWN_BODY
+        try:
+            result: FetchResult | None = await self.records.load(record)
+        except RecordLost:
             mended_by = MendedBy.SAME_BYTES
-            await self.records.write_body(result, record.stored_at or "", record.sha256 or "")
-            await self.store.evidence_files.mend(record.stored_at or "", at=now, by=mended_by)
+            result = None if record.way is FetchMode.RENDERED else await self._fetch(record.url, record.way)
+        body = None if result is None else result.body
+        if result is None or body is None or hashlib.sha256(body).hexdigest() != capture.sha256:
+            return False
+        await self.records.replace_capture(capture, result, at=now, by=mended_by)
         await self.record(
-            by, AuditAction.EVIDENCE_REPAIR, record.id, file=record.stored_at, was=kind, mended_by=mended_by
+            by, AuditAction.EVIDENCE_REPAIR, record.id, file=capture.location, was=kind, mended_by=mended_by
         )
         return True
 
     async def _mend(self, incident: EvidenceIncident) -> bool:
-        record = await self.store.evidence_files.find_record(incident.location or "")
-        return record is not None and await self._repair(record, incident.kind, by=SERVICE)
+        capture = await self.store.evidence_files.find_capture(incident.location or "", incident.offset or 0)
+        if capture is None:
+            return False
+        record = await self.store.evidence_files.find_record(capture.sha256)
+        return record is not None and await self._repair(capture, record, incident.kind, by=SERVICE)
 
     async def _capture(self, gap: EvidenceIncident) -> bool:
         """Keep a page that could not be kept in its time, under the run or research that wanted it."""

@@ -98,8 +98,9 @@ def read_folder(folder: Path) -> tuple[dict[str, Record], list[str]]:
             body = record.content_stream().read()
             kind = (record.http_headers or record.rec_headers).get_header("Content-Type") or ""
             sha256 = hashlib.sha256(body).hexdigest()
-            if path.name != f"{sha256}.warc.gz" or (record.digest_checker and not record.digest_checker.passed):
-                problems.append(f"{path.name} does not hold what its name says")
+            is_said = record.rec_headers.get_header("WARC-Payload-Digest") == f"sha256:{sha256}"
+            if not is_said or (record.digest_checker and not record.digest_checker.passed):
+                problems.append(f"{path.name} does not hold what it says")
             records[sha256] = Record(record.rec_headers.get_header("WARC-Target-URI"), kind, body)
     return records, problems
 

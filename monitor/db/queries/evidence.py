@@ -6,17 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import String, bindparam, cast, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, String, bindparam, cast, delete, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import update_item
 from monitor.db.sessions import (
+    BATCH_SIZE,
     USE_MARK_INTERVAL,
     Queries,
     build_insert,
     get_dialect,
-    insert_if_new,
     lock_decisions,
     sanitize_text,
     sanitize_value,
@@ -52,6 +52,7 @@ class EvidenceStore(Queries):
 
     async def get_next_attempt(self, run_id: str) -> int:
         """The number of the attempt that begins now: 1 for a run of which nothing is recorded."""
+        await self._sessions.write_waiting()
         recorded, answered = (
             select(func.max(table.attempt)).where(col(table.run_id) == run_id).scalar_subquery()
             for table in (EvidenceRecord, ModelAnswer)
@@ -63,27 +64,13 @@ class EvidenceStore(Queries):
         mine = select(func.max(EvidenceRecord.attempt)).where(col(EvidenceRecord.research_id) == research_id)
         return (await self._fetch_first(mine) or 0) + 1
 
-    async def add_record(self, record: EvidenceRecord) -> None:
-        async with self._sessions.begin_write() as session:
-            await insert_if_new(session, record)
-
-    async def find_stored_body(self, sha256: str) -> EvidenceRecord | None:
-        """A record whose file holds the body of that hash."""
-        query = select(EvidenceRecord).where(
-            col(EvidenceRecord.sha256) == sha256, col(EvidenceRecord.stored_at).is_not(None)
-        )
-        return await self._fetch_first(query.limit(1))
-
-    async def list_used_locations(self, locations: Sequence[str]) -> set[str]:
-        """Those of the storage locations that a record refers to."""
-        stored_at = col(EvidenceRecord.stored_at)
-        return {place for place in await self._fetch_in(select(stored_at), stored_at, locations) if place}
-
     async def get_record(self, record_id: str) -> EvidenceRecord | None:
+        await self._sessions.write_waiting()
         return await self._get(EvidenceRecord, record_id)
 
     async def list_records(self, run_id: str) -> list[EvidenceRecord]:
         """All records of a run, in the order in which they were made."""
+        await self._sessions.write_waiting()
         query = select(EvidenceRecord).where(col(EvidenceRecord.run_id) == run_id)
         return await self._fetch_all(query.order_by(col(EvidenceRecord.attempt), col(EvidenceRecord.number)))
 
@@ -333,6 +320,7 @@ class ChainStore(Queries):
 
     async def list_unsigned(self, limit: int) -> list[EvidenceRecord | AuditEntry]:
         """The rows without a link, records before audit entries, the oldest first."""
+        await self._sessions.write_waiting()
         records = select(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
         rows: list[EvidenceRecord | AuditEntry] = []
         rows += await self._fetch_all(
@@ -345,6 +333,7 @@ class ChainStore(Queries):
 
     async def count_unsigned(self) -> int:
         """How many rows have no link yet."""
+        await self._sessions.write_waiting()
         records = select(func.count()).select_from(EvidenceRecord).where(~_has_link(LinkKind.RECORD))
         entries = select(func.count()).select_from(AuditEntry).where(~_has_link(LinkKind.AUDIT))
         return (await self._fetch_first(records) or 0) + (await self._fetch_first(entries) or 0)
@@ -380,60 +369,77 @@ def _has_link(kind: LinkKind) -> Any:
 
 
 class EvidenceFileStore(Queries):
-    """The files of records as they were written, and what happened to them."""
+    """The captures in the files of evidence, and what happened to them."""
 
-    async def get(self, location: str) -> EvidenceFile | None:
-        return await self._get(EvidenceFile, location)
+    async def mark_checked(self, captures: Sequence[EvidenceFile], at: dt.datetime) -> None:
+        for batch in split_batches(captures):
+            await self._execute(
+                update(EvidenceFile)
+                .where(_is_one_of(batch))
+                .values(checked_at=at)
+                .execution_options(synchronize_session=False)
+            )
 
-    async def save(self, file: EvidenceFile) -> None:
-        await self._upsert([file], key=["location"], update=["sha256", "file_sha256", "size", "checked_at"])
-
-    async def delete(self, locations: Sequence[str]) -> None:
-        for batch in split_batches(locations):
-            await self._execute(delete(EvidenceFile).where(col(EvidenceFile.location).in_(batch)))
-
-    async def list_due(self, before: dt.datetime, limit: int) -> list[EvidenceRecord]:
-        """A record for each file that was not checked since `before`, those first that were checked longest ago."""
+    async def list_due(self, before: dt.datetime, limit: int) -> list[EvidenceFile]:
+        """The captures that were not checked since `before`, those first that were checked longest ago."""
         query = select(EvidenceFile).where(col(EvidenceFile.checked_at) < before)
-        due = await self._fetch_all(query.order_by(col(EvidenceFile.checked_at)).limit(limit))
-        locations = {file.location for file in due}
-        records = await self._list_by_body(sorted({file.sha256 for file in due}))
-        return [record for record in records if record.stored_at in locations]
+        return await self._fetch_all(query.order_by(col(EvidenceFile.checked_at)).limit(limit))
 
-    async def list_stored(self, *, after: str, limit: int) -> list[EvidenceRecord]:
-        """A record for each file of the next so many bodies, in the order of their hashes, from the hash `after` on."""
-        query = select(col(EvidenceRecord.sha256)).where(
-            col(EvidenceRecord.sha256) > after, col(EvidenceRecord.stored_at).is_not(None)
+    async def list_all(self, *, after: tuple[str, int], limit: int) -> list[EvidenceFile]:
+        """The next so many captures behind a place, in the order of their files."""
+        place = tuple_(col(EvidenceFile.location), col(EvidenceFile.offset))
+        query = select(EvidenceFile).where(place > after)
+        return await self._fetch_all(query.order_by(col(EvidenceFile.location), col(EvidenceFile.offset)).limit(limit))
+
+    async def list_before(self, location: str) -> dict[str, list[EvidenceFile]]:
+        """The captures in all files whose location comes before this one, by location."""
+        query = select(EvidenceFile).where(col(EvidenceFile.location) < location)
+        by_location: dict[str, list[EvidenceFile]] = {}
+        for capture in await self._fetch_all(query.order_by(col(EvidenceFile.location), col(EvidenceFile.offset))):
+            by_location.setdefault(capture.location, []).append(capture)
+        return by_location
+
+    async def list_uncaptured(self, *, after: str, limit: int) -> list[EvidenceRecord]:
+        """The records whose bodies are in no capture, behind an id; those of one body may be many."""
+        is_captured = (
+            select(col(EvidenceFile.location)).where(col(EvidenceFile.sha256) == col(EvidenceRecord.sha256)).exists()
         )
-        bodies = await self._fetch_all(query.distinct().order_by(col(EvidenceRecord.sha256)).limit(limit))
-        return await self._list_by_body([body for body in bodies if body is not None])
-
-    async def find_unknown(self, records: Sequence[EvidenceRecord]) -> list[EvidenceRecord]:
-        """Those of the records of whose files nothing is noted, as of 0.1.0."""
-        location = col(EvidenceFile.location)
-        known = set(await self._fetch_in(select(location), location, [record.stored_at for record in records]))
-        return [record for record in records if record.stored_at not in known]
-
-    async def find_record(self, location: str) -> EvidenceRecord | None:
-        """The newest record that rests on a file."""
-        file = await self.get(location)
-        records = [] if file is None else await self._list_by_body([file.sha256])
-        return next((record for record in records if record.stored_at == location), None)
-
-    async def _list_by_body(self, bodies: Sequence[str]) -> list[EvidenceRecord]:
-        """The newest record of each file that holds one of the bodies, in the order of their hashes."""
-        stored = select(EvidenceRecord).where(col(EvidenceRecord.stored_at).is_not(None))
-        found = await self._fetch_in(
-            stored.order_by(col(EvidenceRecord.fetched_at)), col(EvidenceRecord.sha256), bodies
+        query = select(EvidenceRecord).where(
+            col(EvidenceRecord.stored_at).is_not(None), ~is_captured, col(EvidenceRecord.id) > after
         )
-        by_location = {record.stored_at: record for record in found}
-        return sorted(by_location.values(), key=lambda record: (record.sha256 or "", record.stored_at or ""))
+        return await self._fetch_all(query.order_by(col(EvidenceRecord.id)).limit(limit))
+
+    async def find_capture(self, location: str, offset: int) -> EvidenceFile | None:
+        return await self._get(EvidenceFile, (location, offset))
+
+    async def find_record(self, sha256: str) -> EvidenceRecord | None:
+        """The newest record of a body."""
+        await self._sessions.write_waiting()
+        of_body = select(EvidenceRecord).where(col(EvidenceRecord.sha256) == sha256)
+        return await self._fetch_first(of_body.order_by(col(EvidenceRecord.fetched_at).desc()).limit(1))
+
+    async def delete_unneeded(self, before: str) -> None:
+        """Forget the captures in files before this location whose bodies no record has."""
+        await self._sessions.write_waiting()
+        is_needed = (
+            select(col(EvidenceRecord.id)).where(col(EvidenceRecord.sha256) == col(EvidenceFile.sha256)).exists()
+        )
+        query = select(EvidenceFile).where(col(EvidenceFile.location) < before, ~is_needed)
+        while unneeded := await self._fetch_all(query.limit(BATCH_SIZE)):
+            await self._execute(
+                delete(EvidenceFile)
+                .where(_is_one_of(unneeded), ~is_needed)
+                .execution_options(synchronize_session=False)
+            )
 
     async def add_incident(self, incident: EvidenceIncident) -> None:
         """Record an incident; of a page or a file that is not mended yet, it is the same one."""
         same = select(col(EvidenceIncident.id)).where(col(EvidenceIncident.mended_at).is_(None))
         if incident.location is not None:
-            same = same.where(col(EvidenceIncident.location) == incident.location)
+            same = same.where(
+                col(EvidenceIncident.location) == incident.location,
+                col(EvidenceIncident.offset).is_not_distinct_from(incident.offset),
+            )
         else:
             same = same.where(
                 col(EvidenceIncident.kind) == IncidentKind.GAP,
@@ -460,10 +466,12 @@ class EvidenceFileStore(Queries):
         changed = update(EvidenceIncident).where(col(EvidenceIncident.id) == incident_id)
         await self._execute(changed.values(tries=tries, next_try_at=next_try_at))
 
-    async def mend(self, location: str, *, at: dt.datetime, by: MendedBy) -> None:
-        """Note that a file is whole again."""
+    async def mend(self, location: str, offset: int, *, at: dt.datetime, by: MendedBy) -> None:
+        """Note that the body of the capture at a place is whole again."""
         changed = update(EvidenceIncident).where(
-            col(EvidenceIncident.location) == location, col(EvidenceIncident.mended_at).is_(None)
+            col(EvidenceIncident.location) == location,
+            func.coalesce(col(EvidenceIncident.offset), 0) == offset,
+            col(EvidenceIncident.mended_at).is_(None),
         )
         await self._execute(changed.values(mended_at=at, mended_by=by, next_try_at=None))
 
@@ -478,3 +486,8 @@ class EvidenceFileStore(Queries):
             col(EvidenceIncident.kind), is_mended
         )
         return {(kind, bool(mended)): number for kind, mended, number in await self._fetch_rows(query)}
+
+
+def _is_one_of(captures: Sequence[EvidenceFile]) -> ColumnElement[bool]:
+    places = [(capture.location, capture.offset) for capture in captures]
+    return tuple_(col(EvidenceFile.location), col(EvidenceFile.offset)).in_(places)

@@ -20,9 +20,11 @@ from monitor.vocabulary import FetchMode, JudgedBy, Phase, Verdict
 class EvidenceRecord(SQLModel, table=True):
     """A fetch of a run or of a research, with its response.
 
-    `stored_at` is the location of its WARC file, which fetches of the same body share; None where there was no
-    response. `attempt` counts how often the run was started or resumed, `number` the fetches of an attempt. `hash` is
-    that of the row's content when it was written; rows of 0.1.0 have none.
+    `stored_at` is the location of the WARC file in which its body lay when it was recorded, `offset` and `length` the
+    place in it; fetches of the same body share one. Without them the file is of 0.1 and holds this body alone; without
+    `stored_at` there was no response. Where the body lies now is known by its `sha256`: see `EvidenceFile`. `attempt`
+    counts how often the run was started or resumed, `number` the fetches of an attempt. `hash` is that of the row's
+    content when it was written; rows of 0.1.0 have none.
     """
 
     __tablename__ = "record"
@@ -51,6 +53,8 @@ class EvidenceRecord(SQLModel, table=True):
     sha256: str | None = Field(default=None, max_length=64)
     size: int = 0
     stored_at: str | None = Field(default=None, sa_column=Column(Text))
+    offset: int | None = None
+    length: int | None = None
     hash: str | None = Field(default=None, max_length=64)
 
 
@@ -327,19 +331,23 @@ class ChainHead(SQLModel, table=True):
 
 
 class EvidenceFile(SQLModel, table=True):
-    """A WARC file as it was written: the hashes of the body in it and of the whole file."""
+    """A capture: where a body lies in a WARC file, and the hashes of the body and of the bytes that hold it.
+
+    A file of 0.1 is one capture from its first byte on. Without `member_sha256`, its bytes were never hashed.
+    """
 
     __tablename__ = "evidence_file"
 
     location: str = Field(primary_key=True, max_length=200)
-    sha256: str = Field(max_length=64)
-    file_sha256: str = Field(max_length=64)
-    size: int
+    offset: int = Field(sa_column=Column(Integer, primary_key=True, autoincrement=False))
+    length: int
+    sha256: str = Field(max_length=64, index=True)
+    member_sha256: str = Field(max_length=64)
     checked_at: dt.datetime = instant_field(is_required=True, index=True)
 
 
 class IncidentKind(StrEnum):
-    """What happened to evidence: `gap` is a page that could not be kept, the others are files."""
+    """What happened to evidence: `gap` is a page that could not be kept, the others are captures."""
 
     GAP = "gap"
     MISSING = "missing"
@@ -348,7 +356,7 @@ class IncidentKind(StrEnum):
 
 
 class MendedBy(StrEnum):
-    """How evidence was mended: from the file's own intact body, by the same bytes fetched again, by a later capture."""
+    """How evidence was mended: from its own intact body, by the same bytes fetched again, by a later capture."""
 
     OWN_BODY = "own_body"
     SAME_BYTES = "same_bytes"
@@ -356,7 +364,7 @@ class MendedBy(StrEnum):
 
 
 class EvidenceIncident(SQLModel, table=True):
-    """A gap or a damaged file, and when and how it was mended; `next_try_at` is when to fetch the page again."""
+    """A gap or a damaged capture, and when and how it was mended; `next_try_at` is when to fetch the page again."""
 
     __tablename__ = "evidence_incident"
 
@@ -365,6 +373,7 @@ class EvidenceIncident(SQLModel, table=True):
     url: str = Field(sa_column=Column(Text, nullable=False))
     way: FetchMode = Field(sa_column=Column(StrEnumType(FetchMode), nullable=False))
     location: str | None = Field(default=None, max_length=200, index=True)
+    offset: int | None = None
     run_id: str | None = owner_field("run.id", String(64), is_required=False, index=True)
     research_id: str | None = owner_field("research.id", String(64), is_required=False, index=True)
     found_at: dt.datetime = instant_field(is_required=True)

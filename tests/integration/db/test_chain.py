@@ -15,7 +15,8 @@ from monitor.db.tables.evidence import ChainHead, ChainLink, EvidenceRecord, Lin
 from monitor.db.tables.people import AuditEntry
 from monitor.errors import UsageError, WorkFailed
 from monitor.evidence.chain import ChainReport, EvidenceChain, SigningKey, hash_row
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction, AuditedService
 from monitor.vocabulary import FetchMode, Role

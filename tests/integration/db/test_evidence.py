@@ -1,20 +1,38 @@
 """Records in the database and their files, together: kept once, forgotten with their run, and never trusted unread."""
 
+import asyncio
 import datetime as dt
+import gzip
 import hashlib
+import os
+import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, delete, event
+from sqlmodel import col
+from warcio.archiveiterator import ArchiveIterator
 
 from monitor.db.database import Store
 from monitor.db.maintenance import transfer_database
 from monitor.db.queries.evidence import save_claims
 from monitor.db.tables.collection import Item, Run
-from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ModelAnswer
+from monitor.db.tables.evidence import (
+    Claim,
+    ClaimKind,
+    ClaimUpdate,
+    EvidenceFile,
+    EvidenceRecord,
+    IncidentKind,
+    ModelAnswer,
+)
 from monitor.errors import RecordLost, WorkFailed
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.chain import hash_row
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
+from monitor.evidence.warc import build_head, build_member
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
@@ -85,11 +103,103 @@ async def test_a_body_that_was_seen_before_is_stored_once(
 ) -> None:
     recorder = records.create_recorder(run.id, attempt=1)
     await recorder.keep(fetch_result())
-    await recorder.keep(fetch_result("http://b.example/", at=AT + dt.timedelta(days=40)))
+    size = files()[0].stat().st_size
+    await recorder.keep(fetch_result(at=AT + dt.timedelta(days=40)))
+    assert [file.stat().st_size for file in files()] == [size]
     await recorder.keep(fetch_result(body=b"another"))
+    rows = await store.evidence.list_records(run.id)
+    assert len({row.offset for row in rows}) == 2
+    assert len(rows) == 3
+    assert rows[0].offset == rows[1].offset
+
+
+async def test_a_run_has_one_file_for_each_host_that_any_reader_of_archives_opens(
+    run: Run, records: EvidenceArchive, files: Any
+) -> None:
+    recorder = records.create_recorder(run.id, attempt=1)
+    for number in range(6):
+        await recorder.keep(fetch_result(f"http://{number % 2}.example/", body=b"<p>%d</p>" % number))
     assert len(files()) == 2
-    assert len({row.stored_at for row in await store.evidence.list_records(run.id)}) == 2
-    assert len(await store.evidence.list_records(run.id)) == 3
+    for number, file in enumerate(
+        sorted(files(), key=lambda file: b"/0.example/" not in gzip.decompress(file.read_bytes()))
+    ):
+        with file.open("rb") as opened:
+            read = [(entry.rec_type, entry.content_stream().read()) for entry in ArchiveIterator(opened)]
+        assert read[0][0] == "warcinfo"
+        assert read[1:] == [("response", b"<p>%d</p>" % each) for each in range(number, 6, 2)]
+
+
+async def test_pages_that_come_at_once_are_synced_and_committed_together(
+    store: Store, run: Run, records: EvidenceArchive, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = records.create_recorder(run.id, attempt=1)
+    await recorder.keep(fetch_result())
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    commits: list[Any] = []
+    listener = commits.append
+    event.listen(Engine, "commit", listener)
+    try:
+        await asyncio.gather(*(recorder.keep(fetch_result(body=b"%d" % number)) for number in range(9)))
+    finally:
+        event.remove(Engine, "commit", listener)
+    assert (len(synced), len(commits)) == (2, 2), "one is at work at once, and the others wait for each other"
+    assert len(await store.evidence.list_records(run.id)) == 10
+    assert len(files()) == 1
+
+
+async def test_what_is_held_waits_for_the_next_transaction_and_comes_before_all_that_refers_to_it(
+    store: Store, run: Run, records: EvidenceArchive
+) -> None:
+    kept = await item(store, run)
+    recorder = records.create_recorder(run.id, attempt=1)
+    await recorder.keep(fetch_result())
+    commits: list[Any] = []
+    listener = commits.append
+    event.listen(Engine, "commit", listener)
+    try:
+        held = [await recorder.keep(fetch_result()) for _ in range(5)]
+        assert commits == []
+        claims = [Claim(item_id=0, kind=ClaimKind.LIST, claim="通知", record_id=held[-1], passage="通知")]
+        await linked(store, {kept.id or 0: claims}, instead_of=[])
+        assert len(commits) == 1
+    finally:
+        event.remove(Engine, "commit", listener)
+    assert len(await store.evidence.list_records(run.id)) == 6
+
+
+async def test_a_transaction_that_fails_takes_no_record_with_it(
+    store: Store, run: Run, records: EvidenceArchive
+) -> None:
+    recorder = records.create_recorder(run.id, attempt=1)
+    await recorder.keep(fetch_result())
+    await recorder.keep(fetch_result())
+    with pytest.raises(WorkFailed, match="stop"):
+        async with store.transaction():
+            raise WorkFailed("other", text="stop")
+    assert len(await store.evidence.list_records(run.id)) == 2
+
+
+async def test_a_record_whose_run_is_gone_stops_nobody_else(store: Store, run: Run, records: EvidenceArchive) -> None:
+    other = Run(id="run-2", source_id=run.source_id, source=run.source, planned_at=AT)
+    await store.runs.create(other)
+    recorders = [records.create_recorder(entry.id, attempt=1) for entry in (run, other)]
+    await recorders[0].keep(fetch_result())
+    for recorder in recorders:
+        await recorder.keep(fetch_result())
+    async with store.sessions.begin_write() as session:
+        await session.execute(delete(Run).where(col(Run.id) == other.id))
+        await session.execute(delete(EvidenceRecord).where(col(EvidenceRecord.run_id) == other.id))
+    await recorders[1].keep(fetch_result())
+    results = await asyncio.gather(
+        recorders[0].keep(fetch_result(body=b"one")),
+        recorders[0].keep(fetch_result(body=b"two")),
+        recorders[1].keep(fetch_result(body=b"three")),
+        return_exceptions=True,
+    )
+    assert [isinstance(result, WorkFailed) for result in results] == [False, False, True]
+    assert len(await store.evidence.list_records(run.id)) == 4
+    assert await store.evidence.list_records(other.id) == []
 
 
 async def test_nothing_that_a_page_says_becomes_a_path(
@@ -99,7 +209,7 @@ async def test_nothing_that_a_page_says_becomes_a_path(
     body = b"WARC/1.1\r\nWARC-Type: response\r\n\r\n" + BODY
     await records.create_recorder(run.id, attempt=1).keep(fetch_result(HOSTILE, body=body, headers=headers))
     (row,) = await store.evidence.list_records(run.id)
-    place = f"evidence/2026/02/03/{hashlib.sha256(body).hexdigest()}.warc.gz"
+    place = f"evidence/2026/02/03/run-1-{hashlib.sha256(b'evil.example').hexdigest()[:16]}.warc.gz"
     assert row.stored_at == place
     assert files() == [tmp_path / "kept" / place]
     assert (await records.load(row)).body == body
@@ -112,15 +222,17 @@ async def test_a_record_whose_file_is_gone_or_altered_proves_nothing(
     await recorder.keep(fetch_result())
     await recorder.keep(fetch_result(body=b"another"))
     one, other = await store.evidence.list_records(run.id)
-    first, second = files()
-    content = first.read_bytes()
-    for damaged in (second.read_bytes(), content[:40], b"", content[:-30] + b"\x00" * 30):
-        first.write_bytes(damaged)
+    (file,) = files()
+    content = file.read_bytes()
+    start = one.offset or 0
+    for damaged in (content[: start + 40], b"", content[: start + 90] + b"\x00" * 30 + content[start + 120 :]):
+        file.write_bytes(damaged)
         with pytest.raises(RecordLost, match="altered or damaged"):
-            await records.load(one if one.stored_at and one.stored_at.endswith(first.name) else other)
-    first.unlink()
+            await records.load(one)
+    assert (await records.load(other)).body == b"another", "damage in one place is damage in one place"
+    file.unlink()
     with pytest.raises(RecordLost, match="cannot be read"):
-        await records.load(one if one.stored_at and one.stored_at.endswith(first.name) else other)
+        await records.load(one)
 
 
 async def test_a_file_that_was_lost_is_written_again_when_its_body_is_seen_again(
@@ -134,18 +246,73 @@ async def test_a_file_that_was_lost_is_written_again_when_its_body_is_seen_again
         assert (await records.load(row)).body == BODY
 
 
-async def test_a_file_without_a_record_does_no_harm_and_goes_in_time(
+async def test_what_a_kill_left_of_a_file_is_cut_off_or_goes_in_time(
     store: Store, run: Run, records: EvidenceArchive, storage: FileStorage, files: Any
 ) -> None:
-    # As after a kill between the file and its row: the next sighting of that body takes its place.
-    place = f"evidence/2026/02/03/{hashlib.sha256(BODY).hexdigest()}.warc.gz"
-    storage.write(place, b"half of it")
+    # As after kills between the bytes and their rows: of a whole record, of a part of one, and of a whole file.
+    place = f"evidence/2026/02/03/run-1-{hashlib.sha256(b'a.example').hexdigest()[:16]}.warc.gz"
+    lost = build_member(fetch_result(), sha256=hashlib.sha256(BODY).hexdigest())
+    storage.append(place, [lost, lost[:70]], head=build_head(AT), floor=0)
     storage.write("evidence/2026/02/01/" + "a" * 64 + ".warc.gz", b"nobody's")
     await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     (row,) = await store.evidence.list_records(run.id)
     assert (await records.load(row)).body == BODY
-    assert await records.remove_unused(dt.date(2026, 3, 1)) == 1
+    (_, file) = files()
+    with file.open("rb") as opened:
+        assert [entry.rec_type for entry in ArchiveIterator(opened)] == ["warcinfo", "response", "response"]
+    assert await records.remove_unused(dt.date(2026, 2, 3)) == 1
     assert [path.name for path in files()] == [place.rpartition("/")[2]]
+
+
+async def test_what_is_needed_of_an_old_file_is_moved_and_found(
+    store: Store, run: Run, records: EvidenceArchive, files: Any
+) -> None:
+    later = Run(id="run-2", source_id=run.source_id, source=run.source, planned_at=AT + dt.timedelta(days=30))
+    await store.runs.create(later)
+    await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
+    recorder = records.create_recorder(run.id, attempt=1)
+    for number in range(20):
+        await recorder.keep(fetch_result(body=secrets.token_bytes(2000) if number else BODY))
+    await records.create_recorder(later.id, attempt=1).keep(fetch_result(at=later.planned_at))
+    (before,) = files()
+    size = before.stat().st_size
+    await store.retention.prune(AT + dt.timedelta(days=1))
+    for _ in range(2):
+        await records.remove_unused(dt.date(2026, 2, 4))
+        (file,) = files()
+        assert file != before
+        assert file.stat().st_size < size / 10
+    (row,) = await store.evidence.list_records(later.id)
+    assert row.hash == hash_row(row)
+    assert (await records.load(row)).body == BODY
+    assert await records.find_location(row) == str(file).rpartition("/kept/")[2]
+    again = await records.create_recorder(later.id, attempt=2).keep(fetch_result(at=later.planned_at))
+    assert len(files()) == 1
+    found = await store.evidence.get_record(again)
+    assert found is not None
+    assert (await records.load(found)).body == BODY
+
+
+async def test_a_file_of_an_earlier_version_holds_one_body_from_its_first_byte_on(
+    store: Store, run: Run, records: EvidenceArchive, storage: FileStorage, files: Any
+) -> None:
+    sha256 = hashlib.sha256(BODY).hexdigest()
+    content = build_head(AT) + build_member(fetch_result(), sha256=sha256)
+    place = f"evidence/2026/02/03/{sha256}.warc.gz"
+    storage.write(place, content)
+    capture = EvidenceFile(
+        location=place, offset=0, length=len(content), sha256=sha256, member_sha256="", checked_at=AT
+    )
+    await store.captures.add([capture], [])
+    await records.create_recorder(run.id, attempt=1).keep(fetch_result())
+    (row,) = await store.evidence.list_records(run.id)
+    assert (row.stored_at, row.offset, row.length) == (place, None, None)
+    assert (await records.load(row)).body == BODY
+    found = await records.examine(capture)
+    assert isinstance(found, EvidenceFile)
+    assert (found.length, found.member_sha256) == (len(content), hashlib.sha256(content).hexdigest())
+    files()[0].write_bytes(content + b"more")
+    assert await records.examine(found) is IncidentKind.ALTERED
 
 
 async def test_records_are_forgotten_with_their_run_and_shared_files_stay(
@@ -243,7 +410,7 @@ async def test_a_bucket_serves_as_well_as_a_folder(store: Store, run: Run) -> No
     await records.create_recorder(run.id, attempt=1).keep(fetch_result())
     (row,) = await store.evidence.list_records(run.id)
     assert (await records.load(row)).body == BODY
-    assert (records.get_display_path(row) or "").startswith("memory://")
+    assert records.get_display_path(row.stored_at or "").startswith("memory://")
     await store.runs.update(run.id, status=RunStatus.SUCCEEDED)
     await store.retention.prune(AT + dt.timedelta(days=1))
     assert await records.remove_unused(dt.date(2026, 2, 4)) == 1

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from warcio.archiveiterator import ArchiveIterator
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.vocabulary import FetchMode
 
@@ -25,18 +27,20 @@ class PowerLossError(BaseException):
 class Disk:
     """What of a folder would be left if the power went now: content that was synced, under names that were synced.
 
-    Stands between the program and the system's calls. A file's content is what it was at its last fsync, empty before;
-    a name that was made, changed or removed is on the disk once its folder was synced. After so many of these calls
-    the power goes.
+    Stands between the program and the system's calls. A file's content is what it was at its last fsync, empty before,
+    and of what was written since a part that the system wrote by itself, the end of it torn; a name that was made,
+    changed or removed is on the disk once its folder was synced. After so many of these calls the power goes.
     """
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, draw: random.Random) -> None:
         self.root = str(root)
+        self.draw = draw
         self.contents: dict[int, bytes] = {}  # by inode, as synced
         self.names: dict[str, int] = {self.root: 0}  # as synced; folders have inode 0
         self.left: int | None = None
         self._fsync, self._replace, self._mkdir = os.fsync, os.replace, os.mkdir
         monkeypatch.setattr(os, "fsync", self.fsync)
+        monkeypatch.setattr(os, "fdatasync", self.fsync)
         monkeypatch.setattr(os, "replace", self.replace)
         monkeypatch.setattr(os, "mkdir", self.mkdir)
 
@@ -44,6 +48,8 @@ class Disk:
         path = str(Path(f"/proc/self/fd/{handle}").readlink())
         self._fsync(handle)
         if path.startswith(self.root):
+            if not Path(path).is_dir():
+                self._write_some(os.fstat(handle).st_ino, Path(path).read_bytes())
             self._spend()
             if Path(path).is_dir():
                 self._sync_names(path)
@@ -74,6 +80,10 @@ class Disk:
             else:
                 path.write_bytes(self.contents.get(inode, b""))
 
+    def _write_some(self, inode: int, content: bytes) -> None:
+        synced = len(self.contents.get(inode, b""))
+        self.contents[inode] = content[: synced + self.draw.randint(0, max(len(content) - synced - 1, 0))]
+
     def _sync_names(self, folder: str) -> None:
         for name in [name for name in self.names if os.path.dirname(name) == folder]:  # noqa: PTH120
             del self.names[name]
@@ -100,29 +110,34 @@ async def test_nothing_that_was_reported_saved_is_missing_after_a_power_loss(
 ) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
-    disk = Disk(kept, monkeypatch)
-    recorder = EvidenceArchive(store=store, storage=FileStorage(str(kept))).create_recorder(run.id, attempt=1)
     draw = random.Random(seed)  # noqa: S311
+    disk = Disk(kept, monkeypatch, draw)
+    recorder = EvidenceArchive(store=store, storage=FileStorage(str(kept))).create_recorder(run.id, attempt=1)
     disk.left = draw.randrange(4, 60)
 
     async def work() -> None:
         for number in range(100):
-            await recorder.keep(seen(number % 30))
+            await recorder.keep(seen(number))
 
     with pytest.raises(PowerLossError):
         await work()
     disk.restore(left := tmp_path / "left")
     archive = EvidenceArchive(store=store, storage=FileStorage(str(left)))
-    records = await store.evidence.list_records(run.id)
-    for record in records:
+    for record in await store.evidence.list_records(run.id):
         assert (await archive.load(record)).body == seen(int(record.url.rpartition("/")[2])).body
 
-    # The next time that the page comes, whatever is left of its file gives way to the whole of it.
+    # The run goes on: what is left of a record that was torn is cut off, and what stood before it stays.
     again = archive.create_recorder(run.id, attempt=2)
     for number in range(30):
         await again.keep(seen(number))
-    for record in await store.evidence.list_records(run.id):
-        assert await archive.check_file(record, at=AT) is None
+    captures = await store.evidence_files.list_all(after=("", -1), limit=200)
+    assert [await archive.examine(capture) for capture in captures] == captures
+    files = [file for file in left.rglob("*.gz") if str(file.relative_to(left)) in {c.location for c in captures}]
+    for file in files:
+        with file.open("rb") as opened:
+            kinds = [record.rec_type for record in ArchiveIterator(opened)]
+        assert kinds[0] == "warcinfo"
+        assert set(kinds[1:]) == {"response"}
 
 
 @pytest.mark.parametrize("kind", ["sqlite"])

@@ -200,8 +200,7 @@ def record(record_id: str, task_id: str, *, attempt: int = 1) -> EvidenceRecord:
 
 async def test_an_old_research_is_forgotten_with_all_that_is_its_own(store: Store, running: Research) -> None:
     await store.research.create(research("young", minutes=90))
-    await store.evidence.add_record(record("a", running.id, attempt=2))
-    await store.evidence.add_record(record("b", "young"))
+    await store.captures.add([], [record("a", running.id, attempt=2), record("b", "young")])
     assert await store.evidence.get_next_research_attempt(running.id) == 3
     await store.research.save_plan(running.id, PLAN, [{"title": "一"}])
     await store.research_events.add([message()], executor="a")
@@ -219,7 +218,7 @@ async def test_an_old_research_is_forgotten_with_all_that_is_its_own(store: Stor
 async def test_a_research_at_work_is_a_failed_one_where_the_database_is_copied_to(
     store: Store, running: Research, url: str, tmp_path: Any
 ) -> None:
-    await store.evidence.add_record(record("a", running.id))
+    await store.captures.add([], [record("a", running.id)])
     await store.research.save_plan(running.id, PLAN, [{"title": "一"}])
     await store.research_events.add([message()], executor="a")
     target = f"sqlite:///{tmp_path / 'copy.db'}"

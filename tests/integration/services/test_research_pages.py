@@ -12,7 +12,8 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.research import Research
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.extract.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
 from monitor.page import PageErrorCode

@@ -22,7 +22,8 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ClaimKind, IncidentKind, MendedBy
 from monitor.errors import WorkFailed
 from monitor.evidence.chain import EvidenceChain, SigningKey
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.evidence.wacz import read_script
 from monitor.fetch.result import FetchResult
 from monitor.isolation.pool import WorkerPool
@@ -33,7 +34,7 @@ from monitor.services.scrub import ScrubService
 from monitor.urls import url_key
 from monitor.vocabulary import FetchMode
 
-RECORDS, FLIPS, TRUNCATIONS, DELETIONS = 1000, 20, 5, 5
+RECORDS, FLIPS, HOLES = 1000, 20, 10
 
 
 @pytest.fixture
@@ -98,33 +99,35 @@ def flip(file: Path, place: int) -> None:
     file.write_bytes(content)
 
 
+def overwrite(file: Path, place: int, content: bytes) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        opened.write(content)
+
+
 async def test_of_a_thousand_records_every_damaged_one_is_found_and_repaired_where_it_can_be(
     archive: EvidenceArchive, scrub: ScrubService, run: Run, site: Any, turned_clock: Any, tmp_path: Path
 ) -> None:
     recorder = archive.create_recorder(run.id, attempt=1)
     results = [seen(site, number, turned_clock.now()) for number in range(RECORDS)]
-    for result in results:
-        await recorder.keep(result)
+    for start in range(0, RECORDS, 100):
+        await asyncio.gather(*(recorder.keep(result) for result in results[start : start + 100]))
     draw = random.Random(15)  # noqa: S311
-    chosen = draw.sample(await archive.store.evidence.list_records(run.id), FLIPS + TRUNCATIONS + DELETIONS)
+    chosen = draw.sample((await archive.store.evidence.list_records(run.id))[:-1], FLIPS + HOLES)
     expected: dict[str, IncidentKind] = {}
     for number, record in enumerate(chosen):
-        file = tmp_path / "kept" / str(record.stored_at)
-        size = file.stat().st_size
+        (file,) = (tmp_path / "kept").rglob(f"{record.run_id}-*.gz")
+        start, size = record.offset or 0, record.length or 0
         if number < FLIPS:
-            flip(file, 5 if number == 0 else draw.randrange(size))  # the first one where no CRC looks
-            expected[record.id] = IncidentKind.ALTERED
-        elif number < FLIPS + TRUNCATIONS:
-            os.truncate(file, draw.randrange(size))
-            expected[record.id] = IncidentKind.TRUNCATED
+            flip(file, start + (5 if number == 0 else draw.randrange(size)))  # the first one where no CRC looks
         else:
-            file.unlink()
-            expected[record.id] = IncidentKind.MISSING
+            overwrite(file, start + draw.randrange(size), b"\0" * 40)
+        expected[record.id] = IncidentKind.ALTERED
     report = await scrub.verify()
     assert not report.ok
     assert report.problems == []
     assert {finding.record: finding.kind for finding in report.damaged} == expected
-    assert report.files == RECORDS
+    assert (report.captures, report.files) == (RECORDS, 1)
 
     # All but three of the pages are still what they were.
     by_url = {result.url: result for result in results}
@@ -152,12 +155,51 @@ async def test_a_damaged_file_is_replaced_when_the_same_bytes_come_again_and_tha
     await recorder.keep(seen(site, 1, turned_clock.now()))
     (record,) = await archive.store.evidence.list_records(run.id)
     file = tmp_path / "kept" / str(record.stored_at)
-    flip(file, file.stat().st_size // 2)
+    flip(file, (record.offset or 0) + (record.length or 0) // 2)
     turned_clock.turn(days=1)
     await archive.create_recorder(run.id, attempt=2).keep(seen(site, 1, turned_clock.now()))
     assert (await archive.load(record)).body == seen(site, 1, turned_clock.now()).body
     report = await scrub.verify()
-    assert (report.ok, report.files, report.mended) == (True, 1, 1)
+    assert (report.ok, report.captures, report.mended) == (True, 1, 1)
+
+
+async def test_of_a_file_that_ends_early_or_is_gone_each_page_is_missed_and_had_again(
+    archive: EvidenceArchive, scrub: ScrubService, run: Run, site: Any, turned_clock: Any, tmp_path: Path
+) -> None:
+    recorder = archive.create_recorder(run.id, attempt=1)
+    results = [seen(site, number, turned_clock.now()) for number in range(4)]
+    for result in results:
+        await recorder.keep(result)
+        site.on(result.url.removeprefix(site.url("")), result.body)
+    records = await archive.store.evidence.list_records(run.id)
+    file = tmp_path / "kept" / str(records[0].stored_at)
+    os.truncate(file, (records[2].offset or 0) + 20)
+    kinds = {finding.record: finding.kind for finding in (await scrub.verify()).damaged}
+    assert kinds == {record.id: IncidentKind.TRUNCATED for record in records[2:]}
+    report = await scrub.verify(repair_by=COMMAND_LINE)
+    assert (report.ok, report.captures, report.mended) == (True, 4, 2)
+    file.unlink()
+    report = await scrub.verify()
+    assert [finding.kind for finding in report.damaged] == [IncidentKind.MISSING] * 2
+    assert (await scrub.verify(repair_by=COMMAND_LINE)).ok
+    for record, result in zip(records, results, strict=True):
+        assert (await archive.load(record)).body == result.body
+
+
+async def test_a_capture_that_somebody_forgot_is_found_by_its_record(
+    archive: EvidenceArchive, scrub: ScrubService, run: Run, site: Any, turned_clock: Any, tmp_path: Path
+) -> None:
+    recorder = archive.create_recorder(run.id, attempt=1)
+    for number in range(2):
+        await recorder.keep(seen(site, number, turned_clock.now()))
+    captures = await archive.store.evidence_files.list_all(after=("", -1), limit=5)
+    await archive.store.captures.add([], [], instead_of=captures)
+    flip(tmp_path / "kept" / captures[1].location, captures[1].offset + captures[1].length // 2)
+    report = await scrub.verify()
+    assert [(finding.kind, finding.offset) for finding in report.damaged] == [
+        (IncidentKind.ALTERED, captures[1].offset)
+    ]
+    assert await archive.store.evidence_files.list_all(after=("", -1), limit=5) == captures[:1]
 
 
 async def test_the_background_finds_damage_and_repairs_it(
@@ -167,13 +209,13 @@ async def test_the_background_finds_damage_and_repairs_it(
     for number in range(3):
         await recorder.keep(seen(site, number, turned_clock.now()))
     record, *_ = await archive.store.evidence.list_records(run.id)
-    (tmp_path / "kept" / str(record.stored_at)).unlink()
+    flip(tmp_path / "kept" / str(record.stored_at), (record.offset or 0) + 100)
     await scrub.run_background()
     assert await archive.store.evidence_files.list_open() == [], "fresh files are not due"
     turned_clock.turn(days=31)
     await scrub.run_background()
     (incident,) = await archive.store.evidence_files.list_open()
-    assert (incident.kind, incident.tries) == (IncidentKind.MISSING, 1), "the site gives something else"
+    assert (incident.kind, incident.tries) == (IncidentKind.ALTERED, 1), "the site gives something else"
     site.on("/n/0", seen(site, 0, turned_clock.now()).body)
     await scrub.run_background()
     assert len(await archive.store.evidence_files.list_open()) == 1, "not before its time"
@@ -393,4 +435,4 @@ async def test_many_who_keep_the_same_bytes_at_once_leave_one_whole_file(
 
     await asyncio.gather(*(keep(number) for number in range(8)))
     report = await scrub.verify()
-    assert (report.ok, report.files, report.mended) == (True, 1, 0)
+    assert (report.ok, report.captures, report.files, report.mended) == (True, 1, 1, 0)

@@ -17,7 +17,8 @@ from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
 from monitor.isolation.pool import WorkerPool

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.db.tables.collection import Item, Source
 from monitor.errors import RecordLost
-from monitor.evidence.records import FileStorage
+from monitor.evidence.storage import FileStorage
 from monitor.i18n.catalogue import render
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.vocabulary import RunStatus, SectionEnd, SourceKind

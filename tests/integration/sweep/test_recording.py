@@ -11,7 +11,7 @@ import pytest
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.evidence import ClaimKind
 from monitor.errors import UsageError
-from monitor.evidence.records import FileStorage
+from monitor.evidence.storage import FileStorage
 from monitor.i18n.catalogue import render
 from monitor.services.replay import ReplayResult, ReplayService
 from monitor.steps import InProcessSteps

@@ -12,7 +12,8 @@ from lxml import etree
 
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
-from monitor.evidence.records import EvidenceArchive, FileStorage
+from monitor.evidence.records import EvidenceArchive
+from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery

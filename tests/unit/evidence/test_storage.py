@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import SettingsError, WorkFailed
-from monitor.evidence.records import FileStorage
+from monitor.evidence.storage import FileStorage
 from monitor.i18n.catalogue import render
 
 PLACE = "evidence/2026/02/03/" + "a" * 64 + ".warc.gz"

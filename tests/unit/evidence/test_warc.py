@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from monitor.evidence.records import build_warc, extract_body
+from monitor.evidence.warc import build_head, build_member, extract_body
 from monitor.fetch.result import FetchResult
 from monitor.vocabulary import FetchMode
 
@@ -24,7 +24,7 @@ def written(body: bytes, **changes: Any) -> bytes:
         "status": 200,
     }
     result = FetchResult(body=body, **(values | changes))
-    return build_warc(result, sha256=hashlib.sha256(body).hexdigest())
+    return build_head(AT) + build_member(result, sha256=hashlib.sha256(body).hexdigest())
 
 
 def records(content: bytes) -> list[tuple[str, Any, bytes]]:
