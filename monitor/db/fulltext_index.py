@@ -11,7 +11,20 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Text, and_, cast, func, literal, literal_column, select, text
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Text,
+    and_,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+    tuple_,
+)
 from sqlalchemy import column as named
 from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -94,6 +107,8 @@ _FTS5 = """CREATE VIRTUAL TABLE item_terms_index USING fts5(
     terms, content='item_terms', content_rowid='item_id', detail=none, columnsize=0, tokenize="ascii tokenchars ':'"
 )"""
 _REBUILD = "INSERT INTO item_terms_index(item_terms_index) VALUES ('rebuild')"
+_BUILD_SIZE = "INSERT INTO item_terms_index(item_terms_index, rank) VALUES ('hashsize', 67108864)"
+_USUAL_SIZE = "INSERT INTO item_terms_index(item_terms_index, rank) VALUES ('hashsize', 1048576)"
 _ADD = "INSERT INTO item_terms_index(rowid, terms) VALUES (new.item_id, new.terms);"
 _DELETE = "INSERT INTO item_terms_index(item_terms_index, rowid, terms) VALUES ('delete', old.item_id, old.terms);"
 
@@ -119,13 +134,15 @@ def drop_index(connection: Connection) -> None:
 def create_index(connection: Connection) -> None:
     """Build the index, and on SQLite the triggers that keep it in step."""
     if connection.dialect.name == "sqlite":
-        for statement in (_FTS5, _REBUILD, *(f"CREATE TRIGGER {name} {when}" for name, when in _TRIGGERS.items())):
+        # A large index is built in few large pieces; afterwards pieces have FTS5's usual size.
+        triggers = (f"CREATE TRIGGER {name} {when}" for name, when in _TRIGGERS.items())
+        for statement in (_FTS5, _BUILD_SIZE, _REBUILD, _USUAL_SIZE, *triggers):
             connection.exec_driver_sql(statement)
     else:
         connection.exec_driver_sql(_GIN)
 
 
-MAX_SCANNED_ITEMS = 1500
+_MAX_PORTION = 10_000
 _SPAN_SIZES = (1_000, 8_000, 64_000)
 _MIN_DENSE_SHARE = 0.003
 _MAX_STEPS = 100_000
@@ -171,9 +188,9 @@ async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: 
 
 
 async def iter_newest_places(
-    session: AsyncSession, terms: Sequence[str], among: IndexScope, most: int = MAX_SCANNED_ITEMS
+    session: AsyncSession, terms: Sequence[str], among: IndexScope, most: int
 ) -> AsyncIterator[Sequence[ItemPlace]]:
-    """The items that have all the terms, newest first, in portions of at most `most`, queried one by one."""
+    """All items that have all the terms, newest first, in portions queried one by one: of `most` items, then larger."""
     until, share = among.until, 1.0
     for size in _SPAN_SIZES:
         if share < _MIN_DENSE_SHARE and size != _SPAN_SIZES[-1]:
@@ -184,9 +201,11 @@ async def iter_newest_places(
         days = _list_days(first, last)
         if not days or (among.since is not None and days[0] < among.since):
             break
-        found = await _find_places(session, terms, among, most, days=days, is_dense=True)
-        yield found
-        until, share = days[-1] - dt.timedelta(days=1), len(found) / size
+        count = 0
+        async for found in _iter_places(session, terms, among, most, days=days, is_dense=True):
+            yield found
+            count += len(found)
+        until, share = days[-1] - dt.timedelta(days=1), count / size
         if share < _MIN_DENSE_SHARE and among.source_marks:
             break
         if share < _MIN_DENSE_SHARE and size != _SPAN_SIZES[-1] and len(terms) == 1:
@@ -195,7 +214,31 @@ async def iter_newest_places(
                 share = of_all
                 break
     is_dense = _is_dense(share, most) or 0 < len(among.source_marks) <= _MAX_DENSE_SOURCES
-    yield await _find_places(session, terms, among, most, until=until, is_dense=is_dense)
+    async for found in _iter_places(session, terms, among, most, until=until, is_dense=is_dense):
+        yield found
+
+
+async def _iter_places(
+    session: AsyncSession,
+    terms: Sequence[str],
+    among: IndexScope,
+    most: int,
+    *,
+    days: Sequence[dt.date] = (),
+    until: dt.date | None = None,
+    is_dense: bool,
+) -> AsyncIterator[Sequence[ItemPlace]]:
+    """The items with the terms, of the days or until a day, newest first, each portion larger than the one before."""
+    before: ItemPlace | None = None
+    while True:
+        found = await _find_places(
+            session, terms, among, most, days=days, until=until, before=before, is_dense=is_dense
+        )
+        if found:
+            yield found
+        if len(found) < most:
+            return
+        before, most = found[-1], min(most * 4, _MAX_PORTION)
 
 
 async def _measure_rare_share(session: AsyncSession, term: str, most: int) -> float | None:
@@ -259,9 +302,13 @@ async def _find_places(
     *,
     days: Sequence[dt.date] = (),
     until: dt.date | None = None,
+    before: ItemPlace | None = None,
     is_dense: bool,
 ) -> Sequence[ItemPlace]:
-    """The newest items with the terms, of the days or until a day; `is_dense`: a scan by day is faster than lookups."""
+    """The newest items with the terms, of the days or until a day, from a place in the order on.
+
+    `is_dense`: a scan by day is faster than lookups.
+    """
     # Materialized, so that neither database asks the index, or reads a line of terms, item by item.
     found = (
         select_with_terms(session, terms, list(map(format_day_mark, days)), among.source_marks)
@@ -276,6 +323,8 @@ async def _find_places(
         conditions.append(col(Item.day).between(days[-1], days[0]))
     elif until is not None:
         conditions.append(col(Item.day) <= until)
+    if before is not None:
+        conditions.append(tuple_(col(Item.day), col(Item.id)) < (before[1], before[0]))
     query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*order_by_newest()).limit(most)
     return [(number or 0, day) for number, day in await session.execute(query)]
 
