@@ -5,6 +5,7 @@ then checked in the texts themselves. So both databases give the same results in
 """
 
 import datetime as dt
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -168,7 +169,8 @@ class FullTextQueries(Queries):
 class _Scan:
     """One way through the items that may match: which were looked into, and where it ended.
 
-    `max_texts` bounds how many texts are read; None reads all that the index names until `limit` match.
+    `max_texts` bounds how many texts are read where the index does not tell whether they match; None reads on until
+    `limit` do.
     """
 
     query: TextQuery
@@ -182,9 +184,10 @@ class _Scan:
     async def iter_hits(self, session: AsyncSession, *, known: Mapping[int, FullTextHit]) -> AsyncIterator[FullTextHit]:
         """At most `limit` items that match, read in small batches, for texts are long; `known` ones are not read."""
         count, looked, size = 0, 0, _MIN_BATCH_ITEMS
+        most = sys.maxsize if self.max_texts is None or self._is_told_by_index else self.max_texts
         async for places in self._iter_places(session):
             at = 0
-            while some := places[at : at + size]:
+            while some := places[at : at + min(size, most - looked)]:
                 rows = await _load_rows(session, [number for number, _ in some if number not in known])
                 for number, _ in some:
                     hit = known.get(number) or _scan_row(rows[number], self.query)
@@ -195,10 +198,14 @@ class _Scan:
                             return
                 at += len(some)
                 looked += len(some)
-                if self.max_texts is not None and looked >= self.max_texts:
+                if looked >= most:
                     self.stopped_at = (some[-1][1], some[-1][0])
                     return
                 size = _compute_batch_size(looked, count, self.limit)
+
+    @property
+    def _is_told_by_index(self) -> bool:
+        return _is_index_sufficient(self.query, self.scope)
 
     def get_earliest_day(self, hits: Sequence[FullTextHit]) -> dt.date | None:
         """The day before which matches may have been left out; None where there are no more."""
@@ -214,7 +221,7 @@ class _Scan:
             yield await _find_any_clauses(session, clauses, self.query.needed, self.among)
             return
         terms = list(dict.fromkeys(term for clause in clauses for term in clause))[:_MAX_TERMS]
-        enough = self.limit if self.limit is not None and _is_index_sufficient(self.query, self.scope) else None
+        enough = self.limit if self._is_told_by_index else None
         async for portion in iter_newest_places(session, terms, self.among, enough or _MAX_CHECKED_PORTION):
             yield portion
 

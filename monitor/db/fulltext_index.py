@@ -11,20 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    ColumnElement,
-    Connection,
-    Text,
-    and_,
-    cast,
-    func,
-    literal,
-    literal_column,
-    select,
-    text,
-    tuple_,
-)
+from sqlalchemy import ARRAY, ColumnElement, Connection, Text, and_, cast, func, literal, literal_column, select, tuple_
 from sqlalchemy import column as named
 from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -270,9 +257,13 @@ async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexS
 
 
 async def force_index(session: AsyncSession) -> None:
-    """Keep PostgreSQL from scanning all lines: its costs ignore that they are long and stored out of line."""
+    """Keep PostgreSQL from scanning all lines, and from compiling short queries, for this transaction.
+
+    Its costs ignore that lines are long and stored out of line, and take what the index names for more than it is.
+    """
     if get_dialect(session) == "postgresql":
-        await session.execute(text("SET LOCAL enable_seqscan = off"))
+        settings = (func.set_config(name, "off", True) for name in ("enable_seqscan", "jit"))
+        await session.execute(select(*settings))
 
 
 def select_with_terms(session: AsyncSession, terms: Sequence[str], *any_of: Sequence[str]) -> Any:
