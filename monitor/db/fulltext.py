@@ -184,7 +184,7 @@ class _Scan:
     async def iter_hits(self, session: AsyncSession, *, known: Mapping[int, FullTextHit]) -> AsyncIterator[FullTextHit]:
         """At most `limit` items that match, read in small batches, for texts are long; `known` ones are not read."""
         count, looked, size = 0, 0, _MIN_BATCH_ITEMS
-        most = sys.maxsize if self.max_texts is None or self._is_told_by_index else self.max_texts
+        most = sys.maxsize if self.max_texts is None or not self._needs_texts else self.max_texts
         async for places in self._iter_places(session):
             at = 0
             while some := places[at : at + min(size, most - looked)]:
@@ -204,8 +204,8 @@ class _Scan:
                 size = _compute_batch_size(looked, count, self.limit)
 
     @property
-    def _is_told_by_index(self) -> bool:
-        return _is_index_sufficient(self.query, self.scope)
+    def _needs_texts(self) -> bool:
+        return not _is_index_sufficient(self.query, self.scope)
 
     def get_earliest_day(self, hits: Sequence[FullTextHit]) -> dt.date | None:
         """The day before which matches may have been left out; None where there are no more."""
@@ -221,7 +221,7 @@ class _Scan:
             yield await _find_any_clauses(session, clauses, self.query.needed, self.among)
             return
         terms = list(dict.fromkeys(term for clause in clauses for term in clause))[:_MAX_TERMS]
-        enough = self.limit if self._is_told_by_index else None
+        enough = None if self._needs_texts else self.limit
         async for portion in iter_newest_places(session, terms, self.among, enough or _MAX_CHECKED_PORTION):
             yield portion
 
