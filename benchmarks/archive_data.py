@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel
 
@@ -205,10 +205,19 @@ def fill_archive(url: str, items: int, *, today: dt.date, workers: int = 2) -> N
             for index in indexes:
                 index.create(connection)
             create_index(connection)
-        with engine.begin() as connection:
-            connection.exec_driver_sql("ANALYZE")
+        _settle(engine)
     finally:
         engine.dispose()
+
+
+def _settle(engine: Engine) -> None:
+    """What a database does by and by: statistics and, on PostgreSQL, the map of pages that all can see."""
+    if engine.dialect.name == "sqlite":
+        with engine.begin() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        return
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
 
 
 def _insert_rows(connection: Connection, *tables: TableRows) -> None:
