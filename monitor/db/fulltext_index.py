@@ -11,7 +11,22 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Text, and_, cast, func, literal, literal_column, select, tuple_
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    ColumnElement,
+    Connection,
+    Select,
+    Text,
+    and_,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+    true,
+    tuple_,
+)
 from sqlalchemy import column as named
 from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -306,18 +321,36 @@ async def _find_places(
         .cte("found")
         .prefix_with("MATERIALIZED")
     )
-    # With `+ 0` SQLite does not look rows up by that column.
-    is_scan = is_dense and get_dialect(session) == "sqlite"
-    item_id = col(Item.id).op("+")(0) if is_scan else col(Item.id)
-    conditions = [item_id.in_(select(found.c.item_id)), *among.conditions]
+    conditions = list(among.conditions)
     if days:
         conditions.append(col(Item.day).between(days[-1], days[0]))
     elif until is not None:
         conditions.append(col(Item.day) <= until)
     if before is not None:
         conditions.append(tuple_(col(Item.day), col(Item.id)) < (before[1], before[0]))
-    query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*order_by_newest()).limit(most)
+    query = _select_found(session, found, conditions, is_scan=is_dense).limit(most)
     return [(number or 0, day) for number, day in await session.execute(query)]
+
+
+def _select_found(
+    session: AsyncSession, found: CTE, conditions: Sequence[ColumnElement[bool]], *, is_scan: bool
+) -> Select[*tuple[Any, ...]]:
+    """The places of found items, newest first: by a scan along the order, or by a look-up of each.
+
+    Left alone, SQLite looks each up, and PostgreSQL, which knows nothing of how rare a term is, may read all items.
+    """
+    is_sqlite = get_dialect(session) == "sqlite"
+    item_id, ids = col(Item.id), select(found.c.item_id)
+    if not is_scan and not is_sqlite:
+        # With an offset, PostgreSQL keeps the look-up apart.
+        each = select(item_id, col(Item.day)).where(item_id == found.c.item_id, *conditions).offset(0).lateral()
+        places = select(each.c.id, each.c.day).select_from(found.join(each, true()))
+        return places.order_by(each.c.day.desc(), each.c.id.desc())
+    is_found = item_id.in_(ids)
+    if is_scan:
+        # With `+ 0` SQLite does not look rows up by that column; `IS TRUE` makes no join of it on PostgreSQL.
+        is_found = item_id.op("+")(0).in_(ids) if is_sqlite else item_id.in_(ids).is_(True)
+    return select(item_id, col(Item.day)).where(is_found, *conditions).order_by(*order_by_newest())
 
 
 async def _find_day_range(session: AsyncSession, among: IndexScope, until: dt.date | None, size: int) -> DayRange:
