@@ -112,16 +112,14 @@ async def titles(browser: Any, query: str) -> list[int]:
 async def test_a_search_that_stopped_early_says_how_far_it_read_and_goes_on(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fulltext, "_MIN_BATCH_ITEMS", 2)
-    monkeypatch.setattr(fulltext, "MAX_PAGE_TEXTS", 2)
-    browser = await shelf.desk.enter("reader")
-    first = (await browser.get("/api/items?q=正文第3篇")).json()
-    assert (first["items"], first["searched_since"]) == ([], "2026-11-20")
+    monkeypatch.setattr(fulltext, "MAX_PAGE_TEXTS", 1)
+    browser = await shelf.desk.sign_in("reader")
+    first = (await browser.get("/api/items", params={"q": "正文第3篇"})).json()
     second = (await browser.get("/api/items", params={"q": "正文第3篇", "cursor": first["next"]})).json()
-    third = (await browser.get("/api/items", params={"q": "正文第3篇", "cursor": second["next"]})).json()
-    assert [item["title"] for item in [*second["items"], *third["items"]]] == ["关于储能的通知（3）"] * 2
-    shown = (await browser.get("/items?q=正文第3篇")).text
-    assert "2026-11-20" in shown
+    assert first["searched_since"] == "2026-11-18"
+    assert [item["id"] for item in [*first["items"], *second["items"]]] == [shelf.ids[5], shelf.ids[2]]
+    shown = (await browser.get("/items", params={"q": "正文第3篇"})).text
+    assert "2026-11-18 so far" in shown or "目前已查找到 2026-11-18" in shown
     assert 'rel="next"' in shown
 
 
