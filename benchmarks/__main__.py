@@ -288,7 +288,7 @@ def store(
         terminal.write_json({"bench": "store", "figures": figures.model_dump()})
         return
     terminal.write_line(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
-    head = ("question", "queries", "p50 ms", "p95 ms", "slowest ms", "found")
+    head = ("question", "queries", "p50 ms", "p95 ms", "processor p95 ms", "slowest ms", "found")
     terminal.write_rows([head, *[tuple(speed.model_dump().values()) for speed in figures.speeds]])
 
 

@@ -7,19 +7,20 @@ import random
 import string
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, Engine, insert
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel
 
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.fulltext_index import TITLE_PREFIX, append_marks, create_index, drop_index
 from monitor.db.sessions import split_batches
-from monitor.db.tables.collection import Item, ItemPageText, Run, Source
-from monitor.db.tables.research import ItemTerms
+from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.terms import extract_terms
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, ItemType, RunStatus, SummaryBy
@@ -123,7 +124,7 @@ class SampleVocabulary:
             document_number=f"示发〔{day.year}〕{number}号" if number % 5 == 0 else None,
             summary=paragraphs[0][0],
             text="\n".join(text for text, _ in paragraphs),
-            terms=" ".join(sorted(terms)),
+            terms=" ".join(terms),
         )
 
     def _generate_title(self, chance: random.Random, number: int, *, is_english: bool) -> tuple[str, str]:
@@ -165,35 +166,76 @@ _ITEMS_PER_RUN = 20
 TableRows = tuple[type[SQLModel], list[dict[str, Any]]]
 
 
+@dataclass(frozen=True)
+class BulkRows:
+    """Rows of a table as its driver takes them: values in the order of the columns."""
+
+    table: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
 def fill_archive(url: str, items: int, *, today: dt.date, workers: int = 2) -> None:
-    """Migrate the database and put so many items into it, with their sources, runs, texts and index."""
+    """Migrate the database and put so many items into it, with their sources, runs, texts and index.
+
+    Rows go to the driver in bulk (on PostgreSQL by COPY), and the indexes of items are built when all are there.
+    """
     migrate.upgrade(url)
     engine = open_migration_engine(DatabaseAddress.parse(url))
     ranges = [range(start, min(start + _BATCH, items)) for start in range(0, items, _BATCH)]
     runs = range(-(-items // SOURCES // _ITEMS_PER_RUN))
+    indexes = sorted(SQLModel.metadata.tables["item"].indexes, key=lambda index: str(index.name))
     try:
         with engine.begin() as connection:
             drop_index(connection)
+            for index in indexes:
+                index.drop(connection)
             _insert_rows(connection, (Source, [_build_source(number, today) for number in range(SOURCES)]))
             for made in split_batches(_build_run(source, run, today) for source in range(SOURCES) for run in runs):
                 _insert_rows(connection, (Run, made))
+        build = partial(_build_rows, today=today, of=items, dialect=engine.dialect.name)
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as makers:
             for some in split_batches(ranges, _BATCHES_AT_ONCE):
-                for tables in makers.map(partial(_build_rows, today=today, of=items), some):
-                    with engine.begin() as connection:
-                        _insert_rows(connection, *tables)
+                with engine.begin() as connection:
+                    for tables in makers.map(build, some):
+                        for rows in tables:
+                            _write_rows(connection, rows)
         with engine.begin() as connection:
             _raise_memory_limit(connection)
+            for index in indexes:
+                index.create(connection)
             create_index(connection)
-        with engine.begin() as connection:
-            connection.exec_driver_sql("ANALYZE")
+        _settle(engine)
     finally:
         engine.dispose()
+
+
+def _settle(engine: Engine) -> None:
+    """What a database does by and by: statistics and, on PostgreSQL, the map of pages that all can see."""
+    if engine.dialect.name == "sqlite":
+        with engine.begin() as connection:
+            connection.exec_driver_sql("ANALYZE")
+        return
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql("VACUUM ANALYZE")
 
 
 def _insert_rows(connection: Connection, *tables: TableRows) -> None:
     for table, rows in tables:
         connection.execute(insert(table), rows)
+
+
+def _write_rows(connection: Connection, bulk: BulkRows) -> None:
+    columns = ", ".join(f'"{name}"' for name in bulk.columns)
+    cursor: Any = connection.connection.cursor()
+    with closing(cursor):
+        if connection.dialect.name == "sqlite":
+            marks = ", ".join("?" for _ in bulk.columns)
+            cursor.executemany(f'INSERT INTO "{bulk.table}" ({columns}) VALUES ({marks})', bulk.rows)  # noqa: S608
+            return
+        with cursor.copy(f'COPY "{bulk.table}" ({columns}) FROM STDIN') as copy:
+            for row in bulk.rows:
+                copy.write_row(row)
 
 
 def _raise_memory_limit(connection: Connection) -> None:
@@ -202,6 +244,7 @@ def _raise_memory_limit(connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA cache_size = -500000")
     else:
         connection.exec_driver_sql("SET LOCAL maintenance_work_mem = '2GB'")
+        connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 2")
 
 
 def _build_source(number: int, today: dt.date) -> dict[str, Any]:
@@ -238,18 +281,27 @@ def _get_vocabulary() -> SampleVocabulary:
     return SampleVocabulary()
 
 
-def _build_rows(numbers: range, *, today: dt.date, of: int) -> list[TableRows]:
+def _build_rows(numbers: range, *, today: dt.date, of: int, dialect: str) -> list[BulkRows]:
     """What is written of these items; in a process of its own."""
     samples = list(_get_vocabulary().generate_items(numbers, today=today, total=of))
+    texts = [(sample.number + 1, sample.text) for sample in samples]
+    lines = [(sample.number + 1, append_marks(sample.terms, sample.day, sample.source + 1)) for sample in samples]
     return [
-        (Item, [_build_item(sample) for sample in samples]),
-        (ItemPageText, [{"item_id": sample.number + 1, "text": sample.text} for sample in samples]),
-        (ItemTerms, [_build_terms(sample) for sample in samples]),
+        _bind_items([_build_item(sample) for sample in samples], dialect),
+        BulkRows("item_text", ("item_id", "text"), texts),
+        BulkRows("item_terms", ("item_id", "terms"), lines),
     ]
 
 
-def _build_terms(sample: SampleItem) -> dict[str, Any]:
-    return {"item_id": sample.number + 1, "terms": append_marks(sample.terms, sample.day, sample.source + 1)}
+def _bind_items(items: list[dict[str, Any]], dialect: str) -> BulkRows:
+    """The rows as the types of the columns write them."""
+    speaks = {"sqlite": sqlite.dialect, "postgresql": postgresql.dialect}[dialect]()
+    columns = SQLModel.metadata.tables["item"].columns
+    processors = [(column.name, column.type.dialect_impl(speaks).bind_processor(speaks)) for column in columns]
+    rows = [
+        tuple(item[name] if process is None else process(item[name]) for name, process in processors) for item in items
+    ]
+    return BulkRows("item", tuple(column.name for column in columns), rows)
 
 
 @cache

@@ -132,9 +132,10 @@ def search(
     """Find items by words of their title, summary or text, the best first."""
     terminal = get_terminal()
     item_query = _build_query({**filters, "text": query, "site": site})
+    found = terminal.run(lambda app: app.archive.search(item_query, limit))
     terminal.write_list(
         "items",
-        terminal.run(lambda app: app.archive.search(item_query, limit)),
+        found.items,
         lambda match: {
             "id": match.id,
             "date": match.date,
@@ -146,6 +147,8 @@ def search(
         as_json=as_json,
         none="items.none",
     )
+    if found.ranked_since is not None:
+        terminal.notify("items.ranked_since", day=found.ranked_since)
 
 
 @app.command()

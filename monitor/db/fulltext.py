@@ -5,9 +5,10 @@ then checked in the texts themselves. So both databases give the same results in
 """
 
 import datetime as dt
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -15,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.fulltext_index import (
-    MAX_SCANNED_ITEMS,
     TITLE_PREFIX,
     IndexScope,
     ItemPlace,
@@ -31,9 +31,11 @@ from monitor.db.tables.evidence import ChangeKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.urls import is_on_site
 
+MAX_PAGE_TEXTS = 3000
+ItemKey = tuple[dt.date, int]  # where a list goes on: the day and the number of the last item
 _MAX_BATCH_ITEMS = 480
 _MIN_BATCH_ITEMS = 60
-_MAX_MATCHES = 4000
+_MAX_CHECKED_PORTION = 1500
 _MAX_TERMS = 48
 _MAX_ITEMS_PER_CLAUSE = 1000
 
@@ -71,24 +73,52 @@ class FullTextHit(QueryPlaces):
     url: str
 
 
-class FullTextQueries(Queries):
-    """Finds at most the newest 4,000 items that match by the index alone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullTextPage:
+    """Matches, newest first; `stopped_at` is where a bounded search ended before it had enough of them, or None."""
 
-    Where texts have to be checked, only the newest 1,500 items with the terms are. Of a query that does not need all
-    its words, the newest 1,000 items of each word count.
+    matches: list[FullTextMatch]
+    stopped_at: ItemKey | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedMatches:
+    """Matches with their scores, the best first; `ranked_since`: matches of an earlier day were not compared."""
+
+    matches: list[tuple[FullTextMatch, float]]
+    ranked_since: dt.date | None
+
+
+class FullTextQueries(Queries):
+    """Finds all items that match, in the order of lists.
+
+    Of a query that does not need all its words, the newest 1,000 items of each word count, and those with most of them
+    come first.
     """
 
     async def find(
         self, query: TextQuery, scope: FullTextScope, *, limit: int | None, is_in_title: bool = False
     ) -> list[FullTextMatch]:
-        """The items that match, or match in their title: the best first, among equals the newest."""
+        """The newest items that match, or match in their title, however many texts have to be read for them."""
+        return (await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=None)).matches
+
+    async def find_page(
+        self, query: TextQuery, scope: FullTextScope, *, limit: int, is_in_title: bool = False
+    ) -> FullTextPage:
+        """The same for somebody who waits: at most 3,000 texts are read before the answer."""
+        return await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=MAX_PAGE_TEXTS)
+
+    async def _find(
+        self, query: TextQuery, scope: FullTextScope, limit: int | None, *, is_in_title: bool, max_texts: int | None
+    ) -> FullTextPage:
         if not query.clauses:
-            return []
+            return FullTextPage(matches=[], stopped_at=None)
         async with self._sessions.begin_read() as session:
             await force_index(session)
             among = await _resolve_scope(session, scope)
-            hits = _find_hits(session, query, scope, among, limit=limit, is_in_title=is_in_title, known={})
-            return await _load_matches(session, [hit async for hit in hits])
+            scan = _Scan(query, scope, among, limit=limit, max_texts=max_texts, is_in_title=is_in_title)
+            hits = [hit async for hit in scan.iter_hits(session, known={})]
+            return FullTextPage(matches=await _load_matches(session, hits), stopped_at=scan.stopped_at)
 
     async def find_best(
         self,
@@ -99,24 +129,29 @@ class FullTextQueries(Queries):
         max_scored: int,
         limit: int,
         excludes_withdrawn: bool,
-    ) -> list[tuple[FullTextMatch, float]]:
-        """The items with the highest scores, among equals the newest, with their scores.
+    ) -> RankedMatches:
+        """The items with the highest scores, among equals the newest.
 
-        Scored are the newest `max_scored` items with the query in their title and those with it anywhere.
+        Scored are the newest `max_scored` items with the query in their title and those with it anywhere, as far as
+        reading 3,000 texts finds them.
         """
         seen: dict[int, FullTextHit] = {}
+        ranked_since = None
         if not query.clauses:
-            return []
+            return RankedMatches(matches=[], ranked_since=None)
         async with self._sessions.begin_read() as session:
             await force_index(session)
             among = await _resolve_scope(session, scope)
             for is_in_title in (True, False):
-                hits = _find_hits(session, query, scope, among, limit=max_scored, is_in_title=is_in_title, known=seen)
-                seen |= {hit.item_id: hit for hit in [hit async for hit in hits]}
+                scan = _Scan(query, scope, among, limit=max_scored, max_texts=MAX_PAGE_TEXTS, is_in_title=is_in_title)
+                hits = [hit async for hit in scan.iter_hits(session, known=seen)]
+                seen |= {hit.item_id: hit for hit in hits}
+                ranked_since = scan.get_earliest_day(hits)
             scored = [(hit, score(hit)) for hit in seen.values() if not (excludes_withdrawn and hit.is_withdrawn)]
             scored.sort(key=lambda hit: (hit[1], hit[0].day, hit[0].item_id), reverse=True)
             matches = await _load_matches(session, [hit for hit, _ in scored[:limit]])
-        return [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
+        pairs = [(match, score) for match, (_, score) in zip(matches, scored, strict=False)]
+        return RankedMatches(matches=pairs, ranked_since=ranked_since)
 
     async def count(self, query: TextQuery, scope: FullTextScope, cap: int = 1000) -> int | None:
         """How many items match, at most `cap`; None where the texts would have to be checked."""
@@ -130,33 +165,70 @@ class FullTextQueries(Queries):
             return await count_items(session, terms, await _resolve_scope(session, scope), cap)
 
 
-async def _find_hits(
-    session: AsyncSession,
-    query: TextQuery,
-    scope: FullTextScope,
-    among: IndexScope,
-    *,
-    limit: int | None,
-    is_in_title: bool,
-    known: Mapping[int, FullTextHit],
-) -> AsyncIterator[FullTextHit]:
-    """At most `limit` items that match, read in small batches, because texts are long; `known` ones are not read."""
-    count, looked, size = 0, 0, _MIN_BATCH_ITEMS
-    most = min(limit or _MAX_MATCHES, _MAX_MATCHES) if _is_index_sufficient(query, scope) else MAX_SCANNED_ITEMS
-    async for numbers in _iter_item_ids(session, query, among, most, is_in_title=is_in_title):
-        at = 0
-        while some := numbers[at : at + size]:
-            rows = await _load_rows(session, [number for number in some if number not in known])
-            for number in some:
-                hit = known.get(number) or _scan_row(rows[number], query)
-                if hit is not None and _is_match(hit, query, scope, is_in_title=is_in_title):
-                    yield hit
-                    count += 1
-                    if count == limit:
-                        return
-            at += len(some)
-            looked += len(some)
-            size = _compute_batch_size(looked, count, limit)
+@dataclass
+class _Scan:
+    """One way through the items that may match: which were looked into, and where it ended.
+
+    `max_texts` bounds how many texts are read where the index does not tell whether they match; None reads on until
+    `limit` do.
+    """
+
+    query: TextQuery
+    scope: FullTextScope
+    among: IndexScope
+    limit: int | None = field(kw_only=True)
+    max_texts: int | None = field(kw_only=True)
+    is_in_title: bool = field(kw_only=True)
+    stopped_at: ItemKey | None = None
+
+    async def iter_hits(self, session: AsyncSession, *, known: Mapping[int, FullTextHit]) -> AsyncIterator[FullTextHit]:
+        """At most `limit` items that match, read in small batches, for texts are long; `known` ones are not read."""
+        count, looked, size = 0, 0, _MIN_BATCH_ITEMS
+        most = sys.maxsize if self.max_texts is None or not self._needs_texts else self.max_texts
+        async for places in self._iter_places(session):
+            at = 0
+            while some := places[at : at + min(size, most - looked)]:
+                rows = await _load_rows(session, [number for number, _ in some if number not in known])
+                for number, _ in some:
+                    hit = known.get(number) or _scan_row(rows[number], self.query)
+                    if hit is not None and self._is_match(hit):
+                        yield hit
+                        count += 1
+                        if count == self.limit:
+                            return
+                at += len(some)
+                looked += len(some)
+                if looked >= most:
+                    self.stopped_at = (some[-1][1], some[-1][0])
+                    return
+                size = _compute_batch_size(looked, count, self.limit)
+
+    @property
+    def _needs_texts(self) -> bool:
+        return not _is_index_sufficient(self.query, self.scope)
+
+    def get_earliest_day(self, hits: Sequence[FullTextHit]) -> dt.date | None:
+        """The day before which matches may have been left out; None where there are no more."""
+        if self.stopped_at is not None:
+            return self.stopped_at[0]
+        return hits[-1].day if self.limit is not None and len(hits) >= self.limit else None
+
+    async def _iter_places(self, session: AsyncSession) -> AsyncIterator[Sequence[ItemPlace]]:
+        """The items that may match, in their order, in portions: as many as are wanted where the index tells all."""
+        mark = TITLE_PREFIX if self.is_in_title else ""
+        clauses = [[mark + term for term in clause.terms] for clause in self.query.clauses]
+        if not self.query.is_strict:
+            yield await _find_any_clauses(session, clauses, self.query.needed, self.among)
+            return
+        terms = list(dict.fromkeys(term for clause in clauses for term in clause))[:_MAX_TERMS]
+        enough = None if self._needs_texts else self.limit
+        async for portion in iter_newest_places(session, terms, self.among, enough or _MAX_CHECKED_PORTION):
+            yield portion
+
+    def _is_match(self, hit: FullTextHit) -> bool:
+        below = [False] * len(hit.in_body) if self.is_in_title else [count > 0 for count in hit.in_body]
+        found = sum(title or body for title, body in zip(hit.in_title, below, strict=True))
+        return found >= self.query.needed and (self.scope.site is None or is_on_site(hit.url, self.scope.site))
 
 
 def _compute_batch_size(looked: int, count: int, limit: int | None) -> int:
@@ -165,24 +237,6 @@ def _compute_batch_size(looked: int, count: int, limit: int | None) -> int:
         return _MAX_BATCH_ITEMS
     expected = (limit - count) * looked * 5 // (4 * count) if count else looked
     return min(max(expected, _MIN_BATCH_ITEMS), _MAX_BATCH_ITEMS)
-
-
-async def _iter_item_ids(
-    session: AsyncSession, query: TextQuery, among: IndexScope, most: int, *, is_in_title: bool
-) -> AsyncIterator[list[int]]:
-    """The ids of the items that may match, in their order and in portions of `most`."""
-    mark, left = TITLE_PREFIX if is_in_title else "", max(most, MAX_SCANNED_ITEMS)
-    if not query.is_strict:
-        clauses = [[mark + term for term in clause.terms] for clause in query.clauses]
-        places = await _find_any_clauses(session, clauses, query.needed, among)
-        yield [item_id for item_id, _ in places[:left]]
-        return
-    terms = list(dict.fromkeys(mark + term for clause in query.clauses for term in clause.terms))
-    async for portion in iter_newest_places(session, terms[:_MAX_TERMS], among, most):
-        yield [item_id for item_id, _ in portion[:left]]
-        left -= len(portion)
-        if left <= 0:
-            break
 
 
 async def _find_any_clauses(
@@ -248,15 +302,9 @@ def _is_index_sufficient(query: TextQuery, scope: FullTextScope) -> bool:
     return query.is_strict and not query.unverified_clauses and scope.site is None
 
 
-def _is_match(seen: FullTextHit, query: TextQuery, scope: FullTextScope, *, is_in_title: bool) -> bool:
-    below = [False] * len(seen.in_body) if is_in_title else [count > 0 for count in seen.in_body]
-    found = sum(title or body for title, body in zip(seen.in_title, below, strict=True))
-    return found >= query.needed and (scope.site is None or is_on_site(seen.url, scope.site))
-
-
 async def _load_matches(session: AsyncSession, seen: Sequence[FullTextHit]) -> list[FullTextMatch]:
     items: dict[int | None, Item] = {}
     for some in split_batches(hit.item_id for hit in seen):
         items |= {item.id: item for item in await session.scalars(select(Item).where(col(Item.id).in_(some)))}
-    places = [field.name for field in fields(QueryPlaces)]
+    places = [each.name for each in fields(QueryPlaces)]
     return [FullTextMatch(item=items[hit.item_id], **{name: getattr(hit, name) for name in places}) for hit in seen]

@@ -11,7 +11,22 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Text, and_, cast, func, literal, literal_column, select, text
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    ColumnElement,
+    Connection,
+    Select,
+    Text,
+    and_,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+    true,
+    tuple_,
+)
 from sqlalchemy import column as named
 from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -94,6 +109,8 @@ _FTS5 = """CREATE VIRTUAL TABLE item_terms_index USING fts5(
     terms, content='item_terms', content_rowid='item_id', detail=none, columnsize=0, tokenize="ascii tokenchars ':'"
 )"""
 _REBUILD = "INSERT INTO item_terms_index(item_terms_index) VALUES ('rebuild')"
+_BUILD_SIZE = "INSERT INTO item_terms_index(item_terms_index, rank) VALUES ('hashsize', 67108864)"
+_USUAL_SIZE = "INSERT INTO item_terms_index(item_terms_index, rank) VALUES ('hashsize', 1048576)"
 _ADD = "INSERT INTO item_terms_index(rowid, terms) VALUES (new.item_id, new.terms);"
 _DELETE = "INSERT INTO item_terms_index(item_terms_index, rowid, terms) VALUES ('delete', old.item_id, old.terms);"
 
@@ -119,13 +136,15 @@ def drop_index(connection: Connection) -> None:
 def create_index(connection: Connection) -> None:
     """Build the index, and on SQLite the triggers that keep it in step."""
     if connection.dialect.name == "sqlite":
-        for statement in (_FTS5, _REBUILD, *(f"CREATE TRIGGER {name} {when}" for name, when in _TRIGGERS.items())):
+        # A large index is built in few large pieces; afterwards pieces have FTS5's usual size.
+        triggers = (f"CREATE TRIGGER {name} {when}" for name, when in _TRIGGERS.items())
+        for statement in (_FTS5, _BUILD_SIZE, _REBUILD, _USUAL_SIZE, *triggers):
             connection.exec_driver_sql(statement)
     else:
         connection.exec_driver_sql(_GIN)
 
 
-MAX_SCANNED_ITEMS = 1500
+_MAX_PORTION = 10_000
 _SPAN_SIZES = (1_000, 8_000, 64_000)
 _MIN_DENSE_SHARE = 0.003
 _MAX_STEPS = 100_000
@@ -171,9 +190,9 @@ async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: 
 
 
 async def iter_newest_places(
-    session: AsyncSession, terms: Sequence[str], among: IndexScope, most: int = MAX_SCANNED_ITEMS
+    session: AsyncSession, terms: Sequence[str], among: IndexScope, most: int
 ) -> AsyncIterator[Sequence[ItemPlace]]:
-    """The items that have all the terms, newest first, in portions of at most `most`, queried one by one."""
+    """All items that have all the terms, newest first, in portions queried one by one: of `most` items, then larger."""
     until, share = among.until, 1.0
     for size in _SPAN_SIZES:
         if share < _MIN_DENSE_SHARE and size != _SPAN_SIZES[-1]:
@@ -184,9 +203,11 @@ async def iter_newest_places(
         days = _list_days(first, last)
         if not days or (among.since is not None and days[0] < among.since):
             break
-        found = await _find_places(session, terms, among, most, days=days, is_dense=True)
-        yield found
-        until, share = days[-1] - dt.timedelta(days=1), len(found) / size
+        count = 0
+        async for found in _iter_places(session, terms, among, most, days=days, is_dense=True):
+            yield found
+            count += len(found)
+        until, share = days[-1] - dt.timedelta(days=1), count / size
         if share < _MIN_DENSE_SHARE and among.source_marks:
             break
         if share < _MIN_DENSE_SHARE and size != _SPAN_SIZES[-1] and len(terms) == 1:
@@ -195,7 +216,31 @@ async def iter_newest_places(
                 share = of_all
                 break
     is_dense = _is_dense(share, most) or 0 < len(among.source_marks) <= _MAX_DENSE_SOURCES
-    yield await _find_places(session, terms, among, most, until=until, is_dense=is_dense)
+    async for found in _iter_places(session, terms, among, most, until=until, is_dense=is_dense):
+        yield found
+
+
+async def _iter_places(
+    session: AsyncSession,
+    terms: Sequence[str],
+    among: IndexScope,
+    most: int,
+    *,
+    days: Sequence[dt.date] = (),
+    until: dt.date | None = None,
+    is_dense: bool,
+) -> AsyncIterator[Sequence[ItemPlace]]:
+    """The items with the terms, of the days or until a day, newest first, each portion larger than the one before."""
+    before: ItemPlace | None = None
+    while True:
+        found = await _find_places(
+            session, terms, among, most, days=days, until=until, before=before, is_dense=is_dense
+        )
+        if found:
+            yield found
+        if len(found) < most:
+            return
+        before, most = found[-1], min(most * 4, _MAX_PORTION)
 
 
 async def _measure_rare_share(session: AsyncSession, term: str, most: int) -> float | None:
@@ -227,9 +272,13 @@ async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexS
 
 
 async def force_index(session: AsyncSession) -> None:
-    """Keep PostgreSQL from scanning all lines: its costs ignore that they are long and stored out of line."""
+    """Keep PostgreSQL from scanning all lines, and from compiling short queries, for this transaction.
+
+    Its costs ignore that lines are long and stored out of line, and take what the index names for more than it is.
+    """
     if get_dialect(session) == "postgresql":
-        await session.execute(text("SET LOCAL enable_seqscan = off"))
+        settings = (func.set_config(name, "off", True) for name in ("enable_seqscan", "jit"))
+        await session.execute(select(*settings))
 
 
 def select_with_terms(session: AsyncSession, terms: Sequence[str], *any_of: Sequence[str]) -> Any:
@@ -259,25 +308,49 @@ async def _find_places(
     *,
     days: Sequence[dt.date] = (),
     until: dt.date | None = None,
+    before: ItemPlace | None = None,
     is_dense: bool,
 ) -> Sequence[ItemPlace]:
-    """The newest items with the terms, of the days or until a day; `is_dense`: a scan by day is faster than lookups."""
+    """The newest items with the terms, of the days or until a day, from a place in the order on.
+
+    `is_dense`: a scan by day is faster than lookups.
+    """
     # Materialized, so that neither database asks the index, or reads a line of terms, item by item.
     found = (
         select_with_terms(session, terms, list(map(format_day_mark, days)), among.source_marks)
         .cte("found")
         .prefix_with("MATERIALIZED")
     )
-    # With `+ 0` SQLite does not look rows up by that column.
-    is_scan = is_dense and get_dialect(session) == "sqlite"
-    item_id = col(Item.id).op("+")(0) if is_scan else col(Item.id)
-    conditions = [item_id.in_(select(found.c.item_id)), *among.conditions]
+    conditions = list(among.conditions)
     if days:
         conditions.append(col(Item.day).between(days[-1], days[0]))
     elif until is not None:
         conditions.append(col(Item.day) <= until)
-    query = select(col(Item.id), col(Item.day)).where(*conditions).order_by(*order_by_newest()).limit(most)
+    if before is not None:
+        conditions.append(tuple_(col(Item.day), col(Item.id)) < (before[1], before[0]))
+    query = _select_found(session, found, conditions, is_scan=is_dense).limit(most)
     return [(number or 0, day) for number, day in await session.execute(query)]
+
+
+def _select_found(
+    session: AsyncSession, found: CTE, conditions: Sequence[ColumnElement[bool]], *, is_scan: bool
+) -> Select[*tuple[Any, ...]]:
+    """The places of found items, newest first: by a scan along the order, or by a look-up of each.
+
+    Left alone, SQLite looks each up, and PostgreSQL, which knows nothing of how rare a term is, may read all items.
+    """
+    is_sqlite = get_dialect(session) == "sqlite"
+    item_id, ids = col(Item.id), select(found.c.item_id)
+    if not is_scan and not is_sqlite:
+        # With an offset, PostgreSQL keeps the look-up apart.
+        each = select(item_id, col(Item.day)).where(item_id == found.c.item_id, *conditions).offset(0).lateral()
+        places = select(each.c.id, each.c.day).select_from(found.join(each, true()))
+        return places.order_by(each.c.day.desc(), each.c.id.desc())
+    is_found = item_id.in_(ids)
+    if is_scan:
+        # With `+ 0` SQLite does not look rows up by that column; `IS TRUE` makes no join of it on PostgreSQL.
+        is_found = item_id.op("+")(0).in_(ids) if is_sqlite else item_id.in_(ids).is_(True)
+    return select(item_id, col(Item.day)).where(is_found, *conditions).order_by(*order_by_newest())
 
 
 async def _find_day_range(session: AsyncSession, among: IndexScope, until: dt.date | None, size: int) -> DayRange:

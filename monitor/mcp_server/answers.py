@@ -57,9 +57,13 @@ class ItemOutput(BaseModel):
 
 
 class ItemListOutput(BaseModel):
-    """The items that a search found, the best first, or the newest first where nothing was searched for."""
+    """The items that a search found, the best first, or the newest first where nothing was searched for.
+
+    Where `ranked_since` is a day, items before it were not all compared: search those with `until`.
+    """
 
     items: list[ItemOutput]
+    ranked_since: dt.date | None = None
 
 
 class EvidenceOutput(BaseModel):
@@ -183,6 +187,12 @@ def _build_record_output(record: EvidenceRecordSchema) -> RecordOutput:
 def _format_revision(revision: RevisionSchema) -> str:
     reason = render(revision.reason, "en") if revision.reason else ""
     return normalize_line(f"{revision.seen_at:%Y-%m-%d}: {revision.said} {reason}")
+
+
+def render_item_list(found: ItemListOutput) -> Iterable[str]:
+    yield from render_items(found.items)
+    if found.ranked_since is not None:
+        yield f"Items before {found.ranked_since} were not all compared: search them with `until`."
 
 
 def render_items(items: Sequence[ItemOutput]) -> Iterable[str]:

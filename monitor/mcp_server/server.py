@@ -32,7 +32,7 @@ from monitor.mcp_server.answers import (
     build_tool_result,
     raise_tool_errors,
     render_item,
-    render_items,
+    render_item_list,
     render_page,
     render_research,
     render_run,
@@ -154,10 +154,13 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
         """Search the archive: the best items first; without a query the newest. Dates are of publication."""
         with raise_tool_errors():
             wanted = ItemQuery(sources=sources, tags=tags, types=types, since=since, until=until, text=query)
-            is_search = bool(query.strip())
-            rows = await (app.archive.search(wanted, limit) if is_search else app.archive.list_items(wanted, limit))
-            found = ItemListOutput(items=[build_item_output(row) for row in rows])
-            return build_tool_result(found, render_items(found.items))
+            if query.strip():
+                best = await app.archive.search(wanted, limit)
+                items, since = [build_item_output(row) for row in best.items], best.ranked_since
+            else:
+                items, since = [build_item_output(row) for row in await app.archive.list_items(wanted, limit)], None
+            found = ItemListOutput(items=items, ranked_since=since)
+            return build_tool_result(found, render_item_list(found))
 
     @server.tool(annotations=_READ_ONLY)
     async def read_item(

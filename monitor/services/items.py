@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from monitor.briefing.compose import ItemReference
 from monitor.briefing.item import ItemSchema, build_item_schema
 from monitor.db.database import Store
-from monitor.db.fulltext import FullTextScope
+from monitor.db.fulltext import FullTextScope, ItemKey
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
@@ -177,6 +177,13 @@ class ItemMatchSchema(ItemSchema):
     snippet: str
 
 
+class ItemMatchesSchema(BaseModel):
+    """What a search found, the best first; where `ranked_since` is a day, matches before it were not all compared."""
+
+    items: list[ItemMatchSchema]
+    ranked_since: dt.date | None = None
+
+
 class RevisionSchema(MessageModel):
     """A change of an item's page as it leaves the program; `said` is its one sentence."""
 
@@ -221,13 +228,14 @@ class ArchiveService:
             **build_item_schema(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions
         )
 
-    async def search(self, item_query: ItemQuery, limit: int = 50) -> list[ItemMatchSchema]:
+    async def search(self, item_query: ItemQuery, limit: int = 50) -> ItemMatchesSchema:
         parse_text_query(item_query.text)
         found = await self._search.search(item_query.text, await build_scope(item_query, self._store), limit=limit)
-        return [
+        items = [
             ItemMatchSchema(**build_item_schema(match.item).model_dump(), score=match.score, snippet=match.snippet)
-            for match in found
+            for match in found.items
         ]
+        return ItemMatchesSchema(items=items, ranked_since=found.ranked_since)
 
 
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
@@ -265,7 +273,6 @@ _MAX_TITLE_CHARS = 160
 _MIN_TITLE_CHARS = 6
 _CITED_TITLE_PATTERN = re.compile(r"《([^《》]{6,120})》")
 _QUOTATION_MARKS = re.compile('["“”„‟＂]')
-ItemKey = tuple[dt.date, int]  # where a list goes on: the day and the number of the last item
 
 
 class ListedItem(ItemSchema):
@@ -279,11 +286,16 @@ class ListedItem(ItemSchema):
 
 
 class ItemPage(BaseModel):
-    """A piece of a list that goes on at `after`; `total` is counted up to 1,000, None where that takes too long."""
+    """A piece of a list that goes on at `after`; `total` is counted up to 1,000, None where that takes too long.
+
+    `searched_since` is the day up to which a search read texts that might match, where it ended before the piece was
+    full: it goes on at `after` all the same.
+    """
 
     items: list[ListedItem]
     total: int | None = None
     after: ItemKey | None = None
+    searched_since: dt.date | None = None
 
 
 class RelatedItems(BaseModel):
@@ -333,24 +345,26 @@ class ItemService:
         scope = await build_scope(item_query, self.store)
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
-        total = None
+        counts = count_total and after is None
+        total, stopped_at = None, None
         if query is None:
-            if count_total and after is None:
+            if counts:
                 total = await self.store.items.count(scope.items, cap=MAX_COUNT)
             items = await self.store.items.list(onward.items, limit=limit + 1)
             snippets = {item.id: _truncate_summary(item.summary) for item in items}
         else:
-            if count_total and after is None:
+            if counts:
                 total = await self.store.fulltext.count(query, scope, cap=MAX_COUNT)
-            matches = await self.store.fulltext.find(query, onward, limit=limit + 1)
-            items = [match.item for match in matches]
-            snippets = {match.item.id: build_snippet(match.body, query) for match in matches}
+            found = await self.store.fulltext.find_page(query, onward, limit=limit + 1)
+            items, stopped_at = [match.item for match in found.matches], found.stopped_at
+            snippets = {match.item.id: build_snippet(match.body, query) for match in found.matches}
         shown = items[:limit]
-        last = shown[-1] if len(items) > limit else None
+        last = (shown[-1].day, shown[-1].id or 0) if len(items) > limit else stopped_at
         return ItemPage(
             items=await self._build_listed_items(shown, snippets, person),
             total=total,
-            after=None if last is None else (last.day, last.id or 0),
+            after=last,
+            searched_since=stopped_at and stopped_at[0],
         )
 
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
@@ -411,8 +425,8 @@ class ItemService:
             near |= {item.id: item for item in await self.store.items.list(numbered, limit=_MAX_RELATED_CANDIDATES)}
         scope = FullTextScope(items=ItemFilter(is_hidden=None))
         for query in _list_title_queries(item.title):
-            matches = await self.store.fulltext.find(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
-            near |= {match.item.id: match.item for match in matches}
+            found = await self.store.fulltext.find_page(query, scope, limit=_MAX_RELATED_CANDIDATES, is_in_title=True)
+            near |= {match.item.id: match.item for match in found.matches}
         if len(near) == 1:
             return RelatedItems()
         texts = await self.store.items.load_texts([number for number in near if number is not None])

@@ -1,12 +1,13 @@
 """Filters of items, and the order of lists."""
 
 import datetime as dt
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Text, cast, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
@@ -135,7 +136,9 @@ async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> li
     names = [sanitize_text(name) for name in wanted.sources]
     if not wanted.tags:
         return names
-    sources = await session.execute(select(col(Source.name), col(Source.tags)))
+    # The tags are looked for in their JSON as well, so that not every source has to be read.
+    texts = [cast(col(Source.tags), Text).contains(json.dumps(tag), autoescape=True) for tag in wanted.tags]
+    sources = await session.execute(select(col(Source.name), col(Source.tags)).where(or_(*texts)))
     tagged = [name for name, tags in sources if set(tags) & set(wanted.tags)]
     return [name for name in tagged if name in names] if names else tagged
 

@@ -6,7 +6,8 @@ words and phrases of the query, of two halves: whether the title has it, and f /
 BM25 score of one word, where f counts it in summary and text of n characters. Rarity plays no part: all hits have it.
 
 Equal scores are ordered newest first. Only the 200 newest items with the query in their title and the 200 newest with
-it anywhere are scored, so that a frequent word costs no more than another.
+it anywhere are scored, so that a frequent word costs no more than another; where there are more, the day up to which
+they were compared is returned too.
 """
 
 import datetime as dt
@@ -47,29 +48,38 @@ class FoundItem:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FoundItems:
+    """The best items first; of those before `ranked_since` only some were compared, where it is not None."""
+
+    items: list[FoundItem]
+    ranked_since: dt.date | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArchiveSearch:
     fulltext: FullTextQueries
     score_item: ItemScoreFunction
 
     async def search(
         self, text: str, scope: FullTextScope, *, limit: int, allow_partial_match: bool = False
-    ) -> list[FoundItem]:
+    ) -> FoundItems:
         """Return the best items with all words of the query; raise `UsageError` for a query that is too long.
 
         With `allow_partial_match`, items with at least a third of the words follow where there are fewer, and items
         withdrawn from their address are left out.
         """
         query = TextQuery.parse(text)
-        found = await self._rank_items(query, scope, limit, allow_partial_match=allow_partial_match)
-        if allow_partial_match and len(found) < limit and not (looser := query.loosen()).is_strict:
-            known = {hit.item.id for hit in found}
-            more = await self._rank_items(looser, scope, limit, allow_partial_match=True)
-            found += [hit for hit in more if hit.item.id not in known]
-        return found[:limit]
+        best = await self._rank_items(query, scope, limit, allow_partial_match=allow_partial_match)
+        if not allow_partial_match or len(best.items) >= limit or (looser := query.loosen()).is_strict:
+            return best
+        known = {hit.item.id for hit in best.items}
+        more = await self._rank_items(looser, scope, limit, allow_partial_match=True)
+        others = [hit for hit in more.items if hit.item.id not in known]
+        return FoundItems(items=[*best.items, *others][:limit], ranked_since=best.ranked_since)
 
     async def _rank_items(
         self, query: TextQuery, scope: FullTextScope, limit: int, *, allow_partial_match: bool
-    ) -> list[FoundItem]:
+    ) -> FoundItems:
         best = await self.fulltext.find_best(
             query,
             scope,
@@ -78,9 +88,11 @@ class ArchiveSearch:
             limit=limit,
             excludes_withdrawn=allow_partial_match,
         )
-        return [
-            FoundItem(item=match.item, score=score, snippet=build_snippet(match.body, query)) for match, score in best
+        items = [
+            FoundItem(item=match.item, score=score, snippet=build_snippet(match.body, query))
+            for match, score in best.matches
         ]
+        return FoundItems(items=items, ranked_since=best.ranked_since)
 
 
 def compute_item_relevance(match: FullTextMatch | FullTextHit) -> float:
@@ -121,6 +133,6 @@ class ArchiveBackend:
         return SearchResults(
             [
                 SearchHit(title=hit.item.title, url=hit.item.url, snippet=hit.snippet, published_at=hit.item.date)
-                for hit in found
+                for hit in found.items
             ]
         )

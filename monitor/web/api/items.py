@@ -137,12 +137,19 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class ItemListSchema(BaseModel, json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1}]}):
-    """Items, newest first. `total` is counted up to 1,000 and told with the first piece of a list only."""
+class ItemListSchema(
+    BaseModel, json_schema_extra={"examples": [{"items": [_EXAMPLE], "next": None, "total": 1, "searched_since": None}]}
+):
+    """Items, newest first. `total` is counted up to 1,000 and told with the first piece of a list only.
+
+    A search for a phrase may have to read texts; where it ends before the piece is full, `searched_since` is the day
+    up to which it has read, and `next` goes on from there.
+    """
 
     items: list[ListedItem]
     next: str | None
     total: int | None
+    searched_since: dt.date | None = None
 
 
 class ItemListParameters(ItemParameters):
@@ -182,7 +189,7 @@ async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParamet
     after = decode_cursor(asked.cursor, dt.date, int)
     page = await app.items.list_page(asked.to_query(principal.owner), principal.owner, limit=asked.limit, after=after)
     following = encode_cursor(*page.after) if page.after else None
-    return ItemListSchema(items=page.items, next=following, total=page.total)
+    return ItemListSchema(items=page.items, next=following, total=page.total, searched_since=page.searched_since)
 
 
 @router.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)

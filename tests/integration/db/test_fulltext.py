@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, text
 
+from monitor.db import fulltext
 from monitor.db.database import Store
 from monitor.db.fulltext import FullTextScope
 from monitor.db.fulltext_index import append_marks, build_terms_line, force_index, select_with_terms
@@ -130,6 +131,55 @@ async def test_what_is_withdrawn_is_found_and_said_to_be(store: Store, source: S
     assert [match.is_withdrawn for match in found] == [True]
 
 
+@pytest.fixture
+async def buried(store: Store, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old item with a phrase beneath 23 newer ones that have its pairs apart; little is read at once."""
+    monkeypatch.setattr(fulltext, "_MAX_CHECKED_PORTION", 2)
+    monkeypatch.setattr(fulltext, "_MIN_BATCH_ITEMS", 2)
+    monkeypatch.setattr(fulltext, "MAX_PAGE_TEXTS", 6)
+    await keep(store, source, "碳市场", date=dt.date(2025, 1, 1))
+    for number in range(23):
+        await keep(store, source, f"碳市与市场 {number}", date=dt.date(2026, 1, 1 + number))
+
+
+@pytest.mark.usefixtures("buried")
+async def test_a_phrase_is_found_beneath_any_number_of_items_that_have_only_its_parts(store: Store) -> None:
+    assert await titles(store, "碳市场") == ["碳市场"]
+    assert await titles(store, "碳市场", limit=1) == ["碳市场"]
+    assert len(await titles(store, "碳市")) == 24
+
+
+@pytest.mark.usefixtures("buried")
+async def test_a_page_of_a_search_says_where_it_stopped_reading_and_goes_on_there(store: Store) -> None:
+    found, after, pages = [], None, 0
+    while pages == 0 or after is not None:
+        scope = FullTextScope(items=ItemFilter(after=after))
+        page = await store.fulltext.find_page(TextQuery.parse("碳市场"), scope, limit=5)
+        found += [match.item.title for match in page.matches]
+        assert after is None or page.stopped_at is None or page.stopped_at < after
+        after, pages = page.stopped_at, pages + 1
+    assert found == ["碳市场"]
+    assert pages == 5
+
+
+@pytest.mark.usefixtures("buried")
+async def test_the_best_are_said_to_be_of_the_newest_where_not_all_were_compared(store: Store) -> None:
+    async def compare(query: str, most: int) -> tuple[int, dt.date | None]:
+        best = await store.fulltext.find_best(
+            TextQuery.parse(query),
+            FullTextScope(items=ItemFilter()),
+            lambda hit: sum(hit.in_body),
+            max_scored=most,
+            limit=most,
+            excludes_withdrawn=False,
+        )
+        return len(best.matches), best.ranked_since
+
+    assert await compare("碳市", 30) == (24, None)
+    assert await compare("碳市", 3) == (3, dt.date(2026, 1, 21))
+    assert await compare("碳市场", 3) == (0, dt.date(2026, 1, 18))
+
+
 async def test_the_index_is_what_a_search_asks(postgres_url: str) -> None:
     async with Store.open(postgres_url) as store, store.sessions.begin_read() as session:
         await force_index(session)
@@ -227,6 +277,7 @@ async def test_a_copy_a_backup_and_a_restored_one_find_the_same(
 KILLED = """
 import asyncio, datetime as dt, os, sys
 from monitor.db.tables.collection import Item
+from monitor.db import fulltext
 from monitor.db.database import Store
 from monitor.db.queries import items
 

@@ -128,7 +128,7 @@ async def test_what_was_withdrawn_is_a_find_for_people_but_no_source(store: Stor
     )
     assert await found(backend, "光伏") == []
     archive = ArchiveSearch(fulltext=store.fulltext, score_item=score_item)
-    assert len(await archive.search("光伏", FullTextScope(items=ItemFilter()), limit=5)) == 1
+    assert len((await archive.search("光伏", FullTextScope(items=ItemFilter()), limit=5)).items) == 1
 
 
 @pytest.mark.parametrize("text", ['"', "NEAR(a b)", "*", "\x00", "a" * 1000, "光伏 OR 1=1; --"])

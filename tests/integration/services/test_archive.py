@@ -9,7 +9,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.errors import UsageError
 from monitor.search.backends.archive import ArchiveSearch
-from monitor.services.items import ArchiveService, ItemQuery
+from monitor.services.items import ArchiveService, ItemMatchesSchema, ItemQuery
 from monitor.vocabulary import RunStatus
 
 NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -54,10 +54,10 @@ async def test_a_search_shows_the_best_first_with_the_place_that_was_found(
             run_id="r", source="s", section="s", url=url, url_key="", title=title, summary=summary, first_seen=NOW
         )
         await store.items.save(item)
-    found = await archive.search(ItemQuery(text="光伏"))
+    found = (await archive.search(ItemQuery(text="光伏"))).items
     assert [(match.title, match.snippet) for match in found] == [("光伏", "光伏发电"), ("其他", "谈到光伏")]
     assert found[0].score > found[1].score
-    assert await archive.search(ItemQuery(text="光伏", until=dt.date(2026, 1, 1))) == []
+    assert await archive.search(ItemQuery(text="光伏", until=dt.date(2026, 1, 1))) == ItemMatchesSchema(items=[])
     assert [entry.title for entry in await archive.list_items(ItemQuery(text="光伏"))] == ["光伏", "其他"]
     for empty in ("", "  ", '"', "。"):
         with pytest.raises(UsageError, match="nothing to search for"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
+from monitor.db import fulltext
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
 from monitor.evidence.records import EvidenceArchive
@@ -107,6 +108,20 @@ async def titles(browser: Any, query: str) -> list[int]:
     answer = await browser.get(f"/api/items?{query}")
     assert answer.status_code == 200, answer.text
     return [item["id"] for item in answer.json()["items"]]
+
+
+async def test_a_search_that_stopped_early_says_how_far_it_read_and_goes_on(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fulltext, "MAX_PAGE_TEXTS", 1)
+    browser = await shelf.desk.sign_in("reader")
+    first = (await browser.get("/api/items", params={"q": "正文第3篇"})).json()
+    second = (await browser.get("/api/items", params={"q": "正文第3篇", "cursor": first["next"]})).json()
+    assert first["searched_since"] == "2026-11-18"
+    assert [item["id"] for item in [*first["items"], *second["items"]]] == [shelf.ids[5], shelf.ids[2]]
+    shown = (await browser.get("/items", params={"q": "正文第3篇"})).text
+    assert "2026-11-18 so far" in shown or "目前已查找到 2026-11-18" in shown
+    assert 'rel="next"' in shown
 
 
 async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
