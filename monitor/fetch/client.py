@@ -1,9 +1,7 @@
 """The HTTP client for everything but the browser: redirects, retries, limits of size and time, TLS, cache on disk."""
 
 import asyncio
-import logging
 import ssl
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,9 +11,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
-import hishel
 import httpx
-from hishel.httpx import AsyncCacheTransport
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from monitor.config.model import NetworkSettings
@@ -42,11 +38,6 @@ _CONNECT_TIMEOUT_S = 10.0
 DEFAULT_MAX_BYTES = 10_485_760
 _MAX_ATTEMPTS = 3
 _MAX_RETRY_AFTER_S = 10.0
-CACHE_FILE = "http-2.db"
-_CACHE_MAX_BYTES = 268_435_456
-_CACHE_MAX_BODY_BYTES = 10_485_760
-# Nobody reads an entry for longer than a page may take; an older one may be removed when room is needed.
-_CACHE_SOFT_DELETE_TTL_S = 60.0
 
 
 class CachePolicy(StrEnum):
@@ -110,8 +101,12 @@ class HttpClient:
         self._max_bytes = max_bytes
         self._sleep = sleep
         transport = build_transport(network, self.guard)
+        if cache_folder is not None:
+            from monitor.fetch.caching import CachingTransport  # other clients do without its library
+
+            transport = CachingTransport(transport, cache_folder)
         self._http = httpx.AsyncClient(
-            transport=transport if cache_folder is None else _CachingTransport(transport, cache_folder),
+            transport=transport,
             headers={
                 "user-agent": self.user_agent,
                 "accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -374,53 +369,3 @@ def _compute_delay_s(error: BaseException | None, attempt: int) -> float:
     if retry_after_s is not None:
         return retry_after_s if retry_after_s <= _MAX_RETRY_AFTER_S else float("inf")
     return 0.5 * 2.0 ** (attempt - 1)
-
-
-class _CachingTransport(httpx.AsyncBaseTransport):
-    """Stores the responses to requests that carry a `CachePolicy` in their extension `cache_policy`.
-
-    Follows RFC 9111 as a browser's cache does. The folder holds one SQLite file, which outlives the process and may be
-    shared by several; the least recently used entries go when it is full. The guard checks URLs before a request comes
-    here, and limits of size apply to what leaves here: neither knows whether the network was used.
-    """
-
-    def __init__(self, inner: httpx.AsyncBaseTransport, folder: Path) -> None:
-        # hishel logs what it cannot store, with a traceback; a cache that fails only costs time.
-        logging.getLogger("hishel").addHandler(logging.NullHandler())
-        self._inner = inner
-        storage = _RevalidatableStorage(
-            database_path=folder / CACHE_FILE,
-            max_size=_CACHE_MAX_BYTES,
-            max_stream_size=_CACHE_MAX_BODY_BYTES,
-            soft_delete_ttl=_CACHE_SOFT_DELETE_TTL_S,
-        )
-        self._cache = AsyncCacheTransport(inner, storage=storage, rfc=hishel.CacheOptions(shared=False))
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        policy = request.extensions.get("cache_policy")
-        if policy is None:
-            return await self._inner.handle_async_request(request)
-        if policy is CachePolicy.REVALIDATE:
-            request.headers["cache-control"] = "no-cache"
-        return await self._cache.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._cache.aclose()
-
-
-class _RevalidatableStorage(hishel.AsyncSqliteStorage):
-    """Stores no page that its site cannot confirm later, because it would only push out others."""
-
-    async def create_entry(
-        self,
-        request: hishel.Request,
-        response: hishel.Response,
-        key: str,
-        *,
-        ttl: float | None = None,
-        tti: float | None = None,
-    ) -> hishel.Entry:
-        has_validator = "etag" in response.headers or "last-modified" in response.headers
-        if request.headers.get("cache-control") == "no-cache" and not has_validator:
-            return hishel.Entry(id=uuid.uuid4(), request=request, response=response)
-        return await super().create_entry(request, response, key, ttl=ttl, tti=tti)

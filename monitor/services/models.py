@@ -28,11 +28,11 @@ class ModelService:
 
     def get_client(self) -> "ModelClient | None":
         """Return the client, or None where the model is off; raise `SettingsError` for invalid settings."""
-        from monitor.llm.client import ModelClient  # its library takes a second to import
-
         llm, network = self.settings.llm, self.settings.network
         if not llm.is_on:
             return None
+        from monitor.llm.client import ModelClient  # its library takes a second to import
+
         if self._current_settings != (llm, network):
             self._clients.append(ModelClient(llm, OutboundPolicy(network)))
             self._current_settings = (llm, network)

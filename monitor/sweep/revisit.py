@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, ItemSnapshot, PageChange, PageSnapshot, Revision
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.errors import WorkFailed
 from monitor.evidence.revisions import build_address_key, compare_snapshots
 from monitor.isolation.pool import IsolatedWorkFailed
-from monitor.page import Attachment
+from monitor.page import Attachment, AttachmentSnapshot, ChangeKind, PageChange, PageSnapshot
 from monitor.sweep.context import RunContext
 from monitor.sweep.summarise import fetch_article, hash_file
 from monitor.vocabulary import Phase
