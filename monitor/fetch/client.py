@@ -1,6 +1,7 @@
 """The HTTP client for everything but the browser: redirects, retries, limits of size and time, TLS, cache on disk."""
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,8 +9,9 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin, urlsplit
+from uuid import uuid4
 
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
@@ -30,6 +32,9 @@ from monitor.fetch.result import (
 from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
 
+if TYPE_CHECKING:
+    from hishel import AsyncSqliteStorage
+
 PRODUCT = "Monitor"
 DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications of public bodies)"
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -38,6 +43,11 @@ _CONNECT_TIMEOUT_S = 10.0
 DEFAULT_MAX_BYTES = 10_485_760
 _MAX_ATTEMPTS = 3
 _MAX_RETRY_AFTER_S = 10.0
+CACHE_FILE = "http-2.db"
+_CACHE_MAX_BYTES = 268_435_456
+_CACHE_MAX_BODY_BYTES = 10_485_760
+# Nobody reads an entry for longer than a page may take; an older one may be removed when room is needed.
+_CACHE_SOFT_DELETE_TTL_S = 60.0
 
 
 class CachePolicy(StrEnum):
@@ -101,12 +111,8 @@ class HttpClient:
         self._max_bytes = max_bytes
         self._sleep = sleep
         transport = build_transport(network, self.guard)
-        if cache_folder is not None:
-            from monitor.fetch.caching import CachingTransport  # other clients do without its library
-
-            transport = CachingTransport(transport, cache_folder)
         self._http = httpx.AsyncClient(
-            transport=transport,
+            transport=transport if cache_folder is None else _CachingTransport(transport, cache_folder),
             headers={
                 "user-agent": self.user_agent,
                 "accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -369,3 +375,60 @@ def _compute_delay_s(error: BaseException | None, attempt: int) -> float:
     if retry_after_s is not None:
         return retry_after_s if retry_after_s <= _MAX_RETRY_AFTER_S else float("inf")
     return 0.5 * 2.0 ** (attempt - 1)
+
+
+class _CachingTransport(httpx.AsyncBaseTransport):
+    """Stores the responses to requests that carry a `CachePolicy` in their extension `cache_policy`.
+
+    Follows RFC 9111 as a browser's cache does. The folder holds one SQLite file, which outlives the process and may be
+    shared by several; the least recently used entries go when it is full. The guard checks URLs before a request comes
+    here, and limits of size apply to what leaves here: neither knows whether the network was used.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, folder: Path) -> None:
+        import hishel  # other clients do without it
+        from hishel.httpx import AsyncCacheTransport
+
+        # hishel logs what it cannot store, with a traceback; a cache that fails only costs time.
+        logging.getLogger("hishel").addHandler(logging.NullHandler())
+        self._inner = inner
+        storage = _open_cache_storage(folder / CACHE_FILE)
+        self._cache = AsyncCacheTransport(inner, storage=storage, rfc=hishel.CacheOptions(shared=False))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        policy = request.extensions.get("cache_policy")
+        if policy is None:
+            return await self._inner.handle_async_request(request)
+        if policy is CachePolicy.REVALIDATE:
+            request.headers["cache-control"] = "no-cache"
+        return await self._cache.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._cache.aclose()
+
+
+def _open_cache_storage(file: Path) -> "AsyncSqliteStorage":
+    """Return a storage for no page that its site cannot confirm later, because it would only push out others."""
+    import hishel
+
+    class RevalidatableStorage(hishel.AsyncSqliteStorage):
+        async def create_entry(
+            self,
+            request: hishel.Request,
+            response: hishel.Response,
+            key: str,
+            *,
+            ttl: float | None = None,
+            tti: float | None = None,
+        ) -> hishel.Entry:
+            has_validator = "etag" in response.headers or "last-modified" in response.headers
+            if request.headers.get("cache-control") == "no-cache" and not has_validator:
+                return hishel.Entry(id=uuid4(), request=request, response=response)
+            return await super().create_entry(request, response, key, ttl=ttl, tti=tti)
+
+    return RevalidatableStorage(
+        database_path=file,
+        max_size=_CACHE_MAX_BYTES,
+        max_stream_size=_CACHE_MAX_BODY_BYTES,
+        soft_delete_ttl=_CACHE_SOFT_DELETE_TTL_S,
+    )

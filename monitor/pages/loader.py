@@ -14,7 +14,6 @@ from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
-from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps
 from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError, Recorder, Transport
 from monitor.fetch.transport import SiteTransport
@@ -175,6 +174,8 @@ class Loader:
 
     async def _load_sitemaps(self, index: Page, render: Render) -> Page:
         """Return a sitemap index with the entries of its newest sitemaps; note what was not read."""
+        from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps  # few sites show a sitemap
+
         urls, others = select_newest_sitemaps(index)
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.fetch.outbound import OutboundPolicy
 from monitor.services.usage import CostService
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ class ModelService:
         llm, network = self.settings.llm, self.settings.network
         if not llm.is_on:
             return None
+        from monitor.fetch.outbound import OutboundPolicy
         from monitor.llm.client import ModelClient  # its library takes a second to import
 
         if self._current_settings != (llm, network):

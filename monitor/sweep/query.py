@@ -10,7 +10,6 @@ from typing import Protocol
 from urllib.parse import quote
 
 from monitor.clock import Clock
-from monitor.dates import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.i18n.message import Message
@@ -118,6 +117,8 @@ def build_result_page(result: QueryResult, url: str, *, site: str | None, at: dt
 def _build_candidate(item: SearchResultItem, today: dt.date) -> Candidate:
     if item.published_at is not None:
         return Candidate(title=item.title, url=item.url, date=item.published_at, date_source=DateSource.LISTED)
+    from monitor.dates import date_in_url  # sources of other kinds do without
+
     day = date_in_url(item.url, today)
     source = DateSource.UNKNOWN if day is None else DateSource.URL
     return Candidate(title=item.title, url=item.url, date=day, date_source=source)

@@ -11,7 +11,6 @@ from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ItemSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
-from monitor.evidence.revisions import create_page_snapshot
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
 from monitor.llm.answers import extract_plain_text
@@ -19,8 +18,6 @@ from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.page import ArticleFacts, AttachmentSnapshot, Page, PageErrorCode, PageSnapshot
 from monitor.sweep.article import ArticleReading, ArticleTask
 from monitor.sweep.context import RunContext
-from monitor.sweep.document_kinds import classify_document
-from monitor.sweep.extracts import extract_sentences
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sentences
@@ -60,6 +57,8 @@ async def fetch_article(run: RunContext, item: Item, *, with_extract: bool = Fal
     page = await run.deps.loader.load(item.url, render=run.render, task=task)
     reading = page.reading
     if not isinstance(reading, ArticleReading) or reading.url != item.url:
+        from monitor.evidence.revisions import create_page_snapshot  # seldom called: its rules are for workers
+
         try:
             reading = ArticleReading(item.url, await run.deps.workers.run(create_page_snapshot, page))
         except IsolatedWorkFailed as error:
@@ -193,6 +192,8 @@ class Summariser:
             dropped = written.counts
         if article.sentences is not None:
             return _WrittenSummary.from_extract(article.sentences, dropped)
+        from monitor.sweep.extracts import extract_sentences  # seldom called: its rules are for workers
+
         language = self._run.source.summary_language
         try:
             sentences = await self._deps.workers.run_limited(
@@ -236,6 +237,8 @@ class Summariser:
         return _WrittenSummary(counts=dropped)
 
     def _build_task(self, item: Item) -> SummaryTask:
+        from monitor.sweep.document_kinds import classify_document  # only a model is told
+
         return SummaryTask(
             title=item.title,
             kind=classify_document(item.title, item.type),

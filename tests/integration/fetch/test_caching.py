@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.config.model import NetworkSettings
-from monitor.fetch.caching import CACHE_FILE
-from monitor.fetch.client import CachePolicy, HttpClient
+from monitor.fetch.client import CACHE_FILE, CachePolicy, HttpClient
 from monitor.fetch.result import FetchError
 
 BODY = "<html><body>" + "已印发的文件。" * 2000 + "</body></html>"
