@@ -354,6 +354,28 @@ def group(
 
 
 @app.command()
+def sweep(
+    peers: Annotated[
+        Path | None, typer.Option("--peers", metavar="PYTHON", help="The interpreter with Scrapy, crawlee, Crawl4AI.")
+    ] = None,
+    alone: Annotated[bool, typer.Option("--alone", help="Measure Monitor without the others.")] = False,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="How often each program runs.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a first sweep of 145 pages, and one that finds nothing new, with the crawlers of others."""
+    from benchmarks.sweep import SweepCost, find_peers_python, measure
+
+    terminal = Terminal("en")
+    python = None if alone else find_peers_python(peers)
+    costs = measure(_get_today(), peers=python, rounds=rounds, on_step=_build_step_printer(terminal))
+    if as_json:
+        terminal.write_json({"bench": "sweep", "figures": [cost.model_dump() for cost in costs]})
+        return
+    head = tuple(name.replace("_", " ") for name in SweepCost.model_fields)
+    terminal.write_rows([head, *[tuple(cost.model_dump().values()) for cost in costs]])
+
+
+@app.command()
 def startup(as_json: JsonOption = False) -> None:
     """Measure the processor time of a command that does next to nothing."""
     from benchmarks.startup import measure

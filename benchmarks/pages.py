@@ -42,18 +42,19 @@ _PROC = Path("/proc")
 _PSS_LINE = re.compile(r"^Pss:\s+(\d+) kB$", re.MULTILINE)
 
 
-def measure_tree_memory(*, exclude_pid: int | None = None) -> int | None:
-    """Bytes that this process and its descendants hold, what several of them share counted once; None if untold.
+def measure_tree_memory(root: int | None = None, *, exclude_pid: int | None = None) -> int | None:
+    """Bytes that a process (this one) and its descendants hold, what they share counted once; None if untold.
 
-    `without` is a child that is left out together with its own.
+    `exclude_pid` is a child that is left out together with its own.
     """
-    if _read_process_memory(os.getpid()) == 0:
+    root = root or os.getpid()
+    if _read_process_memory(root) == 0:
         return None
     children: dict[int, list[int]] = {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit() and (parent := _read_parent_pid(folder)) is not None:
             children.setdefault(parent, []).append(int(folder.name))
-    total, waiting = 0, [os.getpid()]
+    total, waiting = 0, [root]
     while waiting:
         process = waiting.pop()
         if process != exclude_pid:
@@ -253,7 +254,7 @@ class _PagesBenchmark:
 
     @asynccontextmanager
     async def _open_loader(self, cache_folder: Path | None) -> AsyncIterator[Loader]:
-        workers = WorkerPool(preload=["monitor.pages.strategy"])
+        workers = WorkerPool(preload=["monitor.extract.parse"])
         try:
             async with Loader.from_settings(
                 pages=self._pages,

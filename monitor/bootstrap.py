@@ -5,8 +5,9 @@ A command pays only for what it uses, so every builder imports what it joins.
 
 import datetime as dt
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
@@ -24,6 +25,7 @@ from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
 
 if TYPE_CHECKING:
+    from monitor.db.tables.delivery import AlarmView
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
     from monitor.evidence.chain import EvidenceChain
@@ -70,6 +72,16 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+_READING_MODULES = (
+    "monitor.extract.parse",
+    "monitor.extract.redirects",
+    "monitor.evidence.passages",
+    "monitor.sweep.article",
+    "monitor.sweep.extracts",
+    "monitor.verify.grounding",
+)
+"""What workers are forked with: they read pages, which the program itself never does."""
 
 
 class _Part(Generic[T]):
@@ -148,7 +160,8 @@ class App:
     def workers(self) -> "WorkerPool":
         from monitor.isolation.pool import WorkerPool
 
-        workers = WorkerPool(preload=["monitor.pages.strategy", "monitor.verify.judge"])
+        judging = ("monitor.verify.judge",) if self.settings.llm.is_on else ()
+        workers = WorkerPool(preload=[*_READING_MODULES, *judging])
         self._stack.push_async_callback(workers.close)
         return workers
 
@@ -365,15 +378,23 @@ class App:
 
     @cached_property
     def alarms(self) -> "AlarmService":
-        from monitor.jobs.scheduler import AlarmNotifier
         from monitor.services.alarms import AlarmService
 
-        return AlarmService(
-            store=self.store,
-            clock=self.clock,
-            timezone=self.timezone,
-            notifier=AlarmNotifier(store=self.store, settings=self.settings, clock=self.clock),
-        )
+        return AlarmService(store=self.store, clock=self.clock, timezone=self.timezone, notifier=_LazyNotifier(self))
+
+
+@dataclass(frozen=True)
+class _LazyNotifier:
+    """Reports alarms; what composes messages is imported when there is an alarm to report."""
+
+    app: App
+
+    async def notify(self, alarms: "Sequence[AlarmView]") -> None:
+        if alarms:
+            from monitor.jobs.scheduler import AlarmNotifier
+
+            app = self.app
+            await AlarmNotifier(store=app.store, settings=app.settings, clock=app.clock).notify(alarms)
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:

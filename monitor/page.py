@@ -1,4 +1,7 @@
-"""A page as the service sees it: text, links, candidates, or the error in their place (contracts, section 3)."""
+"""A page as the service sees it: text, links, candidates, or the error in their place (contracts, section 3).
+
+And what a later look at it is compared with.
+"""
 
 import datetime as dt
 from enum import StrEnum
@@ -109,7 +112,7 @@ class Page(ArticleFacts):
 
     `lines` are all that the page shows, main text or not; `site` is what names the site on it, as it stands there.
     `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
-    `record` is the id under which a run kept what it saw.
+    `record` is the id under which a run kept what it saw. `reading` is what the caller had read from it besides.
     """
 
     url: str
@@ -128,4 +131,102 @@ class Page(ArticleFacts):
     fetched_at: dt.datetime
     sha256: str | None = None
     record: str | None = Field(default=None, exclude=True)
+    reading: object = Field(default=None, exclude=True, repr=False)
     error: PageError | None = None
+
+
+class ChangeKind(StrEnum):
+    """How a page differs from what it was; `none` and `unreachable` are no revisions."""
+
+    NONE = "none"
+    CHANGED = "changed"
+    ATTACHMENTS = "attachments"
+    WITHDRAWN = "withdrawn"
+    MOVED = "moved"
+    RESTORED = "restored"
+    UNREACHABLE = "unreachable"
+
+    @property
+    def is_revision(self) -> bool:
+        return self not in (ChangeKind.NONE, ChangeKind.UNREACHABLE)
+
+
+class EditOperation(StrEnum):
+    CHANGED = "changed"
+    ADDED = "added"
+    REMOVED = "removed"
+    RENUMBERED = "renumbered"
+
+
+class PagePart(StrEnum):
+    TITLE = "title"
+    DATE = "date"
+    ADDRESS = "address"
+    ARTICLE = "article"
+    PARAGRAPH = "paragraph"
+    ATTACHMENT = "attachment"
+
+
+class PageEdit(BaseModel):
+    """One difference. `article` is the article's number (第七条, Section 4(b)) now, or before it was removed.
+
+    `before` and `after` are the paragraphs of a changed article or attachment that differ, or the two numbers of a
+    renumbered one.
+    """
+
+    op: EditOperation
+    part: PagePart
+    article: str | None = None
+    before: str = ""
+    after: str = ""
+
+
+class PageChange(BaseModel):
+    """How two looks at a page differ. `kept` is the share of the old words that remain.
+
+    `more_edits` counts the edits that are not listed. `reason` says why a page counts as withdrawn or unreachable.
+    """
+
+    kind: ChangeKind
+    edits: list[PageEdit] = Field(default_factory=list)
+    more_edits: int = 0
+    kept: float = 1.0
+    reason: Message | None = None
+
+    def list_articles(self, op: EditOperation) -> list[str]:
+        """The numbers of the articles to which this was done, each once, in order."""
+        edits = [edit for edit in self.list_edits(PagePart.ARTICLE) if edit.op is op]
+        return list(dict.fromkeys(edit.article for edit in edits if edit.article))
+
+    def list_edits(self, part: PagePart) -> list[PageEdit]:
+        return [edit for edit in self.edits if edit.part is part]
+
+
+class AttachmentSnapshot(Attachment):
+    """A document on a page; `sha256` is None where it was not fetched."""
+
+    sha256: str | None = None
+
+
+class PageSnapshot(BaseModel):
+    """What one look at a page saw, as far as a later look is compared with it.
+
+    `url` is where redirects ended, `published_on` the date that the page states. `notice` is what a page without a text
+    says; `links` are the lines of the text that are only links; `beside` are the marks of the lines outside of the
+    text. `whole`, which is not stored, is all that the page shows. `failure`: it could not be seen.
+    """
+
+    url: str
+    seen_at: dt.datetime
+    title: str = ""
+    published_on: dt.date | None = None
+    text: str = ""
+    notice: str = ""
+    links: list[str] = Field(default_factory=list)
+    beside: list[str] = Field(default_factory=list)
+    whole: str = Field(default="", exclude=True, repr=False)
+    attachments: list[AttachmentSnapshot] = Field(default_factory=list)
+    is_list: bool = False
+    sha256: str | None = None
+    failure: PageErrorCode | None = None
+    reason: Message | None = None

@@ -144,7 +144,7 @@ def postgres_url(postgres: Server) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def workers() -> Iterator[WorkerPool]:
     """The processes that parse, which start with the first page of the first test that has one."""
-    pool = WorkerPool(preload=["monitor.pages.strategy"])
+    pool = WorkerPool(preload=["monitor.extract.parse"])
     yield pool
     asyncio.run(pool.close())
 

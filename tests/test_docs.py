@@ -17,10 +17,9 @@ from monitor.config.loading import render_config
 from monitor.config.model import Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import AlarmKind, DeliveryKind, DeliveryStatus
-from monitor.db.tables.evidence import ChangeKind
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import FORMATS
-from monitor.page import PageErrorCode
+from monitor.page import ChangeKind, PageErrorCode
 from monitor.search.contract import SearchErrorCode
 from monitor.services.sources.form import SourceForm, validate_form
 from monitor.vocabulary import DateSource, Disposition, ItemType, RunStatus, SectionEnd, SourceKind

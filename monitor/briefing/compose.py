@@ -15,10 +15,11 @@ from monitor.briefing.item import ItemSchema, get_briefing_messages, mark_senten
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import ChangeKind, EditOperation, PagePart, Revision
+from monitor.db.tables.evidence import Revision
 from monitor.dedupe.clusters import DocumentCluster
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.page import ChangeKind, EditOperation, PagePart
 from monitor.ranking.rule import classify_tier
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import RankDirection, SummaryBy

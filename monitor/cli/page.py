@@ -88,7 +88,7 @@ async def _fetch_page(settings: Settings, url: str) -> Page:
 
 @asynccontextmanager
 async def _open_workers() -> AsyncIterator[WorkerPool]:
-    workers = WorkerPool(preload=["monitor.pages.strategy", "monitor.pages.saved"])
+    workers = WorkerPool(preload=["monitor.extract.parse", "monitor.pages.saved"])
     workers.start()
     try:
         yield workers

@@ -27,8 +27,8 @@ from monitor.db.fulltext_index import (
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.sessions import Queries, split_batches
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import ChangeKind
 from monitor.db.terms import TextQuery, fold_text
+from monitor.page import ChangeKind
 from monitor.urls import is_on_site
 
 MAX_PAGE_TEXTS = 3000

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from rapidfuzz.fuzz import ratio
 
-from monitor.db.tables.evidence import ChangeKind, EditOperation, PageChange, PageEdit, PagePart
 from monitor.evidence.paragraphs import Clause, TextParagraph, split_clauses
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
+from monitor.page import ChangeKind, EditOperation, PageChange, PageEdit, PagePart
 
 MIN_SIMILARITY = 0.5  # two texts at least this similar, of 0 to 1, are two versions of one
 

@@ -15,7 +15,7 @@ from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
 from monitor.fetch.result import FetchResult
 from monitor.markup import parse_html
-from monitor.pages.strategy import unpack_body
+from monitor.pages.parsing import unpack_body
 from monitor.urls import clean_url, url_key
 
 MAX_PASSAGE_CHARS = 600

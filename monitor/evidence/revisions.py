@@ -9,16 +9,6 @@ from itertools import islice
 from operator import attrgetter
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from monitor.db.tables.evidence import (
-    AttachmentSnapshot,
-    ChangeKind,
-    EditOperation,
-    PageChange,
-    PageEdit,
-    PagePart,
-    PageSnapshot,
-)
-from monitor.evidence.differences import diff_paragraphs
 from monitor.evidence.paragraphs import (
     ClauseKind,
     TextParagraph,
@@ -28,7 +18,17 @@ from monitor.evidence.paragraphs import (
     split_paragraphs,
 )
 from monitor.i18n.message import Message
-from monitor.page import Page, PageErrorCode
+from monitor.page import (
+    AttachmentSnapshot,
+    ChangeKind,
+    EditOperation,
+    Page,
+    PageChange,
+    PageEdit,
+    PageErrorCode,
+    PagePart,
+    PageSnapshot,
+)
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource
 
@@ -203,6 +203,8 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
         replacement := _detect_replacement(before, after, old, new)
     ) is not None:
         return replacement
+    from monitor.evidence.differences import diff_paragraphs  # its library is for workers
+
     edits = [*_diff_title(before, after), *_diff_date(before, after), *diff_paragraphs(old, new)]
     documents = diff_attachments(before.attachments, after.attachments)
     kind = ChangeKind.CHANGED if edits else ChangeKind.ATTACHMENTS if documents else ChangeKind.NONE

@@ -3,19 +3,17 @@
 import asyncio
 import logging
 import ssl
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin, urlsplit
+from uuid import uuid4
 
-import hishel
 import httpx
-from hishel.httpx import AsyncCacheTransport
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from monitor.config.model import NetworkSettings
@@ -33,6 +31,9 @@ from monitor.fetch.result import (
 )
 from monitor.i18n.message import Message
 from monitor.page import PageErrorCode
+
+if TYPE_CHECKING:
+    from hishel import AsyncSqliteStorage
 
 PRODUCT = "Monitor"
 DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications of public bodies)"
@@ -385,15 +386,13 @@ class _CachingTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport, folder: Path) -> None:
+        import hishel  # other clients do without it
+        from hishel.httpx import AsyncCacheTransport
+
         # hishel logs what it cannot store, with a traceback; a cache that fails only costs time.
         logging.getLogger("hishel").addHandler(logging.NullHandler())
         self._inner = inner
-        storage = _RevalidatableStorage(
-            database_path=folder / CACHE_FILE,
-            max_size=_CACHE_MAX_BYTES,
-            max_stream_size=_CACHE_MAX_BODY_BYTES,
-            soft_delete_ttl=_CACHE_SOFT_DELETE_TTL_S,
-        )
+        storage = _open_cache_storage(folder / CACHE_FILE)
         self._cache = AsyncCacheTransport(inner, storage=storage, rfc=hishel.CacheOptions(shared=False))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -408,19 +407,28 @@ class _CachingTransport(httpx.AsyncBaseTransport):
         await self._cache.aclose()
 
 
-class _RevalidatableStorage(hishel.AsyncSqliteStorage):
-    """Stores no page that its site cannot confirm later, because it would only push out others."""
+def _open_cache_storage(file: Path) -> "AsyncSqliteStorage":
+    """Return a storage for no page that its site cannot confirm later, because it would only push out others."""
+    import hishel
 
-    async def create_entry(
-        self,
-        request: hishel.Request,
-        response: hishel.Response,
-        key: str,
-        *,
-        ttl: float | None = None,
-        tti: float | None = None,
-    ) -> hishel.Entry:
-        has_validator = "etag" in response.headers or "last-modified" in response.headers
-        if request.headers.get("cache-control") == "no-cache" and not has_validator:
-            return hishel.Entry(id=uuid.uuid4(), request=request, response=response)
-        return await super().create_entry(request, response, key, ttl=ttl, tti=tti)
+    class RevalidatableStorage(hishel.AsyncSqliteStorage):
+        async def create_entry(
+            self,
+            request: hishel.Request,
+            response: hishel.Response,
+            key: str,
+            *,
+            ttl: float | None = None,
+            tti: float | None = None,
+        ) -> hishel.Entry:
+            has_validator = "etag" in response.headers or "last-modified" in response.headers
+            if request.headers.get("cache-control") == "no-cache" and not has_validator:
+                return hishel.Entry(id=uuid4(), request=request, response=response)
+            return await super().create_entry(request, response, key, ttl=ttl, tti=tti)
+
+    return RevalidatableStorage(
+        database_path=file,
+        max_size=_CACHE_MAX_BYTES,
+        max_stream_size=_CACHE_MAX_BODY_BYTES,
+        soft_delete_ttl=_CACHE_SOFT_DELETE_TTL_S,
+    )

@@ -3,15 +3,15 @@
 import datetime as dt
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urljoin, urlsplit
 
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, WorkFailed
-from monitor.fetch.browser.renderer import Renderer
+from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.client import CachePolicy, HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import HostSession, Politeness
@@ -20,6 +20,9 @@ from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
+
+if TYPE_CHECKING:
+    from monitor.fetch.browser.renderer import Renderer
 
 RENDERED_FOLDERS_FILE = "drawn-folders.tsv"
 
@@ -75,6 +78,35 @@ def _read_folders(file: Path) -> dict[str, dt.date]:
 
 
 @dataclass(kw_only=True, eq=False)
+class LazyRenderer:
+    """The renderer, which is imported and built when the first page is drawn: most sites need none."""
+
+    pages: PagesSettings
+    network: NetworkSettings
+    guard: Guard
+    _renderer: "Renderer | None" = field(default=None, init=False)
+
+    async def render(self, url: str) -> Response:
+        if self._renderer is None:
+            from monitor.fetch.browser.renderer import Renderer
+
+            self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard)
+        return await self._renderer.render(url)
+
+    def is_available(self) -> bool:
+        """Whether there is a browser; it may still fail to start."""
+        if self.pages.browser.endpoint:
+            return True
+        with suppress(BrowserMissing):
+            return find_browser(self.pages.browser) is not None
+        return False
+
+    async def close(self) -> None:
+        if self._renderer is not None:
+            await self._renderer.close()
+
+
+@dataclass(kw_only=True, eq=False)
 class SiteTransport:
     """The `Transport` that asks the sites.
 
@@ -86,7 +118,7 @@ class SiteTransport:
     clock: Clock
     client: HttpClient
     politeness: Politeness
-    renderer: Renderer
+    renderer: LazyRenderer
     rendered_folders: RenderedFolders
     recorder: Recorder | None = None
 
@@ -104,7 +136,7 @@ class SiteTransport:
             clock=clock,
             client=client,
             politeness=Politeness(client=client, pages=pages),
-            renderer=Renderer(pages=pages, network=network, guard=guard),
+            renderer=LazyRenderer(pages=pages, network=network, guard=guard),
             rendered_folders=RenderedFolders(cache_folder),
         )
 

@@ -360,7 +360,7 @@ async def _read_answer(kind: AnswerKind, answer: bytearray) -> Any:
     if kind is AnswerKind.UNREADABLE_ERROR:
         raise IsolatedWorkFailed("isolation.failed", reason=answer.decode("utf-8", "replace"))
     try:
-        value = await asyncio.to_thread(_load, answer) if len(answer) > _LARGE_ANSWER_BYTES else _load(answer)
+        value = await asyncio.to_thread(load_value, answer) if len(answer) > _LARGE_ANSWER_BYTES else load_value(answer)
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
         raise IsolatedWorkFailed("isolation.failed", reason=f"{type(error).__name__}: {error}"[:300]) from None
     if kind is AnswerKind.ERROR:
@@ -368,8 +368,9 @@ async def _read_answer(kind: AnswerKind, answer: bytearray) -> Any:
     return value
 
 
-def _load(answer: bytearray) -> Any:
-    return _ValueUnpickler(io.BytesIO(answer)).load()
+def load_value(pickled: bytes | bytearray) -> Any:
+    """Return a value that was pickled; `pickle.UnpicklingError` where it is made of anything but values."""
+    return _ValueUnpickler(io.BytesIO(pickled)).load()
 
 
 _PLAIN_CLASSES = {

@@ -14,14 +14,14 @@ from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
-from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps
 from monitor.fetch.guard import Guard
 from monitor.fetch.result import FetchError, Recorder, Transport
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.page import Page, PageError, PageErrorCode
-from monitor.pages.strategy import FetchStrategy, ParsedResponse, reject_shell
+from monitor.pages.parsing import PageTask, ParsedPages, ParsedResponse
+from monitor.pages.strategy import FetchStrategy, reject_shell
 from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode, Render
 
@@ -32,8 +32,11 @@ _MAX_PAGE_REDIRECTS = 5
 class PageLoader(Protocol):
     """Loads pages. A page that cannot be loaded has an `error`; nothing is raised for what a site does."""
 
-    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """Return the page at `url`, fetched over HTTP or rendered in the browser."""
+    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+        """Return the page at `url`, fetched over HTTP or rendered in the browser.
+
+        `task` is done where the page is parsed, and its value is the page's `reading`, unless the page is remembered.
+        """
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder` under a name of ours; `WorkFailed` where that fails."""
@@ -54,10 +57,11 @@ class Loader:
     guard: Guard
     transport: Transport
     workers: WorkerPool
+    parsed: ParsedPages | None = None
 
     def __post_init__(self) -> None:
         self._latest: OrderedDict[str, Page] = OrderedDict()  # by url, and by the url where redirects ended
-        self._strategy = FetchStrategy(self.transport, self.workers)
+        self._strategy = FetchStrategy(self.transport, self.workers, self.parsed)
 
     @classmethod
     def from_settings(
@@ -75,7 +79,8 @@ class Loader:
         sites = SiteTransport.from_settings(
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
         )
-        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers)
+        parsed = None if cache_folder is None else ParsedPages(cache_folder)
+        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed)
 
     def for_run(self, recorder: Recorder | None = None) -> "Loader":
         """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
@@ -94,8 +99,10 @@ class Loader:
 
     async def close(self) -> None:
         await self.transport.close()
+        if self.parsed is not None:
+            await self.parsed.close()
 
-    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
         """Return the page at `url`, or where it redirects to. `BrowserMissing` if it needs a browser and there is none.
 
         `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before comes from its cache.
@@ -108,7 +115,7 @@ class Loader:
         if page is not None and (page.rendered or mode is not Render.ALWAYS):
             self._latest.move_to_end(address)
             return page if page.url == address else page.model_copy(update={"url": address})
-        loaded = await self._follow_redirects(address, mode)
+        loaded = await self._follow_redirects(address, mode, task)
         page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
         page = page.model_copy(update={"url": address})
         if page.error is None:
@@ -142,9 +149,9 @@ class Loader:
     def notes(self) -> Mapping[str, Message]:
         return dict(self._strategy.notes)
 
-    async def _follow_redirects(self, address: str, render: Render) -> ParsedResponse:
+    async def _follow_redirects(self, address: str, render: Render, task: PageTask | None) -> ParsedResponse:
         """Return the page where redirects and frames end."""
-        loaded = await self._strategy.fetch_page(address, render)
+        loaded = await self._strategy.fetch_page(address, render, task)
         visited = {address, loaded.page.final_url}
         for _ in range(_MAX_PAGE_REDIRECTS):
             target = loaded.redirect_url or loaded.frame_url
@@ -153,10 +160,10 @@ class Loader:
             if target in visited:
                 # A redirect loop: perhaps a wall that sets a cookie, which a browser may pass.
                 if render is Render.AUTO and not loaded.page.rendered:
-                    loaded = await self._strategy.render_if_possible(address) or loaded
+                    loaded = await self._strategy.render_if_possible(address, task) or loaded
                 break
             visited.add(target)
-            found = await self._strategy.fetch_page(target, render)
+            found = await self._strategy.fetch_page(target, render, task)
             framed, around = found.page, loaded.page
             has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
             if loaded.redirect_url is None and (framed.error is not None or not has_more):
@@ -167,6 +174,8 @@ class Loader:
 
     async def _load_sitemaps(self, index: Page, render: Render) -> Page:
         """Return a sitemap index with the entries of its newest sitemaps; note what was not read."""
+        from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps  # few sites show a sitemap
+
         urls, others = select_newest_sitemaps(index)
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:

@@ -13,7 +13,7 @@ from monitor.db.database import Store
 from monitor.db.fulltext import FullTextScope, ItemKey
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import ChangeKind, PageEdit, Revision
+from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
@@ -22,6 +22,7 @@ from monitor.evidence.differences import describe_change
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
+from monitor.page import ChangeKind, PageEdit
 from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.audit import Actor, AuditAction, AuditedService

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.fetch.outbound import OutboundPolicy
 from monitor.services.usage import CostService
 
 if TYPE_CHECKING:
@@ -28,11 +27,12 @@ class ModelService:
 
     def get_client(self) -> "ModelClient | None":
         """Return the client, or None where the model is off; raise `SettingsError` for invalid settings."""
-        from monitor.llm.client import ModelClient  # its library takes a second to import
-
         llm, network = self.settings.llm, self.settings.network
         if not llm.is_on:
             return None
+        from monitor.fetch.outbound import OutboundPolicy
+        from monitor.llm.client import ModelClient  # its library takes a second to import
+
         if self._current_settings != (llm, network):
             self._clients.append(ModelClient(llm, OutboundPolicy(network)))
             self._current_settings = (llm, network)

@@ -17,7 +17,6 @@ from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.ranking.prompt import build_ranking_messages, repair_order
-from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
 from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import crawl_section
 from monitor.sweep.ledger import DateWindow
@@ -246,6 +245,8 @@ def _summarise_reading(reading: SectionReading) -> dict[str, Any]:
 async def _rank_items(
     run: RunContext, items: Sequence[Item], feedback: Sequence[RankFeedbackEntry]
 ) -> dict[int, RankPlacement]:
+    from monitor.ranking.rule import classify_tier, rank_by_rule  # a run without new items needs no rules
+
     model = run.deps.model
     order = rank_by_rule(items) if model is None or len(items) < 2 else await _rank_by_model(run, model, items)
     tiers = [classify_tier(item) for item in items]
@@ -257,6 +258,8 @@ async def _rank_items(
 
 
 async def _rank_by_model(run: RunContext, model: ChatModel, items: Sequence[Item]) -> list[int]:
+    from monitor.ranking.rule import rank_by_rule, sort_newest_first
+
     place = run.source.name
     messages = build_ranking_messages(
         items, run.source.summary_language, rules=run.source.rules, prompts=run.deps.prompts

@@ -10,12 +10,12 @@ from typing import Protocol
 from urllib.parse import quote
 
 from monitor.clock import Clock
-from monitor.dates import date_in_url
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.i18n.message import Message
 from monitor.page import Candidate, Page, PageError, PageErrorCode
 from monitor.pages.loader import PageLoader
+from monitor.pages.parsing import PageTask
 from monitor.search.bundles.bundle import SearchResultBundle, SearchResultItem
 from monitor.search.contract import DateRange, SearchError, SearchQuery
 from monitor.sweep.ledger import DateWindow
@@ -80,10 +80,10 @@ class QueryLoader:
         self._clock = clock
         self._notes: dict[str, Message] = {}
 
-    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
+    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
         plan = self._plans.get(url)
         if plan is None:
-            return await self._loader.load(url, render=render)
+            return await self._loader.load(url, render=render, task=task)
         query = SearchQuery(text=plan.name, time_range=self._date_range, site_filter=self._site)
         results = await self._query_runner.run_query(f"q{plan.ordinal + 1}", query)
         if results.notes:
@@ -117,6 +117,8 @@ def build_result_page(result: QueryResult, url: str, *, site: str | None, at: dt
 def _build_candidate(item: SearchResultItem, today: dt.date) -> Candidate:
     if item.published_at is not None:
         return Candidate(title=item.title, url=item.url, date=item.published_at, date_source=DateSource.LISTED)
+    from monitor.dates import date_in_url  # sources of other kinds do without
+
     day = date_in_url(item.url, today)
     source = DateSource.UNKNOWN if day is None else DateSource.URL
     return Candidate(title=item.title, url=item.url, date=day, date_source=source)

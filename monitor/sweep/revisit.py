@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, ItemSnapshot, PageChange, PageSnapshot, Revision
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.errors import WorkFailed
-from monitor.evidence.revisions import build_address_key, compare_snapshots
 from monitor.isolation.pool import IsolatedWorkFailed
-from monitor.page import Attachment
+from monitor.page import Attachment, AttachmentSnapshot, ChangeKind, PageChange, PageSnapshot
 from monitor.sweep.context import RunContext
 from monitor.sweep.summarise import fetch_article, hash_file
 from monitor.vocabulary import Phase
@@ -45,6 +44,8 @@ class ItemRevisitor:
 
     async def _compare(self, item: Item, before: PageSnapshot, after: PageSnapshot) -> PageChange:
         """Return what became of a page; one that cannot be compared in time counts as unreachable."""
+        from monitor.evidence.revisions import compare_snapshots  # runs without revisits need no rules
+
         try:
             return await self.run.deps.workers.run(compare_snapshots, before, after)
         except IsolatedWorkFailed as error:
@@ -134,6 +135,8 @@ def _carry_over_hash(attachment: AttachmentSnapshot, before: PageSnapshot) -> At
     """A document that could not be fetched now counts as the one that was fetched there before."""
     if attachment.sha256 is not None:
         return attachment
+    from monitor.evidence.revisions import build_address_key
+
     known = {build_address_key(attachment.url): attachment.sha256 for attachment in before.attachments}
     return attachment.model_copy(update={"sha256": known.get(build_address_key(attachment.url))})
 

@@ -9,20 +9,19 @@ from typing import Any, Self
 
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import AttachmentSnapshot, ItemSnapshot, PageSnapshot
+from monitor.db.tables.evidence import ItemSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
-from monitor.evidence.revisions import create_page_snapshot
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
 from monitor.llm.answers import extract_plain_text
 from monitor.llm.chat import ChatModel, CompletionRequest
-from monitor.page import ArticleFacts, Page, PageErrorCode
+from monitor.page import ArticleFacts, AttachmentSnapshot, Page, PageErrorCode, PageSnapshot
+from monitor.sweep.article import ArticleReading, ArticleTask
 from monitor.sweep.context import RunContext
-from monitor.sweep.document_kinds import classify_document
-from monitor.sweep.extracts import extract_sentences
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sentences
+from monitor.verify.passages import ArticleSupport
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
 from monitor.vocabulary import Phase, SummaryBy, Verdict
@@ -38,18 +37,43 @@ class ArticleContent:
     failure: Message | None = None
     is_disallowed: bool = False
     record: str | None = None
+    sentences: Sequence[str] | None = None
+    support: ArticleSupport | None = None
 
 
-async def fetch_article(run: RunContext, item: Item) -> ArticleContent:
-    """Fetch what the item's url shows. Never raises for what a site does."""
-    page = await run.deps.loader.load(item.url, render=run.render)
-    try:
-        seen = await run.deps.workers.run(create_page_snapshot, page)
-    except IsolatedWorkFailed as error:
-        return ArticleContent(snapshot=_build_failed_snapshot(page, error.message), failure=error.message)
+async def fetch_article(run: RunContext, item: Item, *, with_extract: bool = False) -> ArticleContent:
+    """Fetch what the item's url shows, `with_extract` its sentences too. Never raises for what a site does.
+
+    All of it is read where the page is parsed; of a page that was loaded before, the snapshot alone, here.
+    """
+    task = ArticleTask(
+        url=item.url,
+        title=item.title,
+        date=item.date,
+        date_source=item.date_source,
+        language=run.source.summary_language if with_extract else None,
+        links_evidence=with_extract and run.deps.linker is not None,
+    )
+    page = await run.deps.loader.load(item.url, render=run.render, task=task)
+    reading = page.reading
+    if not isinstance(reading, ArticleReading) or reading.url != item.url:
+        from monitor.evidence.revisions import create_page_snapshot  # seldom called: its rules are for workers
+
+        try:
+            reading = ArticleReading(item.url, await run.deps.workers.run(create_page_snapshot, page))
+        except IsolatedWorkFailed as error:
+            return ArticleContent(snapshot=_build_failed_snapshot(page, error.message), failure=error.message)
+    seen = reading.snapshot
     if page.error is None:
-        failure = None if page.text.strip() else Message("cause.no_text")
-        return ArticleContent(snapshot=seen, text=page.text, facts=page, failure=failure, record=page.record)
+        return ArticleContent(
+            snapshot=seen,
+            text=page.text,
+            facts=page,
+            failure=None if page.text.strip() else Message("cause.no_text"),
+            record=page.record,
+            sentences=reading.sentences,
+            support=reading.support,
+        )
     if page.error.code is not PageErrorCode.UNSUPPORTED_TYPE:
         return ArticleContent(snapshot=seen, failure=page.error.reason, is_disallowed=is_disallowed_by_robots(page))
     try:
@@ -130,7 +154,7 @@ class Summariser:
             reason = next(reversed(self._unreadable.values()))
             await self._run.record_fallback(Phase.SUMMARISE, item.url, reason)
             return
-        article = await fetch_article(self._run, item)
+        article = await fetch_article(self._run, item, with_extract=self._deps.model is None)
         if article.failure is not None and _is_isolation_failure(article.failure):
             self._unreadable[item.url] = article.failure
         if article.failure is not None:
@@ -166,6 +190,10 @@ class Summariser:
             if written.text:
                 return written
             dropped = written.counts
+        if article.sentences is not None:
+            return _WrittenSummary.from_extract(article.sentences, dropped)
+        from monitor.sweep.extracts import extract_sentences  # seldom called: its rules are for workers
+
         language = self._run.source.summary_language
         try:
             sentences = await self._deps.workers.run_limited(
@@ -209,6 +237,8 @@ class Summariser:
         return _WrittenSummary(counts=dropped)
 
     def _build_task(self, item: Item) -> SummaryTask:
+        from monitor.sweep.document_kinds import classify_document  # only a model is told
+
         return SummaryTask(
             title=item.title,
             kind=classify_document(item.title, item.type),
@@ -248,6 +278,7 @@ class Summariser:
                 published_on=article.facts.stated_date,
                 attachments=article.facts.attachments,
                 is_searchable=item.url not in self._unreadable,
+                support=article.support,
             )
             for url, problem in self._deps.linker.pop_problems().items():
                 await self._run.record_fallback(Phase.SUMMARISE, url, problem)

@@ -4,17 +4,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from monitor.extract.sentences import CLOSING_MARKS, WEB_ADDRESS, split_sentences
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
-from monitor.verify.citations import fold_alphanumerics
-from monitor.verify.echoes import EchoDetector, find_prompt_mark
-from monitor.verify.judge import MAX_SOURCE_CHARS, StatementJudge
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import Judgement, Reason, SourceText, StatementCounts
 from monitor.vocabulary import ReasonCode, Verdict
+
+if TYPE_CHECKING:
+    from monitor.verify.echoes import EchoDetector
 
 MIN_SUMMARY_CHARS = 20
 MAX_SUMMARY_CHARS = 1000
@@ -30,6 +31,9 @@ def find_fault(summary: str, *, title: str) -> Message | None:
     It is empty, too short or too long, the title again, a part of the prompt, or has a web address: a page could have
     told the model to cite one.
     """
+    from monitor.verify.citations import fold_alphanumerics
+    from monitor.verify.echoes import find_prompt_mark
+
     if len(summary) <= MIN_SUMMARY_CHARS:
         return Message("cause.too_short" if summary else "cause.empty")
     if mark := find_prompt_mark(summary):
@@ -121,7 +125,10 @@ class SummaryGrounds:
 
 
 def judge_summary(summary: str, grounds: SummaryGrounds) -> JudgedSummary:
-    """Judge the sentences of a summary by code alone."""
+    """Judge the sentences of a summary by code alone; in a worker, which alone imports the judge."""
+    from monitor.verify.echoes import EchoDetector
+    from monitor.verify.judge import MAX_SOURCE_CHARS, StatementJudge
+
     if fault := find_fault(summary, title=grounds.title):
         return JudgedSummary(fault=fault)
     pieces = [
@@ -153,7 +160,7 @@ def _strip_marks(sentence: str) -> str:
     return _LIST_MARK.sub("", sentence).replace("**", "")
 
 
-def _find_own_fault(sentence: str, echoes: EchoDetector, *, is_last: bool) -> Judgement | None:
+def _find_own_fault(sentence: str, echoes: "EchoDetector", *, is_last: bool) -> Judgement | None:
     """Return the judgement on a sentence that falls by itself: an echo, or the one in which the text breaks off."""
     if echoed := echoes.find(sentence):
         reason = Reason(code=ReasonCode.ECHO, args={"said": echoed})

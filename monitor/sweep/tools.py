@@ -15,7 +15,6 @@ from monitor.i18n.message import Message
 from monitor.llm.chat import Tool
 from monitor.page import Candidate, Page
 from monitor.pages.text import render_page_text
-from monitor.ranking.rule import classify_item_type, find_clear_type
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import CandidateEntry
 from monitor.sweep.progress import Progress
@@ -106,6 +105,8 @@ class ItemSaver:
         return kept
 
     def _build_item(self, entry: CandidateEntry, by: SavedBy, kind: ItemType | None) -> Item:
+        from monitor.ranking.rule import classify_item_type, find_clear_type  # a run without new items needs no rules
+
         candidate = entry.candidate
         return Item(
             source_id=self._run.source.id,

@@ -15,14 +15,14 @@ from monitor.logs import get_logger
 from monitor.page import Attachment, Candidate
 from monitor.verify.passages import (
     LIST_DATE_SOURCES,
-    ArticlePassages,
+    ArticleClaims,
+    ArticleSupport,
     RowPassages,
-    find_article_passages,
+    find_article_support,
     find_row_passages,
-    ground_summary,
 )
 from monitor.verify.statements import Judgement
-from monitor.vocabulary import DateSource, Disposition
+from monitor.vocabulary import Disposition
 
 _LIST_CLAIMS = frozenset({ClaimKind.LIST})
 _PAGE_CLAIMS = frozenset({ClaimKind.PAGE, ClaimKind.SUMMARY, ClaimKind.FIGURE})
@@ -69,27 +69,37 @@ class EvidenceLinker:
         published_on: dt.date | None,
         attachments: Sequence[Attachment],
         is_searchable: bool = True,
+        support: ArticleSupport | None = None,
     ) -> ClaimUpdate:
         """Return the claims of an item from its page: its url, dates, attachments, summary sentences and figures.
 
         `statements` are the sentences of its summary, each with the judgement on it. In a page that is not
-        `is_searchable`, because a worker did not get through it, no passage is looked for.
+        `is_searchable`, because a worker did not get through it, no passage is looked for. `support` was found when
+        the page was parsed; it counts where it is for the same claims.
         """
+        claimed = ArticleClaims.of_item(
+            title=title,
+            date=item.date,
+            date_source=item.date_source,
+            published_on=published_on,
+            attachments=attachments,
+            statements=[sentence for sentence, _ in statements],
+        )
+        if support is None or support.claims != claimed:
+            support = await self._find_support(record, text, claimed, url=item.url) if is_searchable else None
         claims = [_build_claim(item.id, ClaimKind.PAGE, item.url, record, "")]
-        days = sorted(filter(None, {published_on, item.date if item.date_source is DateSource.PAGE else None}))
-        urls = [attachment.url for attachment in attachments]
-        is_needed = is_searchable and (days or urls)
-        passages = await self._find_article_passages(record, days, urls) if is_needed else None
-        if passages is not None:
-            for day, passage in zip(days, passages.days, strict=True):
+        if support is not None and support.passages is not None:
+            for day, passage in zip(claimed.days, support.passages.days, strict=True):
                 claims.append(_build_claim(item.id, ClaimKind.DATE, day.isoformat(), record, passage))
-            for url, passage in zip(urls, passages.links, strict=True):
+            for url, passage in zip(claimed.urls, support.passages.links, strict=True):
                 claims.append(_build_claim(item.id, ClaimKind.ATTACHMENT, url, record, passage))
         claims += [_build_statement_claim(item.id, sentence, judgement, record) for sentence, judgement in statements]
-        if statements and is_searchable:
-            claims += await self._ground_summary(
-                item, statements, title=title, text=text, record=record, published_on=published_on or item.date
-            )
+        if support is not None:
+            on_list = next((other for other in item.evidence if other != record), record)
+            for number in support.figures:
+                if number.passage:
+                    place = record if number.passage in text else on_list
+                    claims.append(_build_claim(item.id, ClaimKind.FIGURE, number.written, place, number.passage))
         return ClaimUpdate({item.id or 0: claims}, replaced_kinds=_PAGE_CLAIMS)
 
     async def _find_rows(self, record: str, candidates: Sequence[Candidate]) -> list[RowPassages]:
@@ -102,43 +112,15 @@ class EvidenceLinker:
             self._problems[result.final_url] = error.message
             return nothing
 
-    async def _find_article_passages(
-        self, record: str, days: Sequence[dt.date], urls: Sequence[str]
-    ) -> ArticlePassages | None:
+    async def _find_support(self, record: str, text: str, claims: ArticleClaims, *, url: str) -> ArticleSupport | None:
+        if not (claims.days or claims.urls or claims.summary):
+            return None
         result = await self._load(record)
-        if result is None:
-            return None
         try:
-            return await self.workers.run(find_article_passages, result, days, urls)
+            return await self.workers.run(find_article_support, result, text, claims)
         except IsolatedWorkFailed as error:
-            self._problems[result.final_url] = error.message
+            self._problems[url] = error.message
             return None
-
-    async def _ground_summary(
-        self,
-        item: Item,
-        statements: Sequence[tuple[str, Judgement]],
-        *,
-        title: str,
-        text: str,
-        record: str,
-        published_on: dt.date | None,
-    ) -> list[Claim]:
-        """Return a claim for each number and date of the summary that its page has."""
-        summary = "\n".join(sentence for sentence, _ in statements)
-        on_list = next((other for other in item.evidence if other != record), record)
-        try:
-            found = await self.workers.run(ground_summary, summary, title, text, published_on)
-        except IsolatedWorkFailed as error:
-            self._problems[item.url] = error.message
-            return []
-        return [
-            _build_claim(
-                item.id, ClaimKind.FIGURE, number.written, record if number.passage in text else on_list, number.passage
-            )
-            for number in found
-            if number.passage
-        ]
 
     async def _load(self, record_id: str) -> FetchResult | None:
         try:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic import Field as PydanticField
 from sqlalchemy import JSON, Column, Index, Integer, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
-from monitor.page import Attachment, PageErrorCode
+from monitor.page import ChangeKind, PageChange, PageSnapshot
 from monitor.vocabulary import FetchMode, JudgedBy, Phase, Verdict
 
 
@@ -137,103 +135,6 @@ class RunManifestRecord(SQLModel, table=True):
     run_id: str = owner_field("run.id", String(64), is_key=True)
     facts: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     parts: list[int] = list_field()
-
-
-class ChangeKind(StrEnum):
-    """How a page differs from what it was; `none` and `unreachable` are no revisions."""
-
-    NONE = "none"
-    CHANGED = "changed"
-    ATTACHMENTS = "attachments"
-    WITHDRAWN = "withdrawn"
-    MOVED = "moved"
-    RESTORED = "restored"
-    UNREACHABLE = "unreachable"
-
-    @property
-    def is_revision(self) -> bool:
-        return self not in (ChangeKind.NONE, ChangeKind.UNREACHABLE)
-
-
-class EditOperation(StrEnum):
-    CHANGED = "changed"
-    ADDED = "added"
-    REMOVED = "removed"
-    RENUMBERED = "renumbered"
-
-
-class PagePart(StrEnum):
-    TITLE = "title"
-    DATE = "date"
-    ADDRESS = "address"
-    ARTICLE = "article"
-    PARAGRAPH = "paragraph"
-    ATTACHMENT = "attachment"
-
-
-class PageEdit(BaseModel):
-    """One difference. `article` is the article's number (第七条, Section 4(b)) now, or before it was removed.
-
-    `before` and `after` are the paragraphs of a changed article or attachment that differ, or the two numbers of a
-    renumbered one.
-    """
-
-    op: EditOperation
-    part: PagePart
-    article: str | None = None
-    before: str = ""
-    after: str = ""
-
-
-class PageChange(BaseModel):
-    """How two looks at a page differ. `kept` is the share of the old words that remain.
-
-    `more_edits` counts the edits that are not listed. `reason` says why a page counts as withdrawn or unreachable.
-    """
-
-    kind: ChangeKind
-    edits: list[PageEdit] = PydanticField(default_factory=list)
-    more_edits: int = 0
-    kept: float = 1.0
-    reason: Message | None = None
-
-    def list_articles(self, op: EditOperation) -> list[str]:
-        """The numbers of the articles to which this was done, each once, in order."""
-        edits = [edit for edit in self.list_edits(PagePart.ARTICLE) if edit.op is op]
-        return list(dict.fromkeys(edit.article for edit in edits if edit.article))
-
-    def list_edits(self, part: PagePart) -> list[PageEdit]:
-        return [edit for edit in self.edits if edit.part is part]
-
-
-class AttachmentSnapshot(Attachment):
-    """A document on a page; `sha256` is None where it was not fetched."""
-
-    sha256: str | None = None
-
-
-class PageSnapshot(BaseModel):
-    """What one look at a page saw, as far as a later look is compared with it.
-
-    `url` is where redirects ended, `published_on` the date that the page states. `notice` is what a page without a text
-    says; `links` are the lines of the text that are only links; `beside` are the marks of the lines outside of the
-    text. `whole`, which is not stored, is all that the page shows. `failure`: it could not be seen.
-    """
-
-    url: str
-    seen_at: dt.datetime
-    title: str = ""
-    published_on: dt.date | None = None
-    text: str = ""
-    notice: str = ""
-    links: list[str] = PydanticField(default_factory=list)
-    beside: list[str] = PydanticField(default_factory=list)
-    whole: str = PydanticField(default="", exclude=True, repr=False)
-    attachments: list[AttachmentSnapshot] = PydanticField(default_factory=list)
-    is_list: bool = False
-    sha256: str | None = None
-    failure: PageErrorCode | None = None
-    reason: Message | None = None
 
 
 class ItemSnapshot(SQLModel, table=True):

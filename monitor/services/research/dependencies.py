@@ -20,6 +20,7 @@ from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.page import Page, PageErrorCode
 from monitor.pages.loader import PageLoader
+from monitor.pages.parsing import PageTask
 from monitor.research.dependencies import ResearchDependencies
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
 from monitor.research.state import ParagraphState, State
@@ -44,8 +45,12 @@ class ResearchPageLoader:
     def __post_init__(self) -> None:
         self._in_flight: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
 
-    async def load(self, url: str, *, render: Render = Render.AUTO) -> Page:
-        """The page at `url`; one that is a document has its text too. What went wrong outside is its `error`."""
+    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+        """The page at `url`; one that is a document has its text too. What went wrong outside is its `error`.
+
+        No `task` is done: others may wait for the same page.
+        """
+        del task
         asked = (clean_url(url) or url, render)
         while (other := self._in_flight.get(asked)) is not None:
             await asyncio.wait({other})

@@ -6,15 +6,8 @@ from typing import Any
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run
-from monitor.db.tables.evidence import (
-    ChangeKind,
-    EditOperation,
-    ItemSnapshot,
-    PageEdit,
-    PagePart,
-    PageSnapshot,
-    Revision,
-)
+from monitor.db.tables.evidence import ItemSnapshot, Revision
+from monitor.page import ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 
 AT = datetime(2026, 11, 20, 4, tzinfo=UTC)
 URL = "https://example.gov/1.html"

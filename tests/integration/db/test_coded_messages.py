@@ -16,11 +16,11 @@ from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.queries.dashboard import BLOCKED_CODE
 from monitor.db.tables.collection import CandidateRecord, Fallback, Item, Run, RunSection, Source, Unseen
 from monitor.db.tables.delivery import Alarm, AlarmKind, BriefingRecord, Delivery
-from monitor.db.tables.evidence import ChangeKind, EvidenceRecord, ItemSnapshot, PageSnapshot, Revision
+from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
 from monitor.db.tables.research import Research, RunEvent
 from monitor.i18n.catalogue import has_message, render
 from monitor.i18n.message import Message
-from monitor.page import PageError
+from monitor.page import ChangeKind, PageError, PageSnapshot
 from monitor.vocabulary import Disposition, FetchMode
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)

@@ -20,9 +20,10 @@ from monitor.db.fulltext_index import append_marks, build_terms_line, force_inde
 from monitor.db.maintenance import create_backup, restore_backup, transfer_database
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Source
-from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, Revision
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.research import ItemTerms
 from monitor.db.terms import TextQuery
+from monitor.page import ChangeKind
 
 _numbers = count(1)
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)

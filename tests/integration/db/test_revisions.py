@@ -7,15 +7,8 @@ import pytest
 
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
-from monitor.db.tables.evidence import (
-    ChangeKind,
-    EditOperation,
-    ItemSnapshot,
-    PageEdit,
-    PagePart,
-    PageSnapshot,
-    Revision,
-)
+from monitor.db.tables.evidence import ItemSnapshot, Revision
+from monitor.page import ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.urls import url_key
 
 AT = datetime(2026, 11, 20, 4, tzinfo=UTC)

@@ -18,18 +18,10 @@ from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, BriefingRecord, Delivery, DeliveryStatus
-from monitor.db.tables.evidence import (
-    ChangeKind,
-    EditOperation,
-    ItemSnapshot,
-    PageEdit,
-    PagePart,
-    PageSnapshot,
-    Revision,
-)
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.research import Executor
 from monitor.errors import DatabaseError, UsageError, WorkFailed
-from monitor.page import Candidate
+from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, Disposition, Phase, RunStatus, SectionEnd
 

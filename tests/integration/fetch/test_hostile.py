@@ -29,7 +29,7 @@ from monitor.fetch.result import FetchError, FetchResult, Response
 from monitor.isolation.pool import WorkerPool
 from monitor.page import Page
 from monitor.page import PageErrorCode as Code
-from monitor.pages.strategy import parse_result
+from monitor.pages.parsing import parse_result
 from monitor.vocabulary import FetchMode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

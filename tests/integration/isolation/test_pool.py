@@ -19,7 +19,7 @@ import pytest
 from monitor.clock import SystemClock
 from monitor.fetch.result import FetchResult
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
-from monitor.pages.strategy import parse_body
+from monitor.pages.parsing import parse_body
 from monitor.vocabulary import FetchMode
 
 KILLS = 100
@@ -179,7 +179,7 @@ async def test_a_hundred_killed_workers_lose_no_page_and_give_none_twice() -> No
     numbers = iter(range(1_000_000))
     until_next_kill = kills = 0
 
-    async with open_pool(size=2, timeout_s=120, cpu_s=120, preload=("monitor.pages.strategy",)) as pool:
+    async with open_pool(size=2, timeout_s=120, cpu_s=120, preload=("monitor.extract.parse",)) as pool:
 
         async def read_pages() -> None:
             nonlocal until_next_kill, kills

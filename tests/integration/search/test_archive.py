@@ -11,7 +11,8 @@ from monitor.db.database import Store
 from monitor.db.fulltext import FullTextScope
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Source
-from monitor.db.tables.evidence import ChangeKind, ItemSnapshot
+from monitor.db.tables.evidence import ItemSnapshot
+from monitor.page import ChangeKind
 from monitor.search.backends.archive import ArchiveBackend, ArchiveSearch
 from monitor.search.contract import DateRange, Recency, SearchErrorCode, SearchFailed, SearchQuery
 

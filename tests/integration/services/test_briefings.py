@@ -15,13 +15,14 @@ from monitor.db.database import Store
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item, Run, RunSection, Source
 from monitor.db.tables.delivery import Alarm, AlarmFinding, AlarmKind
-from monitor.db.tables.evidence import ChangeKind, ItemSnapshot, PageSnapshot, Revision
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.people import HiddenItem
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
+from monitor.page import ChangeKind, PageSnapshot
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.verify.grounding import find_ungrounded_numbers
 from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy

@@ -2,14 +2,36 @@
 
 from typing import Any
 
+from monitor.fetch.result import Recorder
 from monitor.isolation.pool import WorkerPool
+from monitor.page import Page
+from monitor.pages.loader import PageLoader
 from monitor.vocabulary import Phase, RunStatus, SummaryBy
+
+
+def refuse_checks(bureau: Any, workers: WorkerPool) -> None:
+    """As if no worker ended what it was to read from a page besides parsing it."""
+    factory = bureau.sweeps.dependency_factory
+    factory.workers = workers
+    open_loader = factory.new_loader
+
+    def open_without_tasks(recorder: Recorder | None) -> PageLoader:
+        loader = open_loader(recorder)
+        load = loader.load
+
+        async def load_alone(url: str, *, task: object = None, **options: Any) -> Page:
+            return await load(url, **options)
+
+        loader.load = load_alone
+        return loader
+
+    factory.new_loader = open_without_tasks
 
 
 async def test_an_item_whose_page_cannot_be_checked_is_kept_without_a_summary_and_the_run_says_why(
     bureau: Any, refusing_workers: WorkerPool
 ) -> None:
-    bureau.sweeps.dependency_factory.workers = refusing_workers
+    refuse_checks(bureau, refusing_workers)
     rows = bureau.rows(0, 1, 30, 31, 32, 33)
     bureau.show(rows)
     run = await bureau.sweep()
@@ -24,7 +46,7 @@ async def test_an_item_whose_page_cannot_be_checked_is_kept_without_a_summary_an
 
 
 async def test_after_three_such_pages_a_run_tries_no_more_of_them(bureau: Any, refusing_workers: WorkerPool) -> None:
-    bureau.sweeps.dependency_factory.workers = refusing_workers
+    refuse_checks(bureau, refusing_workers)
     rows = bureau.rows(0, 0, 1, 1, 2, 2, 30, 31)
     bureau.show(rows)
     run = await bureau.sweep()

@@ -15,7 +15,7 @@ FILLING = f"<!-- {'x' * MAX_INPUT_BYTES} -->"
 
 @pytest.fixture
 def workers() -> Iterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(max_input_bytes=MAX_INPUT_BYTES), 1, preload=["monitor.pages.strategy"])
+    pool = WorkerPool(WorkerLimits(max_input_bytes=MAX_INPUT_BYTES), 1, preload=["monitor.extract.parse"])
     yield pool
     asyncio.run(pool.close())
 

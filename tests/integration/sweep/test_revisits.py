@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import delete
 
 from monitor.db.queries.filters import ItemFilter
-from monitor.db.tables.evidence import ChangeKind, EditOperation, ItemSnapshot
+from monitor.db.tables.evidence import ItemSnapshot
 from monitor.i18n.catalogue import render
+from monitor.page import ChangeKind, EditOperation
 from monitor.services.audit import COMMAND_LINE
 from tests.integration.conftest import Reply
 

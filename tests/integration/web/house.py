@@ -9,19 +9,11 @@ from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenP
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
-from monitor.db.tables.evidence import (
-    ChangeKind,
-    EditOperation,
-    ItemSnapshot,
-    PageEdit,
-    PagePart,
-    PageSnapshot,
-    Revision,
-)
+from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.db.tables.research import ResearchStatus, RunEvent
 from monitor.i18n.message import Message
-from monitor.page import Candidate
+from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
 from monitor.vocabulary import (

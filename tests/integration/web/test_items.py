@@ -12,10 +12,11 @@ from lxml import etree
 
 from monitor.db import fulltext
 from monitor.db.tables.collection import Item, Run, Source
-from monitor.db.tables.evidence import ChangeKind, Claim, ClaimKind, ClaimUpdate, ItemSnapshot, PageSnapshot, Revision
+from monitor.db.tables.evidence import Claim, ClaimKind, ClaimUpdate, ItemSnapshot, Revision
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.storage import FileStorage
 from monitor.fetch.result import FetchResult
+from monitor.page import ChangeKind, PageSnapshot
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery
 from monitor.urls import url_key

@@ -18,9 +18,10 @@ from monitor.briefing.render import render_briefing
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import AlarmKind
-from monitor.db.tables.evidence import ChangeKind, EditOperation, Revision
+from monitor.db.tables.evidence import Revision
 from monitor.dedupe.clusters import DocumentCluster
 from monitor.i18n.message import Message
+from monitor.page import ChangeKind, EditOperation
 from monitor.vocabulary import DateSource, ItemType, Phase, RunStatus, SummaryBy
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from monitor.db.tables.evidence import EditOperation, PageChange, PageEdit, PagePart, PageSnapshot
 from monitor.evidence.revisions import compare_snapshots, create_page_snapshot
 from monitor.extract.parse import parse_page
 from monitor.i18n.message import Message
-from monitor.page import Page, PageError, PageErrorCode
+from monitor.page import EditOperation, Page, PageChange, PageEdit, PageError, PageErrorCode, PagePart, PageSnapshot
 
 CASES = sorted(
     path.parent for path in (Path(__file__).resolve().parents[3] / "fixtures" / "revisions").glob("*/case.yaml")

@@ -7,10 +7,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.db.tables.evidence import AttachmentSnapshot, ChangeKind, EditOperation, PageChange, PagePart, PageSnapshot
 from monitor.evidence.differences import describe_change
 from monitor.evidence.revisions import compare_snapshots, create_page_snapshot
-from monitor.page import Link, Page, PageErrorCode
+from monitor.page import (
+    AttachmentSnapshot,
+    ChangeKind,
+    EditOperation,
+    Link,
+    Page,
+    PageChange,
+    PageErrorCode,
+    PagePart,
+    PageSnapshot,
+)
 
 AT = dt.datetime(2026, 11, 20, 4, tzinfo=dt.UTC)
 URL = "https://www.sample.gov.cn/a/1.html"
