@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
     from monitor.db.queries.sources import SourceStore
     from monitor.db.queries.usage import SearchStore, UsageStore
+    from monitor.db.queries.workflows import WorkflowStore
 
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     executors: "_Queries[ExecutorStore]" = _Queries("queries.service.ExecutorStore")
     leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
+    workflows: "_Queries[WorkflowStore]" = _Queries("queries.workflows.WorkflowStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
     erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
@@ -93,6 +95,7 @@ class Store(AbstractAsyncContextManager["Store"]):
         self._address = address
         self.sessions = SessionFactory(engine, address)
         self.transaction = self.sessions.transaction
+        self.write_together = self.sessions.write_together
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":

@@ -28,23 +28,7 @@ _Method = Callable[..., Awaitable[Any]]
 def _retry_method(method: _Method) -> _Method:
     @wraps(method)
     async def retry(self: "Queries", *args: Any, **kwargs: Any) -> Any:
-        max_retry_s = self._sessions.max_retry_s
-        waited_s, tries = 0.0, 0
-        while True:
-            try:
-                answer = await method(self, *args, **kwargs)
-            except DatabaseGone as error:
-                pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
-                if self._sessions.is_in_transaction or waited_s + pause_s > max_retry_s:
-                    raise
-                if tries == 0:
-                    get_logger("store").warning("database gone", reason=str(error))
-                await asyncio.sleep(pause_s)
-                waited_s, tries = waited_s + pause_s, tries + 1
-            else:
-                if tries:
-                    get_logger("store").warning("database back", waited_s=round(waited_s, 1))
-                return answer
+        return await self._sessions.retry(lambda: method(self, *args, **kwargs))
 
     return retry
 
@@ -166,6 +150,34 @@ class SessionFactory:
             del self._after_commit[task]
         for callback in callbacks:
             callback()
+
+    async def write_together(self, work: Callable[[], Awaitable[V]]) -> V:
+        """Do what only reads and writes here in one transaction, again from the start where the database was away."""
+
+        async def work_in_transaction() -> V:
+            async with self.transaction():
+                return await work()
+
+        return await self.retry(work_in_transaction)
+
+    async def retry(self, work: Callable[[], Awaitable[V]]) -> V:
+        """Do some work again for as long as the database is away; inside of a transaction only once."""
+        waited_s, tries = 0.0, 0
+        while True:
+            try:
+                answer = await work()
+            except DatabaseGone as error:
+                pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
+                if self.is_in_transaction or waited_s + pause_s > self.max_retry_s:
+                    raise
+                if tries == 0:
+                    get_logger("store").warning("database gone", reason=str(error))
+                await asyncio.sleep(pause_s)
+                waited_s, tries = waited_s + pause_s, tries + 1
+            else:
+                if tries:
+                    get_logger("store").warning("database back", waited_s=round(waited_s, 1))
+                return answer
 
     def call_after_commit(self, callback: Callable[[], None]) -> None:
         """Call this once the transaction of this task is committed, never if it fails; at once where there is none."""

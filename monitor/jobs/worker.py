@@ -1,11 +1,10 @@
 """A worker: takes runs, deliveries and researches out of their queues, and picks up what dead workers left."""
 
-import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,11 +13,11 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.delivery import Delivery
-from monitor.db.tables.research import ResearchStatus
+from monitor.db.tables.research import ResearchStatus, WorkflowState
 from monitor.errors import NotDelivered
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
-from monitor.jobs.queue import DELIVERY_QUEUE, FAILED_STATES, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
+from monitor.jobs.queue import DELIVERY_QUEUE, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
@@ -73,11 +72,11 @@ class DeliveryReconciler:
         states = await self.queue.get_states([format_attempt_id(delivery) for delivery in late])
         for delivery in late:
             name = format_attempt_id(delivery)
-            if states.get(name) in FAILED_STATES:
+            if states.get(name) is WorkflowState.FAILED:
                 error = NotDelivered("delivery.interrupted", may_retry=True)
                 outcome = decide_retry(delivery, error, self.clock.now())
                 await self.store.deliveries.record_attempt(delivery.id, delivery.attempts, outcome)
-            elif name in stale or states.get(name) == "SUCCESS":
+            elif name in stale or states.get(name) is WorkflowState.ENDED:
                 await self.queue.delete(name)
 
 
@@ -132,9 +131,10 @@ async def _find_broken(
     lost = set(await queue.list_outdated(name))
     states = await queue.get_states(list(enqueued_at))
     for workflow, at in enqueued_at.items():
-        if at is not None and abs(now - at) > _SETTLED_AFTER and states.get(workflow, "SUCCESS") == "SUCCESS":
+        is_done = states.get(workflow, WorkflowState.ENDED) is WorkflowState.ENDED
+        if at is not None and abs(now - at) > _SETTLED_AFTER and is_done:
             lost.add(workflow)
-    return lost, {workflow for workflow, state in states.items() if state in FAILED_STATES}
+    return lost, {workflow for workflow, state in states.items() if state is WorkflowState.FAILED}
 
 
 EXECUTOR_TIMEOUT_S = 30.0
@@ -162,8 +162,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._events = RunEventLog(store=self.store, clock=self.clock)
-        self._steps = DurableSteps()
-        self._workflow_tasks: set[asyncio.Task[object]] = set()
+        self._steps = DurableSteps(self.store)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[str]:
@@ -192,47 +191,31 @@ class Worker:
             finally:
                 if not await self._steps.drain(timeout_s=_STOP_TIMEOUT_S):
                     _log.warning("Steps that did not end within %g s are repeated after the start.", _STOP_TIMEOUT_S)
-                for flow in self._workflow_tasks:
-                    flow.cancel()
-                await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
+                await queue.close()
                 await self._events.close()
                 await reaper.lease.release()
-                await queue.close()
-
-    @contextmanager
-    def _track_workflow(self) -> Iterator[None]:
-        """Keep the task of a workflow, so that the worker's end can cancel it."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 -- for the type checker
-        self._workflow_tasks.add(task)
-        try:
-            yield
-        finally:
-            self._workflow_tasks.discard(task)
 
     def _build_queue(self, executor: str) -> DurableQueue:
         async def sweep(run_id: str, since: str | None, until: str | None) -> str:
-            with self._track_workflow():
-                status = await self.sweeps.execute(
-                    run_id,
-                    executor=executor,
-                    steps=self._steps,
-                    since=dt.date.fromisoformat(since) if since else None,
-                    until=dt.date.fromisoformat(until) if until else None,
-                    on_progress=self._events.get_progress_callback(run_id),
-                )
+            status = await self.sweeps.execute(
+                run_id,
+                executor=executor,
+                steps=self._steps,
+                since=dt.date.fromisoformat(since) if since else None,
+                until=dt.date.fromisoformat(until) if until else None,
+                on_progress=self._events.get_progress_callback(run_id),
+            )
             return str(status)
 
         async def deliver(delivery_id: str, attempt: int) -> str | None:
-            with self._track_workflow():
-                return await self.dispatch.attempt_delivery(delivery_id, attempt, self._steps)
+            return await self.dispatch.attempt_delivery(delivery_id, attempt, self._steps)
 
         async def research(task_id: str) -> str:
-            with self._track_workflow():
-                return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
+            return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
 
         return DurableQueue(
-            database_url=self.settings.database_url,
+            store=self.store,
+            clock=self.clock,
             executor_id=executor,
             sweep=sweep,
             deliver=deliver,
@@ -276,9 +259,9 @@ class Reaper:
         alive = await self._list_alive()
         if alive is None or not await self.lease.acquire():
             return
-        for workflow in await self.queue.list_pending():
-            if workflow.executor_id not in alive:
-                _log.warning("%s is gone; its %s goes back into the queue.", workflow.executor_id, workflow.workflow_id)
+        for workflow in await self.queue.list_running():
+            if workflow.executor not in alive:
+                _log.warning("%s is gone; its %s goes back into the queue.", workflow.executor, workflow.id)
                 await self.queue.requeue(workflow)
         if self.monotonic() - self._last_repair_s >= _REPAIR_INTERVAL_S:
             self._last_repair_s = self.monotonic()

@@ -12,7 +12,7 @@ from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_service
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
+from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus, WorkflowState
 from monitor.i18n.catalogue import render
 from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import RESEARCH_QUEUE, DurableQueue
@@ -70,9 +70,10 @@ async def no_delivery(delivery_id: str, attempt: int) -> str | None:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueue]:
+async def opened(store: Store, clock: Any, research: Any) -> AsyncIterator[DurableQueue]:
     queue = DurableQueue(
-        database_url=settings.database_url,
+        store=store,
+        clock=clock,
         executor_id="worker",
         sweep=no_run,
         deliver=no_delivery,
@@ -95,15 +96,14 @@ async def on_record(store: Store, clock: Any, **more: Any) -> Research:
     return research
 
 
-async def state_of(queue: DurableQueue, name: str, wanted: set[str | None]) -> str | None:
+async def state_of(queue: DurableQueue, name: str, wanted: set[WorkflowState]) -> None:
     async with asyncio.timeout(30):
-        while (state := await queue.get_state(name)) not in wanted:  # noqa: ASYNC110 -- as above
+        while await queue.get_state(name) not in wanted:  # noqa: ASYNC110 -- as above
             await asyncio.sleep(0.05)
-    return state
 
 
 async def test_one_that_the_queue_lost_is_put_there_again(
-    store: Store, settings: Settings, clock: Any, research_service: ResearchService
+    store: Store, clock: Any, research_service: ResearchService
 ) -> None:
     done = asyncio.Event()
 
@@ -112,7 +112,7 @@ async def test_one_that_the_queue_lost_is_put_there_again(
         return "succeeded"
 
     await on_record(store, clock, enqueued_at=clock.now() - dt.timedelta(hours=1), executor="gone")
-    async with opened(settings, research) as queue:
+    async with opened(store, clock, research) as queue:
         rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.repair()
         assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:1"]
@@ -121,20 +121,20 @@ async def test_one_that_the_queue_lost_is_put_there_again(
         assert await store.research.list_unqueued() == []
         async with asyncio.timeout(30):
             await done.wait()
-        await state_of(queue, "r-1:1", {"SUCCESS"})
+        await state_of(queue, "r-1:1", {WorkflowState.ENDED})
 
 
 async def test_one_that_breaks_off_again_and_again_is_given_up(
-    store: Store, settings: Settings, clock: Any, research_service: ResearchService
+    store: Store, clock: Any, research_service: ResearchService
 ) -> None:
     async def research(task_id: str) -> str:
         raise RuntimeError("broken")
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
-    async with opened(settings, research) as queue:
+    async with opened(store, clock, research) as queue:
         rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.enqueue_waiting()
-        await state_of(queue, "r-1:1", queue_module.FAILED_STATES)
+        await state_of(queue, "r-1:1", {WorkflowState.FAILED})
         await rounds.repair()
     view = await research_service.get("r-1", by=COMMAND_LINE)
     assert view.status is ResearchStatus.FAILED
@@ -143,7 +143,7 @@ async def test_one_that_breaks_off_again_and_again_is_given_up(
 
 
 async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
-    store: Store, settings: Settings, clock: Any, research_service: ResearchService, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: Any, research_service: ResearchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging: list[asyncio.Task[Any]] = []
 
@@ -155,9 +155,9 @@ async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
         return ""
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
-    async with opened(settings, research) as queue:
+    async with opened(store, clock, research) as queue:
         await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).enqueue_waiting()
-        await state_of(queue, "r-1:1", {"PENDING"})
+        await state_of(queue, "r-1:1", {WorkflowState.RUNNING})
         monkeypatch.setattr(queue_module, "FLOWS_VERSION", "another")
         assert await queue.list_outdated(RESEARCH_QUEUE) == ["r-1:1"]
         await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).repair()
