@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import yaml
 from pydantic import BaseModel
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, event
 
 from benchmarks.pages import list_tree_pids, measure_tree_memory
 from benchmarks.service import SiteFarm
@@ -75,12 +75,14 @@ class StatementCounter:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        def on_begin(_: object) -> None:
-            self.begun += 1
+        def on_begin(connection: Connection) -> None:
+            # On SQLite a transaction is begun by a statement, which a single read does without.
+            self.begun += connection.dialect.name != "sqlite" and connection.get_isolation_level() != "AUTOCOMMIT"
 
         def on_execute(_: object, __: object, statement: str, *rest: object) -> None:
             del rest
             self.executed += 1
+            self.begun += statement.startswith("BEGIN")
             self.by_text[statement] += 1
 
         listeners = (("begin", on_begin), ("before_cursor_execute", on_execute))
@@ -174,8 +176,8 @@ async def _measure_runs(
     share = seconds / idle_s  # of the wait's cost, which goes on beside the runs
 
     def compute(name: str, digits: int = 1) -> float:
-        waiting = (getattr(begin, name) - getattr(idle_begin, name)) * share
-        return round((getattr(end, name) - getattr(begin, name) - waiting) / runs, digits)
+        first, middle, last = (float(getattr(reading, name)) for reading in (idle_begin, begin, end))
+        return round((last - middle - (middle - first) * share) / runs, digits)
 
     return QuietCost(
         runs=runs,
@@ -219,7 +221,7 @@ def _start_farm() -> Iterator[tuple[str, int]]:
         process.join()
 
 
-def _serve_farm(connection: Connection) -> None:
+def _serve_farm(connection: Pipe) -> None:
     async def serve() -> None:
         farm = SiteFarm(today=dt.datetime.now(dt.UTC).date())
         async with farm.serve(1) as bases:

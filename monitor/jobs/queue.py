@@ -183,8 +183,8 @@ class DurableQueue:
             DELIVERY_QUEUE: self.deliver,
             RESEARCH_QUEUE: self.research,
         }
-        # A retry begins to count anew, and finds steps at its first attempt.
-        _current.set(_Execution(workflow, await self.store.workflows.load_steps(workflow.id)))
+        results = await self.store.workflows.load_steps(workflow.id) if workflow.attempts > 1 else {}
+        _current.set(_Execution(workflow, results))
         try:
             result = await flows[workflow.queue](*workflow.arguments)
         except Exception as error:  # noqa: BLE001 -- the worker goes on, whatever became of one workflow
@@ -209,11 +209,13 @@ class DurableQueue:
                 return
 
 
+_STEPS_BY_PHASE = ("begin", "navigate", "crawl:", "summarise:", "rank", "revisit:", "end")
+
+
 def _find_first_step(phase: Phase, steps: Sequence[str]) -> int:
-    """The place of a phase's first step; where the phase never began, of the step that comes next."""
-    names = {Phase.NAVIGATE: "navigate", Phase.CRAWL: "crawl:", Phase.SUMMARISE: "unsummarised", Phase.RANK: "rank"}
-    stops = (place for place, name in enumerate(steps) if name.startswith(names[phase]) or name == "end")
-    return next(stops, len(steps))
+    """The place of the first step of a phase, or of what comes after it; behind all where there is none."""
+    first = {Phase.NAVIGATE: 1, Phase.CRAWL: 2, Phase.SUMMARISE: 3, Phase.RANK: 4}[phase]
+    return next((place for place, name in enumerate(steps) if name.startswith(_STEPS_BY_PHASE[first:])), len(steps))
 
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import datetime as dt
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from monitor.briefing.deliver import decide_retry
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.tables.collection import Run
 from monitor.db.tables.delivery import Delivery
 from monitor.db.tables.research import ResearchStatus, WorkflowState
 from monitor.errors import NotDelivered
@@ -226,7 +227,12 @@ class Worker:
 
     async def _enqueue_runs(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; to do it twice does no harm."""
-        for run in await self.store.runs.list_unqueued():
+        runs = await self.store.runs.list_unqueued()
+        if runs:
+            await self.store.write_together(partial(self._enqueue, queue, runs))
+
+    async def _enqueue(self, queue: DurableQueue, runs: Sequence[Run]) -> None:
+        for run in runs:
             source = await self.store.sources.get_by_id(run.source_id or 0)
             # What is on no host, as a standing search, waits for nobody but itself.
             host = (get_host(source.url) or f"source {source.id}") if source else ""

@@ -38,6 +38,7 @@ from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
 
 T = TypeVar("T")
+V = TypeVar("V")
 _LAST_STEP = "end"
 
 # What a later look at an item's page brings up to date, so that the run is no longer alone in having written it.
@@ -229,6 +230,15 @@ class _ReplaySteps:
         if name == _LAST_STEP:
             self.clock.advance_to_end()
         return await step()
+
+    async def run_and_store(
+        self, name: str, result: type[T], step: Callable[[], Awaitable[V]], store: Callable[[V], Awaitable[T]]
+    ) -> T:
+        return await self.run(name, result, lambda: _do_and_store(step, store))
+
+
+async def _do_and_store(step: Callable[[], Awaitable[V]], store: Callable[[V], Awaitable[T]]) -> T:
+    return await store(await step())
 
 
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import tempfile
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -231,6 +232,14 @@ class SweepService(AuditedService):
         cancel_event: asyncio.Event | None = None,
     ) -> RunStatus:
         """Carry out a run, or go on behind its finished steps; `since` and `until` are days that a person asked for."""
+        taken = await self.store.write_together(partial(self._take, run_id, executor))
+        if isinstance(taken, RunStatus):
+            return taken
+        run, source, deps = taken
+        return await self._execute_run(self.store, run, source, (since, until), steps, on_progress, cancel_event, deps)
+
+    async def _take(self, run_id: str, executor: str) -> tuple[Run, Source, RunDependencies] | RunStatus:
+        """Start a run, or resume it, and load what it works with; its status where there is nothing to do."""
         run = await self.store.runs.claim(run_id, executor=executor, at=self.clock.now())
         if run is None:
             ended = await self.store.runs.get(run_id)
@@ -240,7 +249,7 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
-        return await self._execute_run(self.store, run, source, (since, until), steps, on_progress, cancel_event)
+        return run, source, await self.dependency_factory.build(run, self.store, is_trial=False)
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
@@ -301,10 +310,10 @@ class SweepService(AuditedService):
         trial: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
+            deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+            window = (run.since, run.until)
             try:
-                await self._execute_run(
-                    store, run, source, (run.since, run.until), self.steps, on_progress, cancel_event, trial=trial
-                )
+                await self._execute_run(store, run, source, window, self.steps, on_progress, cancel_event, deps)
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
                 raise
@@ -319,15 +328,17 @@ class SweepService(AuditedService):
         steps: StepRunner,
         on_progress: ProgressCallback | None,
         cancel_event: asyncio.Event | None,
-        *,
-        trial: RunDependencies | None = None,
+        deps: RunDependencies,
     ) -> RunStatus:
-        is_trial = trial is not None
-        deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+        is_trial = deps.linker is None
         event = cancel_event or asyncio.Event()
 
         async def begin() -> RunStart:
-            start = await self._begin(store, run, source, *window)
+            return self._compute_start(run, source, *window)
+
+        async def store_start(start: RunStart) -> RunStart:
+            is_baseline = source.last_success_at is None
+            await store.runs.update(run.id, since=start.window.since, until=start.window.until, is_baseline=is_baseline)
             if not is_trial:
                 await self.dependency_factory.save_manifest(run, source, store, deps, start)
             return start
@@ -351,9 +362,10 @@ class SweepService(AuditedService):
                 on_progress=on_progress,
                 cancel_event=event,
                 is_trial=is_trial,
+                judge_run=None if is_trial else self.alarm_service.judge_run,
             )
             try:
-                start = await steps.run("begin", RunStart, begin)
+                start = await steps.run_and_store("begin", RunStart, begin, store_start)
                 work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
                 status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
@@ -367,21 +379,16 @@ class SweepService(AuditedService):
             status = RunStatus.CANCELLED
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())
         if not is_trial:
-            await self.alarm_service.update_alarms(run.id)
+            await self.alarm_service.notify_new_alarms()
         _log.info("run ended", run=run.id, source=source.name, status=str(status))
         return status
 
-    async def _begin(
-        self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None
-    ) -> RunStart:
-        """Fix the days that the run covers and whether it is the first of its source."""
+    def _compute_start(self, run: Run, source: Source, since: dt.date | None, until: dt.date | None) -> RunStart:
+        """Fix the days that the run covers."""
         started_at = run.started_at or self.clock.now()
         today = started_at.astimezone(ZoneInfo(get_timezone(source, self.settings.timezone))).date()
         days = source.window_days or self.settings.sweep.window_days
-        window = build_window(today=today, days=days, since=since, until=until)
-        is_baseline = source.last_success_at is None
-        await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
-        return RunStart(today=today, window=window)
+        return RunStart(today=today, window=build_window(today=today, days=days, since=since, until=until))
 
     async def _wait_for_service(
         self, run_id: str, by: Actor, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None

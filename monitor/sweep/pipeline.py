@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
@@ -26,7 +27,7 @@ from monitor.sweep.progress import Progress, ProgressCallback, describe_end
 from monitor.sweep.query import QueryLoader, build_query_plans
 from monitor.sweep.revisit import MAX_REVISITS_PER_RUN, ItemRevisitor
 from monitor.sweep.summarise import Summariser
-from monitor.vocabulary import EventKind, Phase, RunStatus, SourceKind
+from monitor.vocabulary import EventKind, Phase, RunStatus, SourceKind, SummaryBy
 
 
 @dataclass(frozen=True)
@@ -74,29 +75,31 @@ class _SweepPipeline:
         self._deps = run.deps
         self._store = run.deps.store
         self._run_step = run.deps.steps.run
+        self._run_and_store = run.deps.steps.run_and_store
         self._today = today
-        self._cached_items: dict[int, Item] = {}
         self._summariser = Summariser(run)
 
     async def run(self) -> RunStatus:
         try:
-            plans = await self._run_step("navigate", list[SectionPlan], self._navigate)
+            plans = await self._run_and_store("navigate", list[SectionPlan], self._navigate, self._save_plans)
             for done, plan in enumerate(plans):
                 self._report_phase(Phase.CRAWL, plan.name, done, len(plans))
-                await self._run_step(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
+                await self._run_and_store(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan), self._save_reading)
             if not self._deps.is_trial:
-                await self._summarise()
-                await self._run_step("rank", int, self._rank)
+                await self._summarise_and_rank()
                 await self._revisit()
         except RunCancelled:
-            return await self._run_step("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
-        return await self._run_step("end", RunStatus, self._finish)
+            return await self._end(RunStatus.CANCELLED)
+        return await self._end()
 
     async def _navigate(self) -> list[SectionPlan]:
         self._report_phase(Phase.NAVIGATE, self._source.url or self._source.name)
         plans = await self._build_plans()
-        await self._store.runs.save_plan(self._run.run_id, plans)
         self._report_phase(Phase.NAVIGATE, "", len(plans), len(plans))
+        return plans
+
+    async def _save_plans(self, plans: list[SectionPlan]) -> list[SectionPlan]:
+        await self._store.runs.save_plan(self._run.run_id, plans)
         return plans
 
     async def _build_plans(self) -> list[SectionPlan]:
@@ -115,26 +118,36 @@ class _SweepPipeline:
             return []
         return await navigate(self._run, home)
 
-    async def _crawl(self, plan: SectionPlan) -> str:
+    async def _crawl(self, plan: SectionPlan) -> tuple[SectionReading, ClaimUpdate | None]:
         self._run.check_cancelled()
-        section = Progress(
-            phase=Phase.CRAWL, place=plan.name, kind=EventKind.SECTION, ordinal=plan.ordinal, url=plan.url
-        )
-        self._run.report_progress(section)
+        self._run.report_progress(_describe_section(plan))
         reading = await crawl_section(self._run, plan)
         linker = self._deps.linker
         claims = await linker.link_list(reading.entries) if linker is not None else None
         for url, problem in linker.pop_problems().items() if linker is not None else ():
             await self._run.record_fallback(Phase.CRAWL, url, problem)
+        await self._record_loader_notes()
+        return reading, claims
+
+    async def _save_reading(self, read: tuple[SectionReading, ClaimUpdate | None]) -> str:
+        reading, claims = read
         await self._store.runs.save_reading(
             self._run.run_id, self._source.id or 0, reading, on=self._today, at=self._deps.clock.now(), claims=claims
         )
-        await self._record_loader_notes()
-        self._run.report_progress(section.model_copy(update=_summarise_reading(reading)))
+        is_read = _describe_section(reading.plan).model_copy(update=_summarise_reading(reading))
+        self._store.sessions.call_after_commit(partial(self._run.report_progress, is_read))
         return str(reading.ended)
 
-    async def _summarise(self) -> None:
-        items = await self._run_step("unsummarised", list[int], self._list_unsummarised)
+    async def _summarise_and_rank(self) -> None:
+        saved = await self._store.items.list_for_run(self._run.run_id)
+        unsummarised = [item for item in saved if item.summary_by is not SummaryBy.MODEL]
+        await self._summarise({item.id or 0: item for item in sorted(unsummarised, key=lambda item: item.id or 0)})
+        if saved:
+            await self._run_step("rank", int, self._rank)
+        else:
+            self._report_phase(Phase.RANK, "", 0, 0)
+
+    async def _summarise(self, items: dict[int, Item]) -> None:
         slots = asyncio.Semaphore(self._deps.limits.summary_concurrency)
         done = 0
         titles: dict[int, str] = {}
@@ -142,10 +155,9 @@ class _SweepPipeline:
 
         async def write(item_id: int) -> int:
             self._run.check_cancelled()
-            item = self._cached_items.pop(item_id, None) or await self._store.items.get(item_id)
-            if item is not None:
-                titles[item_id] = item.title
-                await self._summariser.summarise(item)
+            item = items[item_id]
+            titles[item_id] = item.title
+            await self._summariser.summarise(item)
             return item_id
 
         async def summarise_one(item_id: int) -> None:
@@ -161,11 +173,6 @@ class _SweepPipeline:
                     group.create_task(summarise_one(item_id))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
-
-    async def _list_unsummarised(self) -> list[int]:
-        items = await self._store.items.list_unsummarised(self._run.run_id)
-        self._cached_items = {item.id or 0: item for item in items}
-        return list(self._cached_items)
 
     async def _rank(self) -> int:
         self._run.check_cancelled()
@@ -187,17 +194,14 @@ class _SweepPipeline:
     async def _revisit(self) -> None:
         revisitor, days = ItemRevisitor(self._run), self._deps.limits.revisit_days
 
-        async def list_due() -> list[int]:
-            now = self._deps.clock.now()
-            return await self._store.revisions.list_due(
-                self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN
-            )
-
         async def revisit(item_id: int) -> str:
             self._run.check_cancelled()
             return str(await revisitor.revisit(item_id))
 
-        items = await self._run_step("due", list[int], list_due)
+        now = self._deps.clock.now()
+        items = await self._store.revisions.list_due(
+            self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN
+        )
         for done, item_id in enumerate(items, start=1):
             kind = await self._run_step(f"revisit:{item_id}", str, partial(revisit, item_id))
             self._report_phase("revisit", f"{item_id}: {kind}", done, len(items))
@@ -206,8 +210,11 @@ class _SweepPipeline:
         for url, note in self._deps.loader.notes().items():
             await self._run.record_fallback(Phase.CRAWL, url, note)
 
-    async def _finish(self, status: RunStatus | None = None) -> RunStatus:
-        await self._record_loader_notes()
+    async def _end(self, status: RunStatus | None = None) -> RunStatus:
+        """End the run, with what its end says about the source's health."""
+        return await self._run_and_store("end", RunStatus, self._record_loader_notes, lambda _: self._store_end(status))
+
+    async def _store_end(self, status: RunStatus | None) -> RunStatus:
         error = None
         outcome = await self._store.runs.load_outcome(self._run.run_id)
         if status is None:
@@ -224,12 +231,18 @@ class _SweepPipeline:
             has_new=outcome.has_items,
             error=error,
         )
+        if self._deps.judge_run is not None:
+            await self._deps.judge_run(self._run.run_id)
         return status
 
     def _report_phase(
         self, phase: Phase | Literal["revisit"], place: str, done: int = 0, total: int | None = None
     ) -> None:
         self._run.report_progress(Progress(phase=phase, place=place, done=done, total=total, kind=EventKind.PHASE))
+
+
+def _describe_section(plan: SectionPlan) -> Progress:
+    return Progress(phase=Phase.CRAWL, place=plan.name, kind=EventKind.SECTION, ordinal=plan.ordinal, url=plan.url)
 
 
 def _summarise_reading(reading: SectionReading) -> dict[str, Any]:

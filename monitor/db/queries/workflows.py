@@ -89,7 +89,7 @@ class WorkflowStore(Queries):
 
     async def rewind(self, workflow_id: str, steps: Collection[str], *, partition: str, version: str) -> None:
         """Queue an ended workflow again, to repeat these steps and what follows them."""
-        again = {"state": WorkflowState.WAITING, "partition": partition, "version": version, "attempts": 0}
+        again = {"state": WorkflowState.WAITING, "partition": partition, "version": version, "attempts": 1}
         of_steps = (col(WorkflowStep.workflow_id) == workflow_id, col(WorkflowStep.name).in_(steps))
         async with self._sessions.begin_write() as session:
             await session.execute(delete(WorkflowStep).where(*of_steps))
