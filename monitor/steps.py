@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 
 class StepRunner(Protocol):
@@ -14,15 +13,6 @@ class StepRunner(Protocol):
         """Return the step's result: `name` is unique within the run, the result a pydantic or plain JSON value."""
         ...
 
-    async def run_and_store(
-        self, name: str, result: type[T], step: Callable[[], Awaitable[V]], store: Callable[[V], Awaitable[T]]
-    ) -> T:
-        """Do a step whose value `store` writes to the database, in one transaction with the end of the step.
-
-        `store` only writes, is called again where the database was away, and returns the step's result.
-        """
-        ...
-
 
 class InProcessSteps:
     """Runs each step at once and keeps nothing; what a step achieved is in the database when it ends."""
@@ -30,9 +20,3 @@ class InProcessSteps:
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
         del name, result
         return await step()
-
-    async def run_and_store(
-        self, name: str, result: type[T], step: Callable[[], Awaitable[V]], store: Callable[[V], Awaitable[T]]
-    ) -> T:
-        del name, result
-        return await store(await step())

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
     from monitor.db.queries.sources import SourceStore
     from monitor.db.queries.usage import SearchStore, UsageStore
-    from monitor.db.queries.workflows import WorkflowStore
 
 
 T = TypeVar("T")
@@ -64,7 +63,6 @@ class Store(AbstractAsyncContextManager["Store"]):
     executors: "_Queries[ExecutorStore]" = _Queries("queries.service.ExecutorStore")
     leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
-    workflows: "_Queries[WorkflowStore]" = _Queries("queries.workflows.WorkflowStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
     erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")

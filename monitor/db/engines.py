@@ -16,7 +16,6 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from monitor.db.grouping import open_patient_connection
 from monitor.errors import DatabaseError
 
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
@@ -78,11 +77,7 @@ def open_async_engine(address: DatabaseAddress) -> AsyncEngine:
     """The engine of a store; no connection is made yet."""
     if address.file is None:
         return create_async_engine(address.url, pool_pre_ping=True, connect_args=_POSTGRES_ARGUMENTS)
-    engine = create_async_engine(
-        address.url.set(drivername="sqlite+aiosqlite"),
-        pool_size=_POOL_SIZE,
-        connect_args={"async_creator_fn": open_patient_connection},
-    )
+    engine = create_async_engine(address.url.set(drivername="sqlite+aiosqlite"), pool_size=_POOL_SIZE)
     _attach_listeners(engine.sync_engine, pragmas=("synchronous=FULL", "foreign_keys=ON", "journal_mode=WAL"))
     return engine
 
@@ -118,6 +113,20 @@ def make_statement_engine(engine: AsyncEngine) -> AsyncEngine:
 def make_write_engine(engine: AsyncEngine) -> AsyncEngine:
     """The same engine, whose transactions take SQLite's write lock when they begin."""
     return engine.execution_options(**{_BEGIN_OPTION: "IMMEDIATE"})
+
+
+def open_queue_engine(address: DatabaseAddress) -> Engine | None:
+    """The engine of the queue's tables in the same SQLite file, as durable as ours; None for PostgreSQL."""
+    if address.file is None:
+        return None
+    engine = create_engine(address.url)
+
+    def connected(connection: DBAPIConnection, _: object) -> None:
+        connection.isolation_level = "IMMEDIATE"
+        _execute_pragmas(connection, f"busy_timeout={2 * _BUSY_TIMEOUT_MS}", "synchronous=FULL", "foreign_keys=ON")
+
+    event.listen(engine, "connect", connected)
+    return engine
 
 
 def _attach_listeners(engine: Engine, *, pragmas: tuple[str, ...]) -> None:

@@ -39,16 +39,7 @@ from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.evidence import EvidenceRecord, ItemSnapshot, Revision
 from monitor.db.tables.people import AuditEntry
-from monitor.db.tables.research import (
-    Executor,
-    Lease,
-    Research,
-    ResearchStatus,
-    RunEvent,
-    SearchCall,
-    Workflow,
-    WorkflowStep,
-)
+from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, RunEvent, SearchCall
 from monitor.errors import DatabaseError, UsageError, WorkFailed
 from monitor.i18n.message import Message
 from monitor.urls import url_key
@@ -102,7 +93,7 @@ INTERRUPTED_RUN_ERROR = Message("cause.run_moved")
 INTERRUPTED_RESEARCH_ERROR = Message("cause.research_moved")
 
 # Who is at work at the one place says nothing about the other.
-_PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lease, Workflow, WorkflowStep))
+_PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lease))
 
 
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import cache, wraps
 from itertools import islice
 from typing import Any, TypeVar, TypeVarTuple
@@ -16,7 +16,6 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel
 
 from monitor.db.engines import DatabaseAddress, make_statement_engine, make_write_engine
-from monitor.db.grouping import GroupWriter
 from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
@@ -114,9 +113,6 @@ V = TypeVar("V")
 Columns = TypeVarTuple("Columns")
 
 
-_BeginSession = Callable[[], AbstractAsyncContextManager[AsyncSession]]
-
-
 class SessionFactory:
     """Opens sessions, each one transaction; objects from them are plain values afterwards, not loaded lazily.
 
@@ -125,17 +121,12 @@ class SessionFactory:
 
     def __init__(self, engine: AsyncEngine, address: DatabaseAddress) -> None:
         self.max_retry_s = 0.0
-        self.address = address
+        self._address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
         self._statements = async_sessionmaker(make_statement_engine(engine), expire_on_commit=False)
-        writing = make_write_engine(engine)
-        self._begin_writing = (
-            GroupWriter(writing).begin if address.file else async_sessionmaker(writing, expire_on_commit=False).begin
-        )
+        self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
         self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
-        self._waiting: list[SQLModel] = []
-        self._carrying = asyncio.Lock()  # what others write may refer to the rows that wait, so it comes later
 
     @property
     def is_in_transaction(self) -> bool:
@@ -197,79 +188,29 @@ class SessionFactory:
         else:
             waiting.append(callback)
 
-    def add_with_next(self, row: SQLModel) -> None:
-        """Insert a row with the next transaction of this process that writes, so before whatever refers to it.
-
-        A kill may come first: this is for what then is done again. A row whose owner was removed meanwhile is dropped.
-        """
-        self._waiting.append(row)
-
-    async def write_waiting(self) -> None:
-        """Insert now what waits for the next transaction, for a query that is to see it."""
-        if self._waiting and not self.is_in_transaction:
-            async with self.begin_write():
-                pass
-
     def begin_read(self) -> AbstractAsyncContextManager[AsyncSession]:
         """A transaction that reads: all its queries see one moment."""
-        return self._begin(self._readers.begin)
+        return self._begin(self._readers)
 
     def begin_statement(self) -> AbstractAsyncContextManager[AsyncSession]:
         """A session for one query, which needs no transaction of its own."""
-        return self._begin(self._statements.begin)
+        return self._begin(self._statements)
 
     def begin_write(self) -> AbstractAsyncContextManager[AsyncSession]:
-        """A transaction that writes; on SQLite it waits here for its turn, and may share its commit with others."""
-        return self._begin(self._begin_with_waiting)
+        """A transaction that writes; on SQLite it waits here until no other one does."""
+        return self._begin(self._writers)
 
     @asynccontextmanager
-    async def _begin(
-        self, begin: Callable[[], AbstractAsyncContextManager[AsyncSession]]
-    ) -> AsyncIterator[AsyncSession]:
+    async def _begin(self, sessions: async_sessionmaker[AsyncSession]) -> AsyncIterator[AsyncSession]:
         joined = self._transactions.get(asyncio.current_task())
-        with translate_errors(self.address):
+        with translate_errors(self._address):
             if joined is None:
-                async with begin() as session:
+                async with sessions.begin() as session:
                     yield session
             else:
                 yield joined
                 await joined.flush()
                 joined.expunge_all()  # as after a commit, what was loaded is a plain value
-
-    @asynccontextmanager
-    async def _begin_with_waiting(self) -> AsyncIterator[AsyncSession]:
-        """A transaction that writes, after the rows that wait; where it fails, they wait again."""
-        carried: list[SQLModel] = []
-        try:
-            async with self._carrying if self._waiting else nullcontext(), self._begin_writing() as session:
-                carried, self._waiting = self._waiting, []
-                if carried:
-                    await _insert_owned(session, carried)
-                yield session
-        except BaseException:
-            self._waiting = [*carried, *self._waiting]
-            raise
-
-
-async def _insert_owned(session: AsyncSession, rows: Sequence[SQLModel]) -> None:
-    """Insert rows, but for those whose owner was removed meanwhile."""
-    try:
-        async with session.begin_nested():
-            await _insert_all(session, rows)
-    except exc.IntegrityError:
-        for row in rows:
-            with suppress(exc.IntegrityError):
-                async with session.begin_nested():
-                    await _insert_all(session, [row])
-
-
-async def _insert_all(session: AsyncSession, rows: Sequence[SQLModel]) -> None:
-    by_table: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_table.setdefault(str(row.__tablename__), []).append(row.model_dump())
-    for name, values in by_table.items():
-        statement = build_insert(get_dialect(session), SQLModel.metadata.tables[name])
-        await session.execute(statement.on_conflict_do_nothing(), values)
 
 
 class Queries:

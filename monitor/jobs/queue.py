@@ -1,225 +1,181 @@
-"""The queues of runs, deliveries and researches: durable workflows, one run at a time on a host.
-
-A workflow is a row, and the result of each finished step another one. A worker takes what waits, and its own steps find
-what was finished before a crash. What a step stores and the step's own row are one transaction.
-"""
+"""The queues of runs, deliveries and researches: durable workflows, one run at a time on a host."""
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
+from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID, WorkflowStatus
+from dbos import error as dbos_error
 from pydantic import TypeAdapter
 
-from monitor.clock import Clock
-from monitor.db.database import Store
-from monitor.db.queries.workflows import QueueLimits
-from monitor.db.tables.research import Workflow, WorkflowState, WorkflowStep
-from monitor.errors import DatabaseError
-from monitor.jobs.presence import survive_errors
-from monitor.logs import get_logger
-from monitor.vocabulary import Phase, RunStatus
+from monitor.db.engines import DatabaseAddress, open_queue_engine
+from monitor.vocabulary import Phase
 
 RUN_QUEUE = "sweeps"
 DELIVERY_QUEUE = "deliveries"
 RESEARCH_QUEUE = "research"
+_ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
+FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
+"""The states of a workflow that nobody carries out any more."""
 
 FLOWS_VERSION = "3"  # raised when the steps of a flow change, so that a run with other steps is begun anew
 
-_POLL_INTERVAL_S = 1.0  # how soon work is noticed that another process put there
-_SETTLE_INTERVAL_S = 5.0
+_FIRST_STEP, _FIRST_STEP_NUMBER = "look", 1
+_APP_NAME = "monitor"
+_POLL_INTERVAL_S = 0.5
 _DELIVERY_CONCURRENCY = 4
 _RESEARCH_CONCURRENCY = 2
 _DELETE_BATCH_SIZE = 500
+_MAX_RECOVERY_ATTEMPTS = 20  # a run that took its process down so often is given up
 
 SweepWorkflow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
 DeliveryWorkflow = Callable[[str, int], Coroutine[Any, Any, str | None]]
 ResearchWorkflow = Callable[[str], Coroutine[Any, Any, str]]
-_log = get_logger("queue")
-
-
-@dataclass
-class _Execution:
-    """A workflow in this process's hands, with the results of its finished steps."""
-
-    workflow: Workflow
-    results: dict[str, Any]
-
-
-_current: ContextVar[_Execution] = ContextVar("execution")
 
 
 @dataclass(kw_only=True)
 class DurableQueue:
-    """The queues as a worker sees them."""
+    """The queues as a worker sees them. DBOS allows one such object in a process."""
 
-    store: Store
-    clock: Clock
+    database_url: str
     executor_id: str
     sweep: SweepWorkflow
     deliver: DeliveryWorkflow
     research: ResearchWorkflow
     concurrency: int
     max_runs: int | None
-    _in_hand: dict[asyncio.Task[None], str] = field(default_factory=dict, init=False)
-    _has_news: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def open(self) -> None:
-        """Begin to take workflows; those that this executor had in hand when it died come first."""
-        await self.store.workflows.release(self.executor_id)
-        self._taking = asyncio.create_task(self._take_repeatedly())
+        """Begin to take runs; those that this executor had in hand when it died come first."""
+        logging.getLogger("dbos").setLevel(logging.WARNING)
+        address = DatabaseAddress.parse(self.database_url)
+        config: DBOSConfig = {
+            "name": _APP_NAME,
+            "executor_id": self.executor_id,
+            "application_version": FLOWS_VERSION,
+            "log_level": "WARNING",
+            "system_database_url": _build_queue_url(address),
+            "system_database_engine": open_queue_engine(address),
+            "max_executor_threads": 16,
+        }
+        DBOS(config=config)
+        self.sweep = DBOS.workflow(name="sweep", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.sweep)
+        self.deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.deliver)
+        self.research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.research)
+        DBOS.launch()
+        register = partial(
+            DBOS.register_queue_async, polling_interval_sec=_POLL_INTERVAL_S, on_conflict="always_update"
+        )
+        self._runs = await register(
+            RUN_QUEUE, partition_concurrency=1, worker_concurrency=self.concurrency, global_concurrency=self.max_runs
+        )
+        self._deliveries = await register(
+            DELIVERY_QUEUE, partition_concurrency=1, worker_concurrency=_DELIVERY_CONCURRENCY
+        )
+        self._researches = await register(RESEARCH_QUEUE, worker_concurrency=_RESEARCH_CONCURRENCY)
 
     async def close(self) -> None:
-        """Take no more. What is in progress stays as it is, and goes on after the next start."""
-        tasks = [self._taking, *self._in_hand]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Take no more runs. What is in progress goes on after the next start."""
+        await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
+        # DBOS put its own executor in place of the loop's, and has shut it down.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
 
     async def enqueue(self, run_id: str, *, host: str, since: str | None, until: str | None) -> None:
         """Put a run into the queue under its id; one that is already there stays as it is, here and below."""
-        await self._enqueue(RUN_QUEUE, run_id, [run_id, since, until], partition=host)
+        with SetWorkflowID(run_id), SetEnqueueOptions(queue_partition_key=host or "-"):
+            await self._runs.enqueue_async(self.sweep, run_id, since, until)
 
     async def enqueue_delivery(self, name: str, delivery_id: str, attempt: int, *, target: str) -> None:
-        await self._enqueue(DELIVERY_QUEUE, name, [delivery_id, attempt], partition=target)
+        with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=target):
+            await self._deliveries.enqueue_async(self.deliver, delivery_id, attempt)
 
     async def enqueue_research(self, name: str, task_id: str) -> None:
-        await self._enqueue(RESEARCH_QUEUE, name, [task_id], partition=name)
+        with SetWorkflowID(name):
+            await self._researches.enqueue_async(self.research, task_id)
 
     async def rewind(self, run_id: str, phase: Phase, *, host: str) -> bool:
         """Repeat an ended run from a phase on; False where the queue does not know it."""
-        if await self.get_state(run_id) is None:
+        steps = await DBOS.list_workflow_steps_async(run_id)
+        if not steps and await self.get_state(run_id) is None:
             return False
-        names = list(await self.store.workflows.load_steps(run_id))
-        again = names[_find_first_step(phase, names) :]
-        await self.store.workflows.rewind(run_id, again, partition=host, version=FLOWS_VERSION)
-        self._has_news.set()
+        first = _find_first_step(phase, [(step["function_id"], step["function_name"], step["error"]) for step in steps])
+        await DBOS.rewind_workflow_async(
+            run_id,
+            start_step=first,
+            application_version=FLOWS_VERSION,
+            queue_name=RUN_QUEUE,
+            queue_partition_key=host or "-",
+        )
         return True
 
-    async def get_state(self, run_id: str) -> WorkflowState | None:
-        """The state of a workflow; None where the queue does not know it, or it is done for good."""
+    async def get_state(self, run_id: str) -> str | None:
+        """The queue's own word for the state of a run; None where it does not know it."""
         return (await self.get_states([run_id])).get(run_id)
 
-    async def get_states(self, run_ids: Sequence[str]) -> dict[str, WorkflowState]:
-        return await self.store.workflows.get_states(run_ids)
+    async def get_states(self, run_ids: Sequence[str]) -> dict[str, str]:
+        found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
+        return {workflow.workflow_id: workflow.status for workflow in found}
 
     async def delete(self, run_id: str) -> None:
-        await self.store.workflows.delete(run_id)
+        with suppress(dbos_error.DBOSNonExistentWorkflowError):
+            await DBOS.delete_workflow_async(run_id)
 
     async def delete_ended(self, before: dt.datetime) -> None:
         """Remove what ended before an instant; the table of runs keeps its outcome."""
-        await self.store.workflows.delete_ended(before, limit=_DELETE_BATCH_SIZE)
+        found = await DBOS.list_workflows_async(
+            completed_before=before.isoformat(),
+            queue_name=_ALL_QUEUES,
+            limit=_DELETE_BATCH_SIZE,
+            load_input=False,
+            load_output=False,
+        )
+        await DBOS.delete_workflows_async([workflow.workflow_id for workflow in found])
 
-    async def list_running(self) -> list[Workflow]:
-        return await self.store.workflows.list_running()
+    async def list_pending(self) -> list[WorkflowStatus]:
+        return await DBOS.list_workflows_async(
+            status="PENDING", queue_name=_ALL_QUEUES, load_input=False, load_output=False
+        )
 
-    async def requeue(self, workflow: Workflow) -> None:
+    async def requeue(self, workflow: WorkflowStatus) -> None:
         """Put what a dead executor had in hand back into its queue, whose limits still hold."""
-        await self.store.workflows.requeue(workflow)
-        self._has_news.set()
+        await DBOS.resume_workflow_async(workflow.workflow_id, queue_name=workflow.queue_name)
 
     async def list_outdated(self, queue: str = RUN_QUEUE) -> list[str]:
         """The ids of what began, or was queued, with the steps of another version."""
-        return await self.store.workflows.list_outdated(queue, version=FLOWS_VERSION)
-
-    async def _enqueue(self, queue: str, name: str, arguments: list[Any], *, partition: str) -> None:
-        workflow = Workflow(
-            id=name,
-            queue=queue,
-            partition=partition or "-",
-            arguments=arguments,
-            version=FLOWS_VERSION,
-            created_at=self.clock.now(),
+        found = await DBOS.list_workflows_async(
+            status=["PENDING", "ENQUEUED"], queue_name=queue, load_input=False, load_output=False
         )
-        await self.store.workflows.enqueue(workflow)
-        self.store.sessions.call_after_commit(self._has_news.set)
-
-    async def _take_repeatedly(self) -> None:
-        take = survive_errors(self._take)
-        while True:
-            self._has_news.clear()
-            await take()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_INTERVAL_S):
-                    await self._has_news.wait()
-
-    async def _take(self) -> None:
-        """Begin what may run now."""
-        limits = self._compute_limits()
-        if not limits or not await self.store.workflows.has_waiting():
-            return
-        now = self.clock.now()
-        for workflow in await self.store.workflows.claim(self.executor_id, limits, version=FLOWS_VERSION, at=now):
-            task = asyncio.create_task(self._execute(workflow))
-            self._in_hand[task] = workflow.queue
-            task.add_done_callback(self._put_down)
-
-    def _put_down(self, task: asyncio.Task[None]) -> None:
-        del self._in_hand[task]
-        self._has_news.set()
-
-    def _compute_limits(self) -> Mapping[str, QueueLimits]:
-        """What each queue has room for."""
-        at_work = list(self._in_hand.values())
-        most = {
-            RUN_QUEUE: self.concurrency,
-            DELIVERY_QUEUE: _DELIVERY_CONCURRENCY,
-            RESEARCH_QUEUE: _RESEARCH_CONCURRENCY,
-        }
-        return {
-            queue: QueueLimits(count - at_work.count(queue), self.max_runs if queue == RUN_QUEUE else None)
-            for queue, count in most.items()
-            if count > at_work.count(queue)
-        }
-
-    async def _execute(self, workflow: Workflow) -> None:
-        """Carry out a workflow, or go on with it behind its finished steps."""
-        flows: dict[str, Callable[..., Coroutine[Any, Any, str | None]]] = {
-            RUN_QUEUE: self.sweep,
-            DELIVERY_QUEUE: self.deliver,
-            RESEARCH_QUEUE: self.research,
-        }
-        results = await self.store.workflows.load_steps(workflow.id) if workflow.attempts > 1 else {}
-        _current.set(_Execution(workflow, results))
-        try:
-            result = await flows[workflow.queue](*workflow.arguments)
-        except Exception as error:  # noqa: BLE001 -- the worker goes on, whatever became of one workflow
-            _log.error("workflow failed", workflow=workflow.id, error=repr(error))
-            await self._settle(workflow, is_failed=True)
-        else:
-            # A run that fell short may be repeated from a phase on; all others, of which there are most, go.
-            await self._settle(workflow, is_kept=workflow.queue != RUN_QUEUE or result != RunStatus.SUCCEEDED)
-
-    async def _settle(self, workflow: Workflow, *, is_failed: bool = False, is_kept: bool = True) -> None:
-        """Record that a workflow has ended, however long the database is away."""
-        while True:
-            try:
-                if is_failed:
-                    await self.store.workflows.fail(workflow, at=self.clock.now())
-                else:
-                    await self.store.workflows.end(workflow, at=self.clock.now(), is_kept=is_kept)
-            except DatabaseError as error:
-                _log.error("workflow not settled", workflow=workflow.id, error=str(error))
-                await asyncio.sleep(_SETTLE_INTERVAL_S)
-            else:
-                return
+        return [workflow.workflow_id for workflow in found if workflow.app_version not in (FLOWS_VERSION, None)]
 
 
-_STEPS_BY_PHASE = ("begin", "navigate", "crawl:", "summarise:", "rank", "revisit:", "end")
+def _build_queue_url(address: DatabaseAddress) -> str:
+    if address.file is not None:
+        return f"sqlite:///{address.file}"
+    return address.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-def _find_first_step(phase: Phase, steps: Sequence[str]) -> int:
-    """The place of the first step of a phase, or of what comes after it; behind all where there is none."""
-    first = {Phase.NAVIGATE: 1, Phase.CRAWL: 2, Phase.SUMMARISE: 3, Phase.RANK: 4}[phase]
-    return next((place for place, name in enumerate(steps) if name.startswith(_STEPS_BY_PHASE[first:])), len(steps))
+def _find_first_step(phase: Phase, steps: Sequence[tuple[int, str, BaseException | None]]) -> int:
+    """The number of a phase's first step; where the phase never began, of the step that failed or comes next.
+
+    What another version began is done from the start, and so is a run that was over with its first look.
+    """
+    numbers = {name: number for number, name, _ in steps}
+    if list(numbers) in ([], [_FIRST_STEP]) or _FIRST_STEP not in numbers:
+        return _FIRST_STEP_NUMBER
+    # The first look reads sections too, unless the first of them has a step of its own.
+    crawl = "crawl:0" if "crawl:0" in numbers else _FIRST_STEP
+    names = {Phase.NAVIGATE: _FIRST_STEP, Phase.CRAWL: crawl, Phase.SUMMARISE: "unsummarised", Phase.RANK: "rank"}
+    stops = [number for number, name, error in steps if name in (names[phase], "end") or error is not None]
+    return min(stops, default=max(numbers.values()) + 1)
 
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 
 @cache
@@ -231,11 +187,9 @@ class DurableSteps:
     """Runs steps and keeps their results: a run that goes on after a crash finds what was done.
 
     Once it drains, it holds back every step that would begin: the run stays as it is and goes on after the next start.
-    A workflow that another process has taken over is broken off.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._accepting = asyncio.Event()
         self._accepting.set()
         self._in_progress = 0
@@ -243,38 +197,17 @@ class DurableSteps:
         self._idle.set()
 
     async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        async def give(value: T) -> T:
-            return value
+        adapter = _get_adapter(cast("Any", result))
 
-        return await self.run_and_store(name, result, step, give)
+        async def run_step() -> object:
+            return adapter.dump_python(await step(), mode="json")
 
-    async def run_and_store(
-        self, name: str, result: type[T], step: Callable[[], Awaitable[V]], store: Callable[[V], Awaitable[T]]
-    ) -> T:
-        execution, adapter = _current.get(), _get_adapter(cast("Any", result))
-        if name in execution.results:
-            found: T = adapter.validate_python(execution.results[name])
-            return found
         await self._accepting.wait()
         self._in_progress += 1
         self._idle.clear()
         try:
-            value = await step()
-
-            async def store_all() -> T:
-                answer = await store(value)
-                execution.results[name] = adapter.dump_python(answer, mode="json")
-                row = WorkflowStep(
-                    workflow_id=execution.workflow.id,
-                    name=name,
-                    number=len(execution.results),
-                    result=execution.results[name],
-                )
-                if not await self._store.workflows.save_step(execution.workflow, row):
-                    raise asyncio.CancelledError(f"{execution.workflow.id} was taken over")
-                return answer
-
-            return await self._store.write_together(store_all)
+            answer: T = adapter.validate_python(await DBOS.run_step_async({"name": name}, run_step))
+            return answer
         finally:
             self._in_progress -= 1
             if not self._in_progress:

@@ -1,10 +1,11 @@
 """A worker: takes runs, deliveries and researches out of their queues, and picks up what dead workers left."""
 
+import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,13 +13,12 @@ from monitor.briefing.deliver import decide_retry
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.tables.collection import Run
 from monitor.db.tables.delivery import Delivery
-from monitor.db.tables.research import ResearchStatus, WorkflowState
+from monitor.db.tables.research import ResearchStatus
 from monitor.errors import NotDelivered
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
-from monitor.jobs.queue import DELIVERY_QUEUE, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
+from monitor.jobs.queue import DELIVERY_QUEUE, FAILED_STATES, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
@@ -73,11 +73,11 @@ class DeliveryReconciler:
         states = await self.queue.get_states([format_attempt_id(delivery) for delivery in late])
         for delivery in late:
             name = format_attempt_id(delivery)
-            if states.get(name) is WorkflowState.FAILED:
+            if states.get(name) in FAILED_STATES:
                 error = NotDelivered("delivery.interrupted", may_retry=True)
                 outcome = decide_retry(delivery, error, self.clock.now())
                 await self.store.deliveries.record_attempt(delivery.id, delivery.attempts, outcome)
-            elif name in stale or states.get(name) is WorkflowState.ENDED:
+            elif name in stale or states.get(name) == "SUCCESS":
                 await self.queue.delete(name)
 
 
@@ -132,10 +132,9 @@ async def _find_broken(
     lost = set(await queue.list_outdated(name))
     states = await queue.get_states(list(enqueued_at))
     for workflow, at in enqueued_at.items():
-        is_done = states.get(workflow, WorkflowState.ENDED) is WorkflowState.ENDED
-        if at is not None and abs(now - at) > _SETTLED_AFTER and is_done:
+        if at is not None and abs(now - at) > _SETTLED_AFTER and states.get(workflow, "SUCCESS") == "SUCCESS":
             lost.add(workflow)
-    return lost, {workflow for workflow, state in states.items() if state is WorkflowState.FAILED}
+    return lost, {workflow for workflow, state in states.items() if state in FAILED_STATES}
 
 
 EXECUTOR_TIMEOUT_S = 30.0
@@ -163,7 +162,8 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._events = RunEventLog(store=self.store, clock=self.clock)
-        self._steps = DurableSteps(self.store)
+        self._steps = DurableSteps()
+        self._workflow_tasks: set[asyncio.Task[object]] = set()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[str]:
@@ -192,31 +192,47 @@ class Worker:
             finally:
                 if not await self._steps.drain(timeout_s=_STOP_TIMEOUT_S):
                     _log.warning("Steps that did not end within %g s are repeated after the start.", _STOP_TIMEOUT_S)
-                await queue.close()
+                for flow in self._workflow_tasks:
+                    flow.cancel()
+                await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
                 await self._events.close()
                 await reaper.lease.release()
+                await queue.close()
+
+    @contextmanager
+    def _track_workflow(self) -> Iterator[None]:
+        """Keep the task of a workflow, so that the worker's end can cancel it."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 -- for the type checker
+        self._workflow_tasks.add(task)
+        try:
+            yield
+        finally:
+            self._workflow_tasks.discard(task)
 
     def _build_queue(self, executor: str) -> DurableQueue:
         async def sweep(run_id: str, since: str | None, until: str | None) -> str:
-            status = await self.sweeps.execute(
-                run_id,
-                executor=executor,
-                steps=self._steps,
-                since=dt.date.fromisoformat(since) if since else None,
-                until=dt.date.fromisoformat(until) if until else None,
-                on_progress=self._events.get_progress_callback(run_id),
-            )
+            with self._track_workflow():
+                status = await self.sweeps.execute(
+                    run_id,
+                    executor=executor,
+                    steps=self._steps,
+                    since=dt.date.fromisoformat(since) if since else None,
+                    until=dt.date.fromisoformat(until) if until else None,
+                    on_progress=self._events.get_progress_callback(run_id),
+                )
             return str(status)
 
         async def deliver(delivery_id: str, attempt: int) -> str | None:
-            return await self.dispatch.attempt_delivery(delivery_id, attempt, self._steps)
+            with self._track_workflow():
+                return await self.dispatch.attempt_delivery(delivery_id, attempt, self._steps)
 
         async def research(task_id: str) -> str:
-            return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
+            with self._track_workflow():
+                return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
 
         return DurableQueue(
-            store=self.store,
-            clock=self.clock,
+            database_url=self.settings.database_url,
             executor_id=executor,
             sweep=sweep,
             deliver=deliver,
@@ -227,12 +243,7 @@ class Worker:
 
     async def _enqueue_runs(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; to do it twice does no harm."""
-        runs = await self.store.runs.list_unqueued()
-        if runs:
-            await self.store.write_together(partial(self._enqueue, queue, runs))
-
-    async def _enqueue(self, queue: DurableQueue, runs: Sequence[Run]) -> None:
-        for run in runs:
+        for run in await self.store.runs.list_unqueued():
             source = await self.store.sources.get_by_id(run.source_id or 0)
             # What is on no host, as a standing search, waits for nobody but itself.
             host = (get_host(source.url) or f"source {source.id}") if source else ""
@@ -265,9 +276,9 @@ class Reaper:
         alive = await self._list_alive()
         if alive is None or not await self.lease.acquire():
             return
-        for workflow in await self.queue.list_running():
-            if workflow.executor not in alive:
-                _log.warning("%s is gone; its %s goes back into the queue.", workflow.executor, workflow.id)
+        for workflow in await self.queue.list_pending():
+            if workflow.executor_id not in alive:
+                _log.warning("%s is gone; its %s goes back into the queue.", workflow.executor_id, workflow.workflow_id)
                 await self.queue.requeue(workflow)
         if self.monotonic() - self._last_repair_s >= _REPAIR_INTERVAL_S:
             self._last_repair_s = self.monotonic()

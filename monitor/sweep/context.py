@@ -32,8 +32,9 @@ class SweepDependencies:
 
     `workers` read what comes from outside. `model` None: every phase works by rule. `linker` None: nothing is recorded,
     so nothing is linked to evidence. `query_runner` answers the queries of a `query` source. `is_trial`: nothing is
-    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has. `judge_run` is
-    called in the transaction that ends a run, and only writes.
+    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has. `before_end` is
+    called before the end of a run is stored, `judge_run` in the transaction that stores it, where it only reads and
+    writes the database.
     """
 
     store: Store
@@ -52,6 +53,7 @@ class SweepDependencies:
     cancel_event: asyncio.Event | None = None
     is_trial: bool = False
     feedback: Sequence[RankFeedbackEntry] | None = None
+    before_end: Callable[[], None] | None = None
     judge_run: Callable[[str], Awaitable[None]] | None = None
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ClaimUpdate
@@ -27,7 +29,7 @@ from monitor.sweep.progress import Progress, ProgressCallback, describe_end
 from monitor.sweep.query import QueryLoader, build_query_plans
 from monitor.sweep.revisit import MAX_REVISITS_PER_RUN, ItemRevisitor
 from monitor.sweep.summarise import Summariser
-from monitor.vocabulary import EventKind, Phase, RunStatus, SourceKind, SummaryBy
+from monitor.vocabulary import Disposition, EventKind, Phase, RunStatus, SourceKind
 
 
 @dataclass(frozen=True)
@@ -65,41 +67,97 @@ async def run_sweep(
         deps = replace(deps, loader=loader)
     if deps.model is not None and deps.on_progress is not None:
         deps = replace(deps, model=ReportingModel(deps.model, deps.on_progress))
-    return await _SweepPipeline(RunContext(run_id=run.id, source=source, window=window, deps=deps), today).run()
+    context = RunContext(run_id=run.id, source=source, window=window, deps=deps)
+    return await _SweepPipeline(context, today, is_baseline=run.is_baseline).run()
+
+
+class _Look(BaseModel):
+    """The outcome of a run's first step: so many of the sections are read, and `status` where the run ended with it."""
+
+    plans: list[SectionPlan]
+    read: int = 0
+    has_new: bool = False
+    status: RunStatus | None = None
+
+
+@dataclass(frozen=True)
+class _ReadSection:
+    reading: SectionReading
+    claims: ClaimUpdate | None
+
+    @property
+    def has_new(self) -> bool:
+        return any(entry.disposition is Disposition.SAVED for entry in self.reading.entries)
 
 
 class _SweepPipeline:
-    def __init__(self, run: RunContext, today: dt.date) -> None:
+    def __init__(self, run: RunContext, today: dt.date, *, is_baseline: bool) -> None:
         self._run = run
+        self._is_baseline = is_baseline
         self._source = run.source
         self._deps = run.deps
         self._store = run.deps.store
         self._run_step = run.deps.steps.run
-        self._run_and_store = run.deps.steps.run_and_store
         self._today = today
+        self._cached_items: dict[int, Item] = {}
         self._summariser = Summariser(run)
 
     async def run(self) -> RunStatus:
         try:
-            plans = await self._run_and_store("navigate", list[SectionPlan], self._navigate, self._save_plans)
-            for done, plan in enumerate(plans):
-                self._report_phase(Phase.CRAWL, plan.name, done, len(plans))
-                await self._run_and_store(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan), self._save_reading)
+            look = await self._run_step("look", _Look, self._look)
+            if look.status is not None:
+                return look.status
+            left = look.plans[look.read :]
+            for plan in left:
+                self._report_section(plan, look.plans)
+                await self._run_step(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
             if not self._deps.is_trial:
-                await self._summarise_and_rank()
+                if left or look.has_new:
+                    await self._summarise()
+                    await self._run_step("rank", int, self._rank)
                 await self._revisit()
         except RunCancelled:
-            return await self._end(RunStatus.CANCELLED)
-        return await self._end()
+            return await self._run_step("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
+        return await self._run_step("end", RunStatus, self._finish)
+
+    async def _look(self) -> _Look:
+        """Navigate, then read one section after another until one has something new; with none the run is over.
+
+        A step that would be costly to do again ends earlier: a first run has much to read, and a model costs money.
+        """
+        source = self._source
+        is_listed = bool(source.sections) or source.kind in (SourceKind.QUERY, SourceKind.FEED)
+        plans = await self._navigate()
+        if self._is_baseline or (self._deps.model is not None and not is_listed):
+            return _Look(plans=plans)
+        last = None
+        for read, plan in enumerate(plans, start=1):
+            self._report_section(plan, plans)
+            last = await self._read_section(plan)
+            if last.has_new or read < len(plans):
+                await self._save_section(last)
+            if last.has_new:
+                return _Look(plans=plans, read=read, has_new=True)
+        return await self._store.write_together(partial(self._end_look, plans, last))
+
+    async def _end_look(self, plans: list[SectionPlan], last: _ReadSection | None) -> _Look:
+        """Store the last section and the end of a run that has nothing to do any more, in one transaction."""
+        if last is not None:
+            await self._save_section(last)
+        look = _Look(plans=plans, read=len(plans))
+        if not self._deps.is_trial:
+            # What an attempt at this step saved that broke off is there as well.
+            look.has_new = bool(await self._store.items.list_for_run(self._run.run_id))
+            if look.has_new or await self._list_due():
+                return look
+        look.status = await self._store_end()
+        return look
 
     async def _navigate(self) -> list[SectionPlan]:
         self._report_phase(Phase.NAVIGATE, self._source.url or self._source.name)
         plans = await self._build_plans()
-        self._report_phase(Phase.NAVIGATE, "", len(plans), len(plans))
-        return plans
-
-    async def _save_plans(self, plans: list[SectionPlan]) -> list[SectionPlan]:
         await self._store.runs.save_plan(self._run.run_id, plans)
+        self._report_phase(Phase.NAVIGATE, "", len(plans), len(plans))
         return plans
 
     async def _build_plans(self) -> list[SectionPlan]:
@@ -118,7 +176,12 @@ class _SweepPipeline:
             return []
         return await navigate(self._run, home)
 
-    async def _crawl(self, plan: SectionPlan) -> tuple[SectionReading, ClaimUpdate | None]:
+    async def _crawl(self, plan: SectionPlan) -> str:
+        section = await self._read_section(plan)
+        await self._save_section(section)
+        return str(section.reading.ended)
+
+    async def _read_section(self, plan: SectionPlan) -> _ReadSection:
         self._run.check_cancelled()
         self._run.report_progress(_describe_section(plan))
         reading = await crawl_section(self._run, plan)
@@ -127,27 +190,18 @@ class _SweepPipeline:
         for url, problem in linker.pop_problems().items() if linker is not None else ():
             await self._run.record_fallback(Phase.CRAWL, url, problem)
         await self._record_loader_notes()
-        return reading, claims
+        return _ReadSection(reading, claims)
 
-    async def _save_reading(self, read: tuple[SectionReading, ClaimUpdate | None]) -> str:
-        reading, claims = read
+    async def _save_section(self, section: _ReadSection) -> None:
+        reading, now = section.reading, self._deps.clock.now()
         await self._store.runs.save_reading(
-            self._run.run_id, self._source.id or 0, reading, on=self._today, at=self._deps.clock.now(), claims=claims
+            self._run.run_id, self._source.id or 0, reading, on=self._today, at=now, claims=section.claims
         )
         is_read = _describe_section(reading.plan).model_copy(update=_summarise_reading(reading))
         self._store.sessions.call_after_commit(partial(self._run.report_progress, is_read))
-        return str(reading.ended)
 
-    async def _summarise_and_rank(self) -> None:
-        saved = await self._store.items.list_for_run(self._run.run_id)
-        unsummarised = [item for item in saved if item.summary_by is not SummaryBy.MODEL]
-        await self._summarise({item.id or 0: item for item in sorted(unsummarised, key=lambda item: item.id or 0)})
-        if saved:
-            await self._run_step("rank", int, self._rank)
-        else:
-            self._report_phase(Phase.RANK, "", 0, 0)
-
-    async def _summarise(self, items: dict[int, Item]) -> None:
+    async def _summarise(self) -> None:
+        items = await self._run_step("unsummarised", list[int], self._list_unsummarised)
         slots = asyncio.Semaphore(self._deps.limits.summary_concurrency)
         done = 0
         titles: dict[int, str] = {}
@@ -155,9 +209,10 @@ class _SweepPipeline:
 
         async def write(item_id: int) -> int:
             self._run.check_cancelled()
-            item = items[item_id]
-            titles[item_id] = item.title
-            await self._summariser.summarise(item)
+            item = self._cached_items.pop(item_id, None) or await self._store.items.get(item_id)
+            if item is not None:
+                titles[item_id] = item.title
+                await self._summariser.summarise(item)
             return item_id
 
         async def summarise_one(item_id: int) -> None:
@@ -173,6 +228,11 @@ class _SweepPipeline:
                     group.create_task(summarise_one(item_id))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
+
+    async def _list_unsummarised(self) -> list[int]:
+        items = await self._store.items.list_unsummarised(self._run.run_id)
+        self._cached_items = {item.id or 0: item for item in items}
+        return list(self._cached_items)
 
     async def _rank(self) -> int:
         self._run.check_cancelled()
@@ -192,29 +252,31 @@ class _SweepPipeline:
         return feedback
 
     async def _revisit(self) -> None:
-        revisitor, days = ItemRevisitor(self._run), self._deps.limits.revisit_days
+        revisitor = ItemRevisitor(self._run)
 
         async def revisit(item_id: int) -> str:
             self._run.check_cancelled()
             return str(await revisitor.revisit(item_id))
 
-        now = self._deps.clock.now()
-        items = await self._store.revisions.list_due(
-            self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN
-        )
+        items = await self._run_step("due", list[int], self._list_due)
         for done, item_id in enumerate(items, start=1):
             kind = await self._run_step(f"revisit:{item_id}", str, partial(revisit, item_id))
             self._report_phase("revisit", f"{item_id}: {kind}", done, len(items))
+
+    async def _list_due(self) -> list[int]:
+        days, now = self._deps.limits.revisit_days, self._deps.clock.now()
+        return await self._store.revisions.list_due(self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN)
 
     async def _record_loader_notes(self) -> None:
         for url, note in self._deps.loader.notes().items():
             await self._run.record_fallback(Phase.CRAWL, url, note)
 
-    async def _end(self, status: RunStatus | None = None) -> RunStatus:
-        """End the run, with what its end says about the source's health."""
-        return await self._run_and_store("end", RunStatus, self._record_loader_notes, lambda _: self._store_end(status))
+    async def _finish(self, status: RunStatus | None = None) -> RunStatus:
+        await self._record_loader_notes()
+        return await self._store.write_together(partial(self._store_end, status))
 
-    async def _store_end(self, status: RunStatus | None) -> RunStatus:
+    async def _store_end(self, status: RunStatus | None = None) -> RunStatus:
+        """End the run, with what its end says about the source's health; only reads and writes the database."""
         error = None
         outcome = await self._store.runs.load_outcome(self._run.run_id)
         if status is None:
@@ -223,6 +285,8 @@ class _SweepPipeline:
                 status = RunStatus.FAILED
                 reason = outcome.unseen
                 error = Message.of("cause.nothing_read", reason=reason) if reason else Message("cause.nothing_there")
+        if self._deps.before_end is not None:
+            self._deps.before_end()
         await self._store.runs.end(
             self._run.run_id,
             self._source.id,
@@ -234,6 +298,9 @@ class _SweepPipeline:
         if self._deps.judge_run is not None:
             await self._deps.judge_run(self._run.run_id)
         return status
+
+    def _report_section(self, plan: SectionPlan, plans: Sequence[SectionPlan]) -> None:
+        self._report_phase(Phase.CRAWL, plan.name, plans.index(plan), len(plans))
 
     def _report_phase(
         self, phase: Phase | Literal["revisit"], place: str, done: int = 0, total: int | None = None

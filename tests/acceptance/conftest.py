@@ -206,10 +206,11 @@ class Trial:
 
     def forget(self, tables: list[str]) -> None:
         """Empty these tables, and the queue, for the next sweep to be the first one again."""
+        schema = "dbos." if self.database_url.startswith("postgresql") else ""
         engine = create_engine(DatabaseAddress.parse(self.database_url).url)
         try:
             with engine.begin() as connection:
-                for table in [*tables, "workflow_step", "workflow"]:
+                for table in [*tables, f"{schema}operation_outputs", f"{schema}workflow_status"]:
                     connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608 -- names of ours
         finally:
             engine.dispose()
@@ -222,12 +223,14 @@ class Trial:
 
     def finished(self) -> set[tuple[str, str]]:
         """Phase and place of every step whose result is kept."""
-        steps = [name for (name,) in self.rows("SELECT name FROM workflow_step")]
+        schema = "dbos." if self.database_url.startswith("postgresql") else ""
+        steps = [name for (name,) in self.rows(f"SELECT function_name FROM {schema}operation_outputs")]  # noqa: S608
         sections = {f"crawl:{entry}": name for entry, name in self.rows("SELECT ordinal, name FROM run_section")}
         urls = {f"summarise:{entry}": url for entry, url in self.rows("SELECT id, url FROM item")}
         places = {name: ("crawl", sections[name]) for name in steps if name in sections}
         places |= {name: ("summarise", urls[name]) for name in steps if name in urls}
-        return {*places.values(), *((name, "") for name in steps if name in ("navigate", "rank"))}
+        phases = {"look": "navigate", "rank": "rank"}  # a first run's first step navigates
+        return {*places.values(), *((phases[name], "") for name in steps if name in phases)}
 
     def calls(self) -> Counter[tuple[str, str]]:
         rows = self.rows("SELECT phase, place FROM model_call WHERE outcome <> 'cancelled'")

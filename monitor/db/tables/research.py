@@ -4,7 +4,7 @@ import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text, text
+from sqlalchemy import JSON, Column, Index, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, message_field, owner_field
@@ -154,62 +154,6 @@ class Schedule(SQLModel, table=True):
     cron: str = Field(max_length=200)
     timezone: str = Field(max_length=64)
     dealt_until: dt.datetime = instant_field(is_required=True)
-
-
-class WorkflowState(StrEnum):
-    """`ended`: done, and kept for a while because it may be repeated from one of its steps on."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    FAILED = "failed"
-    ENDED = "ended"
-
-
-_IS_RUNNING = text("state = 'running'")
-
-
-class Workflow(SQLModel, table=True):
-    """A run, delivery or research that workers carry out; of each `partition` of a queue one at a time.
-
-    `executor` took it last, for the `attempts`th time. `version` is that of the steps with which it began.
-    """
-
-    __table_args__ = (
-        Index("ix_workflow_queue", "queue", "state", "created_at"),
-        Index("ix_workflow_ended_at", "ended_at"),
-        Index(
-            "ix_workflow_running",
-            "queue",
-            "partition",
-            unique=True,
-            sqlite_where=_IS_RUNNING,
-            postgresql_where=_IS_RUNNING,
-        ),
-    )
-
-    id: str = Field(primary_key=True, max_length=200)
-    queue: str = Field(max_length=20)
-    partition: str = Field(sa_column=Column(Text, nullable=False))
-    arguments: list[Any] = Field(sa_column=Column(JSON, nullable=False))
-    state: WorkflowState = enum_field(WorkflowState, WorkflowState.WAITING)
-    version: str = Field(max_length=20)
-    executor: str | None = None
-    attempts: int = 0
-    created_at: dt.datetime = instant_field(is_required=True)
-    ended_at: dt.datetime | None = instant_field()
-
-
-class WorkflowStep(SQLModel, table=True):
-    """The result of a finished step; the numbers rise in the order in which the steps ended."""
-
-    __tablename__ = "workflow_step"
-
-    workflow_id: str = Field(
-        sa_column=Column(String(200), ForeignKey("workflow.id", ondelete="CASCADE"), primary_key=True)
-    )
-    name: str = Field(primary_key=True, max_length=200)
-    number: int
-    result: Any = Field(sa_column=Column(JSON, nullable=True))
 
 
 class RunEvent(SQLModel, table=True):

@@ -9,7 +9,7 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
-from monitor.db.tables.research import Executor, WorkflowState
+from monitor.db.tables.research import Executor
 from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import DurableQueue
 from monitor.jobs.worker import EXECUTOR_TIMEOUT_S, DeliveryReconciler, Reaper, ResearchReconciler
@@ -58,14 +58,13 @@ def done() -> Done:
 
 
 @pytest.fixture
-def opened(store: Store, clock: Any, done: Done) -> Open:
+def opened(settings: Settings, done: Done) -> Open:
     """The queue as an executor has it; at the end of the block it is gone, as after a crash."""
 
     @asynccontextmanager
     async def open_queue(executor: str, *, hangs: bool = False) -> AsyncIterator[DurableQueue]:
         queue = DurableQueue(
-            store=store,
-            clock=clock,
+            database_url=settings.database_url,
             executor_id=executor,
             sweep=done.flow(executor, hangs=hangs),
             deliver=no_delivery,
@@ -156,7 +155,7 @@ async def test_the_run_of_a_dead_executor_is_done_by_another_one_and_that_of_a_s
         for _ in range(3):  # silent, but not for long enough
             await reaper.reap()
             steady["s"] += EXECUTOR_TIMEOUT_S / 4
-        assert await queue.get_state(RUN) == WorkflowState.RUNNING
+        assert await queue.get_state(RUN) == "PENDING"
         while not done.ended.is_set():
             steady["s"] += EXECUTOR_TIMEOUT_S / 4
             clock.turn(seconds=5)
@@ -178,7 +177,7 @@ async def test_a_reaper_that_was_asleep_itself_judges_nobody(
         await reaper.reap()
         steady["s"] += 10 * EXECUTOR_TIMEOUT_S
         await reaper.reap()
-        assert await queue.get_state(RUN) == WorkflowState.RUNNING
+        assert await queue.get_state(RUN) == "PENDING"
 
 
 async def test_a_run_that_the_queue_does_not_know_as_after_a_restored_backup_is_put_back(

@@ -12,7 +12,7 @@ from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_service
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus, WorkflowState
+from monitor.db.tables.research import Research, ResearchEvent, ResearchStatus
 from monitor.i18n.catalogue import render
 from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import RESEARCH_QUEUE, DurableQueue
@@ -70,10 +70,9 @@ async def no_delivery(delivery_id: str, attempt: int) -> str | None:
 
 
 @asynccontextmanager
-async def opened(store: Store, clock: Any, research: Any) -> AsyncIterator[DurableQueue]:
+async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueue]:
     queue = DurableQueue(
-        store=store,
-        clock=clock,
+        database_url=settings.database_url,
         executor_id="worker",
         sweep=no_run,
         deliver=no_delivery,
@@ -96,14 +95,15 @@ async def on_record(store: Store, clock: Any, **more: Any) -> Research:
     return research
 
 
-async def state_of(queue: DurableQueue, name: str, wanted: set[WorkflowState]) -> None:
+async def state_of(queue: DurableQueue, name: str, wanted: set[str | None]) -> str | None:
     async with asyncio.timeout(30):
-        while await queue.get_state(name) not in wanted:  # noqa: ASYNC110 -- as above
+        while (state := await queue.get_state(name)) not in wanted:  # noqa: ASYNC110 -- as above
             await asyncio.sleep(0.05)
+    return state
 
 
 async def test_one_that_the_queue_lost_is_put_there_again(
-    store: Store, clock: Any, research_service: ResearchService
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService
 ) -> None:
     done = asyncio.Event()
 
@@ -112,7 +112,7 @@ async def test_one_that_the_queue_lost_is_put_there_again(
         return "succeeded"
 
     await on_record(store, clock, enqueued_at=clock.now() - dt.timedelta(hours=1), executor="gone")
-    async with opened(store, clock, research) as queue:
+    async with opened(settings, research) as queue:
         rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.repair()
         assert [pair.workflow_id for pair in await store.research.list_unqueued()] == ["r-1:1"]
@@ -121,20 +121,20 @@ async def test_one_that_the_queue_lost_is_put_there_again(
         assert await store.research.list_unqueued() == []
         async with asyncio.timeout(30):
             await done.wait()
-        await state_of(queue, "r-1:1", {WorkflowState.ENDED})
+        await state_of(queue, "r-1:1", {"SUCCESS"})
 
 
 async def test_one_that_breaks_off_again_and_again_is_given_up(
-    store: Store, clock: Any, research_service: ResearchService
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService
 ) -> None:
     async def research(task_id: str) -> str:
         raise RuntimeError("broken")
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
-    async with opened(store, clock, research) as queue:
+    async with opened(settings, research) as queue:
         rounds = ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue)
         await rounds.enqueue_waiting()
-        await state_of(queue, "r-1:1", {WorkflowState.FAILED})
+        await state_of(queue, "r-1:1", queue_module.FAILED_STATES)
         await rounds.repair()
     view = await research_service.get("r-1", by=COMMAND_LINE)
     assert view.status is ResearchStatus.FAILED
@@ -143,7 +143,7 @@ async def test_one_that_breaks_off_again_and_again_is_given_up(
 
 
 async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
-    store: Store, clock: Any, research_service: ResearchService, monkeypatch: pytest.MonkeyPatch
+    store: Store, settings: Settings, clock: Any, research_service: ResearchService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging: list[asyncio.Task[Any]] = []
 
@@ -155,9 +155,9 @@ async def test_one_that_began_with_the_steps_of_another_version_is_begun_anew(
         return ""
 
     await on_record(store, clock, status=ResearchStatus.QUEUED)
-    async with opened(store, clock, research) as queue:
+    async with opened(settings, research) as queue:
         await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).enqueue_waiting()
-        await state_of(queue, "r-1:1", {WorkflowState.RUNNING})
+        await state_of(queue, "r-1:1", {"PENDING"})
         monkeypatch.setattr(queue_module, "FLOWS_VERSION", "another")
         assert await queue.list_outdated(RESEARCH_QUEUE) == ["r-1:1"]
         await ResearchReconciler(store=store, clock=clock, service=research_service, queue=queue).repair()
