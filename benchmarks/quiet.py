@@ -44,15 +44,20 @@ class IdleCost(BaseModel):
     seconds: float
     core_percent: float
     transactions_a_minute: float
+    queue_transactions_a_minute: float
     memory_mb: float | None
 
 
 class QuietCost(BaseModel):
-    """What one run costs, on average, that finds nothing new; `first_s` is what the first one cost."""
+    """What one run costs, on average, that finds nothing new; `first_s` is what the first one cost.
+
+    `queue_transactions` are those of the queue's library, which come on top of ours.
+    """
 
     runs: int
     cpu_s: float
     transactions: float
+    queue_transactions: float
     statements: float
     kilobytes_written: float
     first_s: float
@@ -67,17 +72,23 @@ class QuietResult(BaseModel):
 
 @dataclass
 class StatementCounter:
-    """Counts what all engines of this process do; `by_text` is filled for whoever looks for what to spare."""
+    """Counts what all engines of this process do; `by_text` is filled for whoever looks for what to spare.
+
+    The queue's library works through an engine that blocks, the program through one that does not.
+    """
 
     begun: int = 0
+    queue_begun: int = 0
     executed: int = 0
     by_text: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
     def watch(self) -> Iterator[None]:
         def on_begin(connection: Connection) -> None:
-            # On SQLite a transaction is begun by a statement, which a single read does without.
-            self.begun += connection.dialect.name != "sqlite" and connection.get_isolation_level() != "AUTOCOMMIT"
+            if not connection.dialect.is_async:
+                self.queue_begun += 1
+            elif connection.dialect.name != "sqlite":  # there a statement begins it, which a single read does without
+                self.begun += connection.get_isolation_level() != "AUTOCOMMIT"
 
         def on_execute(_: object, __: object, statement: str, *rest: object) -> None:
             del rest
@@ -103,6 +114,7 @@ class _Reading:
     cpu_s: float
     written: int
     begun: int
+    queue_begun: int
     executed: int
 
     @classmethod
@@ -113,6 +125,7 @@ class _Reading:
             cpu_s=sum(_read_cpu_s(pid) for pid in pids),
             written=sum(_read_written(pid) for pid in pids),
             begun=counter.begun,
+            queue_begun=counter.queue_begun,
             executed=counter.executed,
         )
 
@@ -159,6 +172,7 @@ async def _measure_idle(counter: StatementCounter, farm_pid: int, seconds: float
         seconds=round(took_s, 1),
         core_percent=round((end.cpu_s - begin.cpu_s) / took_s * 100, 2),
         transactions_a_minute=round((end.begun - begin.begun) / took_s * 60, 1),
+        queue_transactions_a_minute=round((end.queue_begun - begin.queue_begun) / took_s * 60, 1),
         memory_mb=None if memory is None else round(memory / _MEGABYTE, 1),
     )
     return idle, begin
@@ -183,6 +197,7 @@ async def _measure_runs(
         runs=runs,
         cpu_s=compute("cpu_s", 3),
         transactions=compute("begun"),
+        queue_transactions=compute("queue_begun"),
         statements=compute("executed"),
         kilobytes_written=round(compute("written") / 1024, 1),
         first_s=0.0,

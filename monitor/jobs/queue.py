@@ -28,7 +28,8 @@ FLOWS_VERSION = "3"  # raised when the steps of a flow change, so that a run wit
 
 _FIRST_STEP, _FIRST_STEP_NUMBER = "look", 1
 _APP_NAME = "monitor"
-_POLL_INTERVAL_S = 0.5
+_RUN_POLL_INTERVAL_S = 0.5
+_POLL_INTERVAL_S = 2.0  # a delivery or a research may wait that long; each look costs two transactions
 _DELIVERY_CONCURRENCY = 4
 _RESEARCH_CONCURRENCY = 2
 _DELETE_BATCH_SIZE = 500
@@ -69,12 +70,15 @@ class DurableQueue:
         self.deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.deliver)
         self.research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.research)
         DBOS.launch()
-        register = partial(
-            DBOS.register_queue_async, polling_interval_sec=_POLL_INTERVAL_S, on_conflict="always_update"
-        )
+        register = partial(DBOS.register_queue_async, on_conflict="always_update")
         self._runs = await register(
-            RUN_QUEUE, partition_concurrency=1, worker_concurrency=self.concurrency, global_concurrency=self.max_runs
+            RUN_QUEUE,
+            partition_concurrency=1,
+            worker_concurrency=self.concurrency,
+            global_concurrency=self.max_runs,
+            polling_interval_sec=_RUN_POLL_INTERVAL_S,
         )
+        register = partial(register, polling_interval_sec=_POLL_INTERVAL_S)
         self._deliveries = await register(
             DELIVERY_QUEUE, partition_concurrency=1, worker_concurrency=_DELIVERY_CONCURRENCY
         )
