@@ -210,12 +210,12 @@ async def _run_once(app: App) -> None:
     source = await app.sources.get("site")
     execute, ended = app.sweeps.execute, asyncio.get_running_loop().create_future()
 
-    async def execute_and_tell(*args: Any, **kwargs: Any) -> RunStatus:
+    async def execute_and_report(*args: Any, **kwargs: Any) -> RunStatus:
         status = await execute(*args, **kwargs)
         ended.set_result(status)
         return status
 
-    with patch.object(app.sweeps, "execute", execute_and_tell):
+    with patch.object(app.sweeps, "execute", execute_and_report):
         run_id = await app.sweeps.enqueue(source, by=COMMAND_LINE)
         status = await asyncio.wait_for(ended, _TIMEOUT_S)
     if status is not RunStatus.SUCCEEDED:

@@ -15,8 +15,8 @@ OLD = range(30, 34)
 MAX_TRANSACTIONS = 12
 
 
-class ToldSteps:
-    """Does each step at once and tells which; those in `twice` are done again, as after a kill."""
+class RecordedSteps:
+    """Does each step at once and keeps their names; the one in `twice` is done again, as after a kill."""
 
     def __init__(self, *, twice: str = "") -> None:
         self.names: list[str] = []
@@ -30,8 +30,8 @@ class ToldSteps:
         return await step()
 
 
-async def sweep_told(bureau: Any, **options: Any) -> tuple[Any, list[str]]:
-    steps = bureau.sweeps.steps = ToldSteps(**options)
+async def sweep_with_steps(bureau: Any, **options: Any) -> tuple[Any, list[str]]:
+    steps = bureau.sweeps.steps = RecordedSteps(**options)
     report = await bureau.sweep()
     return report, list(dict.fromkeys(steps.names))
 
@@ -51,14 +51,14 @@ def counted_transactions() -> Iterator[Counter[str]]:
 
 async def test_a_first_run_has_a_step_for_each_part_of_its_work(bureau: Any) -> None:
     bureau.show(bureau.rows(1, 2, *OLD))
-    _, names = await sweep_told(bureau)
+    _, names = await sweep_with_steps(bureau)
     assert names == ["look", "crawl:0", "unsummarised", "summarise", "rank", "due", "end"]
 
 
 async def test_a_run_that_finds_nothing_new_is_one_step(bureau: Any) -> None:
     bureau.show(bureau.rows(1, 2, *OLD))
     await bureau.sweep()
-    second, names = await sweep_told(bureau)
+    second, names = await sweep_with_steps(bureau)
     assert names == ["look"]
     assert (second.status, second.sections[0].ended, second.coverage.known) == (
         RunStatus.SUCCEEDED,
@@ -82,7 +82,7 @@ async def test_what_the_first_look_finds_is_summarised_and_ranked_in_steps_of_th
     bureau.show(rows)
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows])
-    second, names = await sweep_told(bureau)
+    second, names = await sweep_with_steps(bureau)
     assert names == ["look", "unsummarised", "summarise", "rank", "due", "end"]
     assert second.coverage.saved == 1
 
@@ -94,7 +94,7 @@ async def test_the_sections_after_one_with_something_new_have_steps_of_their_own
     bureau.options["sections"] = [{"name": name, "url": bureau.site.url(path)} for name, path in paths.items()]
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows], bureau.rows(3, *OLD, first=150))
-    second, names = await sweep_told(bureau)
+    second, names = await sweep_with_steps(bureau)
     assert names == ["look", "crawl:1", "unsummarised", "summarise", "rank", "due", "end"]
     assert second.coverage.saved == 1
 
@@ -104,7 +104,7 @@ async def test_a_first_look_that_is_done_again_after_a_kill_loses_nothing(bureau
     bureau.show(rows)
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows])
-    second, names = await sweep_told(bureau, twice="look")
+    second, names = await sweep_with_steps(bureau, twice="look")
     assert names == ["look", "unsummarised", "summarise", "rank", "due", "end"]
     assert (second.coverage.saved, [item.rank for item in second.items]) == (1, [1])
 
@@ -115,5 +115,5 @@ async def test_a_run_with_nothing_new_still_visits_what_is_due(bureau: Any, days
     bureau.show(bureau.rows(1, *OLD))
     await bureau.sweep()
     bureau.clock.today += dt.timedelta(days=days)
-    _, names = await sweep_told(bureau)
+    _, names = await sweep_with_steps(bureau)
     assert names == ["look", "due", "revisit", "end"]
