@@ -90,10 +90,12 @@ class StatementCounter:
             elif connection.dialect.name != "sqlite":  # there a statement begins it, which a single read does without
                 self.begun += connection.get_isolation_level() != "AUTOCOMMIT"
 
-        def on_execute(_: object, __: object, statement: str, *rest: object) -> None:
+        def on_execute(connection: Connection, _: object, statement: str, *rest: object) -> None:
             del rest
             self.executed += 1
-            self.begun += statement.startswith("BEGIN")
+            if statement.startswith("BEGIN"):  # on SQLite the program says it, and the queue's driver does without
+                self.begun += 1
+                self.queue_begun -= not connection.dialect.is_async
             self.by_text[statement] += 1
 
         listeners = (("begin", on_begin), ("before_cursor_execute", on_execute))
