@@ -209,6 +209,26 @@ def capacity(
 
 
 @app.command()
+def quiet(
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How often the source is run.")] = 50,
+    idle: Annotated[float, typer.Option("--idle", min=1, help="Seconds without work.")] = 60.0,
+    postgres: Annotated[str | None, typer.Option("--postgres", help="An empty database, in place of SQLite.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what a run costs inside a service when nothing has changed, and what the service costs while it waits."""
+    from benchmarks.quiet import measure
+
+    terminal = Terminal("en")
+    figures = asyncio.run(measure(runs=runs, idle_s=idle, postgres=postgres))
+    if as_json:
+        terminal.write_json({"bench": "quiet", "figures": figures.model_dump()})
+        return
+    for group in (figures.idle, figures.quiet):
+        terminal.write_rows([tuple(type(group).model_fields), *[tuple(group.model_dump().values())]])
+        terminal.write_line()
+
+
+@app.command()
 def search(as_json: JsonOption = False) -> None:
     """Measure web.search on simulated services beside the bare libraries, a merged answer, and the archive."""
     from benchmarks.search import measure

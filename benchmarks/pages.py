@@ -50,17 +50,22 @@ def measure_tree_memory(root: int | None = None, *, exclude_pid: int | None = No
     root = root or os.getpid()
     if _read_process_memory(root) == 0:
         return None
+    return sum(_read_process_memory(pid) for pid in list_tree_pids(root, exclude_pid=exclude_pid))
+
+
+def list_tree_pids(root: int | None = None, *, exclude_pid: int | None = None) -> list[int]:
+    """The numbers of a process (this one) and its descendants, without those of a child that is left out."""
     children: dict[int, list[int]] = {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit() and (parent := _read_parent_pid(folder)) is not None:
             children.setdefault(parent, []).append(int(folder.name))
-    total, waiting = 0, [root]
+    found, waiting = [], [root or os.getpid()]
     while waiting:
         process = waiting.pop()
         if process != exclude_pid:
-            total += _read_process_memory(process)
+            found.append(process)
             waiting += children.get(process, [])
-    return total
+    return found
 
 
 def _read_parent_pid(folder: Path) -> int | None:

@@ -95,6 +95,7 @@ class Store(AbstractAsyncContextManager["Store"]):
         self._address = address
         self.sessions = SessionFactory(engine, address)
         self.transaction = self.sessions.transaction
+        self.write_together = self.sessions.write_together
 
     @classmethod
     def open(cls, url: str, *, max_retry_s: float = DEFAULT_MAX_RETRY_S) -> "Store":

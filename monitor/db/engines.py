@@ -105,6 +105,13 @@ def _open_unpooled_engine(address: DatabaseAddress, *, pragmas: tuple[str, ...] 
     return engine
 
 
+def make_statement_engine(engine: AsyncEngine) -> AsyncEngine:
+    """The same engine for single reads: a statement by itself sees one moment and needs no transaction."""
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(**{_BEGIN_OPTION: None})
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
 def make_write_engine(engine: EngineT) -> EngineT:
     """The same engine, whose transactions take SQLite's write lock when they begin."""
     return engine.execution_options(**{_BEGIN_OPTION: "IMMEDIATE"})
@@ -145,7 +152,8 @@ def _attach_listeners(engine: Engine, *, pragmas: tuple[str, ...]) -> None:
                 raise
 
     def begun(connection: Connection) -> None:
-        connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get(_BEGIN_OPTION, 'DEFERRED')}")
+        if (mode := connection.get_execution_options().get(_BEGIN_OPTION, "DEFERRED")) is not None:
+            connection.exec_driver_sql(f"BEGIN {mode}")
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)

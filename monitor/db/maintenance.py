@@ -269,7 +269,7 @@ _UPDATE_EVIDENCE = update(_ITEMS).where(_ITEMS.c.id == bindparam("item")).values
 
 
 @dataclass
-class _Pace:
+class _PrunePace:
     """How many rows are deleted in one transaction: about as many as take a tenth of a second."""
 
     rows: int = _FIRST_STEP_ROWS
@@ -324,7 +324,7 @@ class RetentionStore(Queries):
 
     async def prune_events(self, before: dt.datetime, *, quiet_before: dt.datetime) -> int:
         """Delete events older than `before`; of runs that succeeded without items, those older than `quiet_before`."""
-        deleted, last, pace = 0, 0, _Pace(BATCH_SIZE, _MAX_EVENTS_A_STEP)
+        deleted, last, pace = 0, 0, _PrunePace(BATCH_SIZE, _MAX_EVENTS_A_STEP)
         while True:
             query = select(col(RunEvent.id), col(RunEvent.run_id), col(RunEvent.at))
             query = query.where(col(RunEvent.id) > last, col(RunEvent.at) < quiet_before)
@@ -360,7 +360,7 @@ class RetentionStore(Queries):
         They are looked for before the transaction that deletes them, each time from the last ones on, and looked at
         again in it. `prepare` is called there with the keys.
         """
-        deleted, pace, table = 0, _Pace(), inspect(key).class_
+        deleted, pace, table = 0, _PrunePace(), inspect(key).class_
         columns = (key,) if order is None else (order, key)
         query = select(*columns).where(*conditions).order_by(*columns)
         rows = await self._fetch_rows(query.limit(pace.rows))

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel
 
-from monitor.db.engines import DatabaseAddress, make_write_engine
+from monitor.db.engines import DatabaseAddress, make_statement_engine, make_write_engine
 from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
@@ -30,23 +30,7 @@ _Method = Callable[..., Awaitable[Any]]
 def _retry_method(method: _Method) -> _Method:
     @wraps(method)
     async def retry(self: "Queries", *args: Any, **kwargs: Any) -> Any:
-        max_retry_s = self._sessions.max_retry_s
-        waited_s, tries = 0.0, 0
-        while True:
-            try:
-                answer = await method(self, *args, **kwargs)
-            except DatabaseGone as error:
-                pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
-                if self._sessions.is_in_transaction or waited_s + pause_s > max_retry_s:
-                    raise
-                if tries == 0:
-                    get_logger("store").warning("database gone", reason=str(error))
-                await asyncio.sleep(pause_s)
-                waited_s, tries = waited_s + pause_s, tries + 1
-            else:
-                if tries:
-                    get_logger("store").warning("database back", waited_s=round(waited_s, 1))
-                return answer
+        return await self._sessions.retry(lambda: method(self, *args, **kwargs))
 
     return retry
 
@@ -145,6 +129,7 @@ class SessionFactory:
         self.timezone = "UTC"
         self.address = address
         self._readers = async_sessionmaker(engine, expire_on_commit=False)
+        self._statements = async_sessionmaker(make_statement_engine(engine), expire_on_commit=False)
         self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
         self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
@@ -167,7 +152,7 @@ class SessionFactory:
         task = asyncio.current_task()
         callbacks = self._after_commit[task] = []
         try:
-            async with self._begin(self._writers) as session:
+            async with self.begin_write() as session:
                 self._transactions[task] = session
                 try:
                     yield
@@ -177,6 +162,34 @@ class SessionFactory:
             del self._after_commit[task]
         for callback in callbacks:
             callback()
+
+    async def write_together(self, work: Callable[[], Awaitable[V]]) -> V:
+        """Do what only reads and writes here in one transaction, again from the start where the database was away."""
+
+        async def work_in_transaction() -> V:
+            async with self.transaction():
+                return await work()
+
+        return await self.retry(work_in_transaction)
+
+    async def retry(self, work: Callable[[], Awaitable[V]]) -> V:
+        """Do some work again for as long as the database is away; inside of a transaction only once."""
+        waited_s, tries = 0.0, 0
+        while True:
+            try:
+                answer = await work()
+            except DatabaseGone as error:
+                pause_s = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
+                if self.is_in_transaction or waited_s + pause_s > self.max_retry_s:
+                    raise
+                if tries == 0:
+                    get_logger("store").warning("database gone", reason=str(error))
+                await asyncio.sleep(pause_s)
+                waited_s, tries = waited_s + pause_s, tries + 1
+            else:
+                if tries:
+                    get_logger("store").warning("database back", waited_s=round(waited_s, 1))
+                return answer
 
     def call_after_commit(self, callback: Callable[[], None]) -> None:
         """Call this once the transaction of this task is committed, never if it fails; at once where there is none."""
@@ -200,7 +213,12 @@ class SessionFactory:
                 pass
 
     def begin_read(self) -> AbstractAsyncContextManager[AsyncSession]:
+        """A transaction that reads: all its queries see one moment."""
         return self._begin(self._readers)
+
+    def begin_statement(self) -> AbstractAsyncContextManager[AsyncSession]:
+        """A session for one query, which needs no transaction of its own."""
+        return self._begin(self._statements)
 
     def begin_write(self) -> AbstractAsyncContextManager[AsyncSession]:
         """A transaction that writes; on SQLite it waits here until no other one does."""
@@ -270,15 +288,15 @@ class Queries:
         self._sessions = sessions
 
     async def _get(self, table: type[V], key: Any) -> V | None:
-        async with self._sessions.begin_read() as session:
+        async with self._sessions.begin_statement() as session:
             return await session.get(table, key)
 
     async def _fetch_all(self, query: Select[V]) -> list[V]:
-        async with self._sessions.begin_read() as session:
+        async with self._sessions.begin_statement() as session:
             return list((await session.scalars(query)).all())
 
     async def _fetch_first(self, query: Select[V]) -> V | None:
-        async with self._sessions.begin_read() as session:
+        async with self._sessions.begin_statement() as session:
             return await session.scalar(query)
 
     async def _fetch_in(self, query: Select[V], column: Mapped[Any], values: Iterable[Any]) -> list[V]:
@@ -290,12 +308,12 @@ class Queries:
         return found
 
     async def _fetch_rows(self, query: Select[*Columns]) -> Sequence[Row[*Columns]]:
-        async with self._sessions.begin_read() as session:
+        async with self._sessions.begin_statement() as session:
             return (await session.execute(query)).all()
 
     async def _fetch_as(self, model: Callable[..., V], query: Select[*tuple[Any, ...]]) -> list[V]:
         """Return every row as a `model`, whose fields are called like the columns."""
-        async with self._sessions.begin_read() as session:
+        async with self._sessions.begin_statement() as session:
             return [model(**row) for row in (await session.execute(query)).mappings()]
 
     @asynccontextmanager

@@ -24,10 +24,12 @@ _ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
 FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 """The states of a workflow that nobody carries out any more."""
 
-FLOWS_VERSION = "2"  # raised when the steps of a flow change, so that a run with other steps is begun anew
+FLOWS_VERSION = "3"  # raised when the steps of a flow change, so that a run with other steps is begun anew
 
+_FIRST_STEP, _FIRST_STEP_NUMBER = "look", 1
 _APP_NAME = "monitor"
-_POLL_INTERVAL_S = 0.5
+_RUN_POLL_INTERVAL_S = 0.5
+_POLL_INTERVAL_S = 2.0  # a delivery or a research may wait that long; each look costs two transactions
 _DELIVERY_CONCURRENCY = 4
 _RESEARCH_CONCURRENCY = 2
 _DELETE_BATCH_SIZE = 500
@@ -68,12 +70,15 @@ class DurableQueue:
         self.deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.deliver)
         self.research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.research)
         DBOS.launch()
-        register = partial(
-            DBOS.register_queue_async, polling_interval_sec=_POLL_INTERVAL_S, on_conflict="always_update"
-        )
+        register = partial(DBOS.register_queue_async, on_conflict="always_update")
         self._runs = await register(
-            RUN_QUEUE, partition_concurrency=1, worker_concurrency=self.concurrency, global_concurrency=self.max_runs
+            RUN_QUEUE,
+            partition_concurrency=1,
+            worker_concurrency=self.concurrency,
+            global_concurrency=self.max_runs,
+            polling_interval_sec=_RUN_POLL_INTERVAL_S,
         )
+        register = partial(register, polling_interval_sec=_POLL_INTERVAL_S)
         self._deliveries = await register(
             DELIVERY_QUEUE, partition_concurrency=1, worker_concurrency=_DELIVERY_CONCURRENCY
         )
@@ -160,13 +165,18 @@ def _build_queue_url(address: DatabaseAddress) -> str:
 
 
 def _find_first_step(phase: Phase, steps: Sequence[tuple[int, str, BaseException | None]]) -> int:
-    """The number of a phase's first step; where the phase never began, of the step that failed or comes next."""
-    names = {Phase.NAVIGATE: "navigate", Phase.CRAWL: "crawl:", Phase.SUMMARISE: "unsummarised", Phase.RANK: "rank"}
-    last = max((number for number, _, _ in steps), default=0)
-    stops = [
-        number for number, name, error in steps if name.startswith(names[phase]) or error is not None or name == "end"
-    ]
-    return min(stops, default=last + 1)
+    """The number of a phase's first step; where the phase never began, of the step that failed or comes next.
+
+    What another version began is done from the start, and so is a run that was over with its first look.
+    """
+    numbers = {name: number for number, name, _ in steps}
+    if list(numbers) in ([], [_FIRST_STEP]) or _FIRST_STEP not in numbers:
+        return _FIRST_STEP_NUMBER
+    # The first look reads sections too, unless the first of them has a step of its own.
+    crawl = "crawl:0" if "crawl:0" in numbers else _FIRST_STEP
+    names = {Phase.NAVIGATE: _FIRST_STEP, Phase.CRAWL: crawl, Phase.SUMMARISE: "unsummarised", Phase.RANK: "rank"}
+    stops = [number for number, name, error in steps if name in (names[phase], "end") or error is not None]
+    return min(stops, default=max(numbers.values()) + 1)
 
 
 T = TypeVar("T")

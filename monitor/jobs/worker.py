@@ -4,7 +4,7 @@ import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,8 @@ from monitor.briefing.deliver import decide_retry
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.sessions import split_batches
+from monitor.db.tables.collection import Run
 from monitor.db.tables.delivery import Delivery
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import NotDelivered
@@ -141,6 +143,7 @@ EXECUTOR_TIMEOUT_S = 30.0
 """An executor whose heartbeat stood still for this long is dead; its work goes back into the queue."""
 
 _ENQUEUE_INTERVAL_S = 1.0
+_ENQUEUE_BATCH_SIZE = 20
 _REAP_INTERVAL_S = 5.0
 _REPAIR_INTERVAL_S = 60.0
 _RETENTION_DAYS = 14
@@ -243,14 +246,22 @@ class Worker:
 
     async def _enqueue_runs(self, queue: DurableQueue) -> None:
         """Put runs that somebody asked for into the queue; to do it twice does no harm."""
-        for run in await self.store.runs.list_unqueued():
-            source = await self.store.sources.get_by_id(run.source_id or 0)
-            # What is on no host, as a standing search, waits for nobody but itself.
-            host = (get_host(source.url) or f"source {source.id}") if source else ""
-            if run.retry_from is None or not await queue.rewind(run.id, run.retry_from, host=host):
-                since, until = (day.isoformat() if day else None for day in (run.since, run.until))
-                await queue.enqueue(run.id, host=host, since=since, until=until)
+        for runs in split_batches(await self.store.runs.list_unqueued(), _ENQUEUE_BATCH_SIZE):
+            for run in runs:
+                await self._enqueue_run(queue, run)
+            await self.store.write_together(partial(self._mark_enqueued, runs))
+
+    async def _mark_enqueued(self, runs: Sequence[Run]) -> None:
+        for run in runs:
             await self.store.runs.mark_enqueued(run.id, at=self.clock.now())
+
+    async def _enqueue_run(self, queue: DurableQueue, run: Run) -> None:
+        source = await self.store.sources.get_by_id(run.source_id or 0)
+        # What is on no host, as a standing search, waits for nobody but itself.
+        host = (get_host(source.url) or f"source {source.id}") if source else ""
+        if run.retry_from is None or not await queue.rewind(run.id, run.retry_from, host=host):
+            since, until = (day.isoformat() if day else None for day in (run.since, run.until))
+            await queue.enqueue(run.id, host=host, since=since, until=until)
 
 
 @dataclass(kw_only=True)

@@ -227,6 +227,11 @@ class AlarmService:
         self._cached_count: tuple[dt.datetime, int] | None = None
 
     async def update_alarms(self, run_id: str) -> None:
+        """Bring the alarms of a run's source to what that ended run shows, and tell of those that are new."""
+        await self.judge_run(run_id)
+        await self.notify_new_alarms()
+
+    async def judge_run(self, run_id: str) -> None:
         """Bring the alarms of a run's source to what that ended run shows; doing it again changes nothing."""
         run = await self.store.runs.get(run_id)
         source = await self.store.sources.get_by_id(run.source_id) if run and run.source_id is not None else None
@@ -240,7 +245,6 @@ class AlarmService:
             await self.store.alarms.reconcile(
                 source.id or 0, run_id=run_id, findings=verdict.due, judged_kinds=verdict.evaluated, at=now
             )
-        await self._notify_new_alarms()
 
     async def count_open_alarms(self) -> int:
         """How many alarms are open; every page shows it, so what was counted serves for 15 seconds."""
@@ -314,7 +318,7 @@ class AlarmService:
             sections=[_build_section_health(section) for section in sections],
         )
 
-    async def _notify_new_alarms(self) -> None:
+    async def notify_new_alarms(self) -> None:
         """Hand on what nobody was told of; what cannot be handed on stays for the next time."""
         notes = await self.store.alarms.list_unnotified()
         if not notes:

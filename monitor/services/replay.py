@@ -4,10 +4,10 @@ import asyncio
 import datetime as dt
 import json
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
@@ -33,13 +33,11 @@ from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.recording import RunManifest
 from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
+from monitor.steps import InProcessSteps
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.pipeline import run_sweep
 from monitor.verify.linking import EvidenceLinker
 from monitor.vocabulary import Disposition, RunStatus
-
-T = TypeVar("T")
-_LAST_STEP = "end"
 
 # What a later look at an item's page brings up to date, so that the run is no longer alone in having written it.
 _REVISED_FIELDS = frozenset({"attachments", "date_conflict", "text"})
@@ -136,7 +134,7 @@ class ReplayService:
             loader=Loader(pages=pages, clock=clock, guard=Guard(), transport=sites, workers=self.workers),
             documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
             workers=self.workers,
-            steps=_ReplaySteps(clock),
+            steps=InProcessSteps(),
             clock=clock,
             model=ReplayModel(answers) if manifest.has_model else None,
             # What later looks at earlier items brought is not of this run alone.
@@ -146,6 +144,7 @@ class ReplayService:
             query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
+            before_end=clock.advance_to_end,
         )
         await run_sweep(fresh, source, window=manifest.window, today=manifest.today, deps=parts)
         await restore_row_order(run.id, origin=self.store.sessions, target=store.sessions)
@@ -217,19 +216,6 @@ class _ReplayClock:
 
     def advance_to_end(self) -> None:
         self._now = self._end
-
-
-@dataclass
-class _ReplaySteps:
-    """Does every step once, the last one at the end of the run."""
-
-    clock: _ReplayClock
-
-    async def run(self, name: str, result: type[T], step: Callable[[], Awaitable[T]]) -> T:
-        del result
-        if name == _LAST_STEP:
-            self.clock.advance_to_end()
-        return await step()
 
 
 def _dump_run(run: FullRunReport, *, is_uninterrupted: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import tempfile
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -105,6 +106,16 @@ def extract_site_name(title: str) -> str:
 
 
 _log = get_logger("sweeps")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TakenRun:
+    """A run that has begun, with what it works with and what holds for it."""
+
+    run: Run
+    source: Source
+    deps: RunDependencies
+    start: RunStart
 
 
 @dataclass(kw_only=True)
@@ -231,6 +242,15 @@ class SweepService(AuditedService):
         cancel_event: asyncio.Event | None = None,
     ) -> RunStatus:
         """Carry out a run, or go on behind its finished steps; `since` and `until` are days that a person asked for."""
+        taken = await self.store.write_together(partial(self._take, run_id, executor, since, until))
+        if isinstance(taken, RunStatus):
+            return taken
+        return await self._execute_run(self.store, taken, steps, on_progress, cancel_event)
+
+    async def _take(
+        self, run_id: str, executor: str, since: dt.date | None, until: dt.date | None
+    ) -> _TakenRun | RunStatus:
+        """Start a run, or resume it, and load what it works with; its status where there is nothing to do."""
         run = await self.store.runs.claim(run_id, executor=executor, at=self.clock.now())
         if run is None:
             ended = await self.store.runs.get(run_id)
@@ -240,7 +260,32 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
-        return await self._execute_run(self.store, run, source, (since, until), steps, on_progress, cancel_event)
+        deps = await self.dependency_factory.build(run, self.store, is_trial=False)
+        return await self._begin(self.store, run, source, deps, since, until)
+
+    async def _begin(
+        self,
+        store: Store,
+        run: Run,
+        source: Source,
+        deps: RunDependencies,
+        since: dt.date | None,
+        until: dt.date | None,
+    ) -> _TakenRun:
+        """Fix what holds for the run however often it is interrupted; one that goes on has it from its first go."""
+        is_trial = deps.linker is None
+        if not is_trial and (facts := await store.evidence.get_manifest(run.id)) is not None:
+            return _TakenRun(run=run, source=source, deps=deps, start=RunStart.model_validate(facts))
+        started_at = run.started_at or self.clock.now()
+        today = started_at.astimezone(ZoneInfo(get_timezone(source, self.settings.timezone))).date()
+        days = source.window_days or self.settings.sweep.window_days
+        window = build_window(today=today, days=days, since=since, until=until)
+        start = RunStart(today=today, window=window)
+        begun = {"since": window.since, "until": window.until, "is_baseline": source.last_success_at is None}
+        await store.runs.update(run.id, **begun)
+        if not is_trial:
+            await self.dependency_factory.save_manifest(run, source, store, deps, start)
+        return _TakenRun(run=run.model_copy(update=begun), source=source, deps=deps, start=start)
 
     async def run_trial(
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
@@ -301,10 +346,11 @@ class SweepService(AuditedService):
         trial: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
+            deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+            begin = partial(self._begin, store, run, source, deps, run.since, run.until)
             try:
-                await self._execute_run(
-                    store, run, source, (run.since, run.until), self.steps, on_progress, cancel_event, trial=trial
-                )
+                taken = await store.write_together(begin)
+                await self._execute_run(store, taken, self.steps, on_progress, cancel_event)
             except asyncio.CancelledError:
                 await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
                 raise
@@ -313,25 +359,14 @@ class SweepService(AuditedService):
     async def _execute_run(
         self,
         store: Store,
-        run: Run,
-        source: Source,
-        window: tuple[dt.date | None, dt.date | None],
+        taken: _TakenRun,
         steps: StepRunner,
         on_progress: ProgressCallback | None,
         cancel_event: asyncio.Event | None,
-        *,
-        trial: RunDependencies | None = None,
     ) -> RunStatus:
-        is_trial = trial is not None
-        deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+        run, source, deps, start = taken.run, taken.source, taken.deps, taken.start
+        is_trial = deps.linker is None
         event = cancel_event or asyncio.Event()
-
-        async def begin() -> RunStart:
-            start = await self._begin(store, run, source, *window)
-            if not is_trial:
-                await self.dependency_factory.save_manifest(run, source, store, deps, start)
-            return start
-
         _log.info("run begins", run=run.id, source=source.name)
         log_context = bind_log_context(run=run.id, source=source.name)
         with log_context, tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
@@ -351,9 +386,9 @@ class SweepService(AuditedService):
                 on_progress=on_progress,
                 cancel_event=event,
                 is_trial=is_trial,
+                judge_run=None if is_trial else self.alarm_service.judge_run,
             )
             try:
-                start = await steps.run("begin", RunStart, begin)
                 work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
                 status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
@@ -367,21 +402,9 @@ class SweepService(AuditedService):
             status = RunStatus.CANCELLED
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())
         if not is_trial:
-            await self.alarm_service.update_alarms(run.id)
+            await self.alarm_service.notify_new_alarms()
         _log.info("run ended", run=run.id, source=source.name, status=str(status))
         return status
-
-    async def _begin(
-        self, store: Store, run: Run, source: Source, since: dt.date | None, until: dt.date | None
-    ) -> RunStart:
-        """Fix the days that the run covers and whether it is the first of its source."""
-        started_at = run.started_at or self.clock.now()
-        today = started_at.astimezone(ZoneInfo(get_timezone(source, self.settings.timezone))).date()
-        days = source.window_days or self.settings.sweep.window_days
-        window = build_window(today=today, days=days, since=since, until=until)
-        is_baseline = source.last_success_at is None
-        await store.runs.update(run.id, since=window.since, until=window.until, is_baseline=is_baseline)
-        return RunStart(today=today, window=window)
 
     async def _wait_for_service(
         self, run_id: str, by: Actor, on_progress: ProgressCallback | None, cancel_event: asyncio.Event | None

@@ -1,7 +1,7 @@
 """What all phases of one run work with: its parts, its window, how it reports, and what fell back."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,9 @@ class SweepDependencies:
 
     `workers` read what comes from outside. `model` None: every phase works by rule. `linker` None: nothing is recorded,
     so nothing is linked to evidence. `query_runner` answers the queries of a `query` source. `is_trial`: nothing is
-    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has.
+    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has. `before_end` is
+    called before the end of a run is stored, `judge_run` in the transaction that stores it, where it only reads and
+    writes the database.
     """
 
     store: Store
@@ -51,6 +53,8 @@ class SweepDependencies:
     cancel_event: asyncio.Event | None = None
     is_trial: bool = False
     feedback: Sequence[RankFeedbackEntry] | None = None
+    before_end: Callable[[], None] | None = None
+    judge_run: Callable[[str], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

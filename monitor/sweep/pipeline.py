@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
@@ -25,7 +28,7 @@ from monitor.sweep.progress import Progress, ProgressCallback, describe_end
 from monitor.sweep.query import QueryLoader, build_query_plans
 from monitor.sweep.revisit import MAX_REVISITS_PER_RUN, ItemRevisitor
 from monitor.sweep.summarise import Summariser
-from monitor.vocabulary import EventKind, Phase, RunStatus, SourceKind
+from monitor.vocabulary import Disposition, EventKind, Phase, RunStatus, SourceKind
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,33 @@ async def run_sweep(
         deps = replace(deps, loader=loader)
     if deps.model is not None and deps.on_progress is not None:
         deps = replace(deps, model=ReportingModel(deps.model, deps.on_progress))
-    return await _SweepPipeline(RunContext(run_id=run.id, source=source, window=window, deps=deps), today).run()
+    context = RunContext(run_id=run.id, source=source, window=window, deps=deps)
+    return await _SweepPipeline(context, today, is_baseline=run.is_baseline).run()
+
+
+class _FirstLook(BaseModel):
+    """The outcome of a run's first step: so many of the sections are read, and `status` where the run ended with it."""
+
+    plans: list[SectionPlan]
+    read: int = 0
+    has_new: bool = False
+    status: RunStatus | None = None
+
+
+@dataclass(frozen=True)
+class _ReadSection:
+    reading: SectionReading
+    claims: ClaimUpdate | None
+
+    @property
+    def has_new(self) -> bool:
+        return any(entry.disposition is Disposition.SAVED for entry in self.reading.entries)
 
 
 class _SweepPipeline:
-    def __init__(self, run: RunContext, today: dt.date) -> None:
+    def __init__(self, run: RunContext, today: dt.date, *, is_baseline: bool) -> None:
         self._run = run
+        self._is_baseline = is_baseline
         self._source = run.source
         self._deps = run.deps
         self._store = run.deps.store
@@ -79,17 +103,54 @@ class _SweepPipeline:
 
     async def run(self) -> RunStatus:
         try:
-            plans = await self._run_step("navigate", list[SectionPlan], self._navigate)
-            for done, plan in enumerate(plans):
-                self._report_phase(Phase.CRAWL, plan.name, done, len(plans))
+            look = await self._run_step("look", _FirstLook, self._look)
+            if look.status is not None:
+                return look.status
+            left = look.plans[look.read :]
+            for plan in left:
+                self._report_section(plan, look.plans)
                 await self._run_step(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
             if not self._deps.is_trial:
-                await self._summarise()
-                await self._run_step("rank", int, self._rank)
+                if left or look.has_new:
+                    await self._summarise()
+                    await self._run_step("rank", int, self._rank)
                 await self._revisit()
         except RunCancelled:
             return await self._run_step("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
         return await self._run_step("end", RunStatus, self._finish)
+
+    async def _look(self) -> _FirstLook:
+        """Navigate, then read one section after another until one has something new; with none the run is over.
+
+        A step that would be costly to do again ends earlier: a first run has much to read, and a model costs money.
+        """
+        source = self._source
+        is_listed = bool(source.sections) or source.kind in (SourceKind.QUERY, SourceKind.FEED)
+        plans = await self._navigate()
+        if self._is_baseline or (self._deps.model is not None and not is_listed):
+            return _FirstLook(plans=plans)
+        last = None
+        for read, plan in enumerate(plans, start=1):
+            self._report_section(plan, plans)
+            last = await self._read_section(plan)
+            if last.has_new or read < len(plans):
+                await self._save_section(last)
+            if last.has_new:
+                return _FirstLook(plans=plans, read=read, has_new=True)
+        return await self._store.write_together(partial(self._end_look, plans, last))
+
+    async def _end_look(self, plans: list[SectionPlan], last: _ReadSection | None) -> _FirstLook:
+        """Store the last section and the end of a run that has nothing to do any more, in one transaction."""
+        if last is not None:
+            await self._save_section(last)
+        look = _FirstLook(plans=plans, read=len(plans))
+        if not self._deps.is_trial:
+            # What an attempt at this step saved that broke off is there as well.
+            look.has_new = bool(await self._store.items.list_for_run(self._run.run_id))
+            if look.has_new or await self._list_due():
+                return look
+        look.status = await self._store_end()
+        return look
 
     async def _navigate(self) -> list[SectionPlan]:
         self._report_phase(Phase.NAVIGATE, self._source.url or self._source.name)
@@ -115,22 +176,28 @@ class _SweepPipeline:
         return await navigate(self._run, home)
 
     async def _crawl(self, plan: SectionPlan) -> str:
+        section = await self._read_section(plan)
+        await self._save_section(section)
+        return str(section.reading.ended)
+
+    async def _read_section(self, plan: SectionPlan) -> _ReadSection:
         self._run.check_cancelled()
-        section = Progress(
-            phase=Phase.CRAWL, place=plan.name, kind=EventKind.SECTION, ordinal=plan.ordinal, url=plan.url
-        )
-        self._run.report_progress(section)
+        self._run.report_progress(_describe_section(plan))
         reading = await crawl_section(self._run, plan)
         linker = self._deps.linker
         claims = await linker.link_list(reading.entries) if linker is not None else None
         for url, problem in linker.pop_problems().items() if linker is not None else ():
             await self._run.record_fallback(Phase.CRAWL, url, problem)
-        await self._store.runs.save_reading(
-            self._run.run_id, self._source.id or 0, reading, on=self._today, at=self._deps.clock.now(), claims=claims
-        )
         await self._record_loader_notes()
-        self._run.report_progress(section.model_copy(update=_summarise_reading(reading)))
-        return str(reading.ended)
+        return _ReadSection(reading, claims)
+
+    async def _save_section(self, section: _ReadSection) -> None:
+        reading, now = section.reading, self._deps.clock.now()
+        await self._store.runs.save_reading(
+            self._run.run_id, self._source.id or 0, reading, on=self._today, at=now, claims=section.claims
+        )
+        is_read = _describe_section(reading.plan).model_copy(update=_summarise_reading(reading))
+        self._store.sessions.call_after_commit(partial(self._run.report_progress, is_read))
 
     async def _summarise(self) -> None:
         items = await self._run_step("unsummarised", list[int], self._list_unsummarised)
@@ -184,22 +251,20 @@ class _SweepPipeline:
         return feedback
 
     async def _revisit(self) -> None:
-        revisitor, days = ItemRevisitor(self._run), self._deps.limits.revisit_days
-
-        async def list_due() -> list[int]:
-            now = self._deps.clock.now()
-            return await self._store.revisions.list_due(
-                self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN
-            )
+        revisitor = ItemRevisitor(self._run)
 
         async def revisit(item_id: int) -> str:
             self._run.check_cancelled()
             return str(await revisitor.revisit(item_id))
 
-        items = await self._run_step("due", list[int], list_due)
+        items = await self._run_step("due", list[int], self._list_due)
         for done, item_id in enumerate(items, start=1):
             kind = await self._run_step(f"revisit:{item_id}", str, partial(revisit, item_id))
             self._report_phase("revisit", f"{item_id}: {kind}", done, len(items))
+
+    async def _list_due(self) -> list[int]:
+        days, now = self._deps.limits.revisit_days, self._deps.clock.now()
+        return await self._store.revisions.list_due(self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN)
 
     async def _record_loader_notes(self) -> None:
         for url, note in self._deps.loader.notes().items():
@@ -207,6 +272,10 @@ class _SweepPipeline:
 
     async def _finish(self, status: RunStatus | None = None) -> RunStatus:
         await self._record_loader_notes()
+        return await self._store.write_together(partial(self._store_end, status))
+
+    async def _store_end(self, status: RunStatus | None = None) -> RunStatus:
+        """End the run, with what its end says about the source's health; only reads and writes the database."""
         error = None
         outcome = await self._store.runs.load_outcome(self._run.run_id)
         if status is None:
@@ -215,6 +284,8 @@ class _SweepPipeline:
                 status = RunStatus.FAILED
                 reason = outcome.unseen
                 error = Message.of("cause.nothing_read", reason=reason) if reason else Message("cause.nothing_there")
+        if self._deps.before_end is not None:
+            self._deps.before_end()
         await self._store.runs.end(
             self._run.run_id,
             self._source.id,
@@ -223,12 +294,21 @@ class _SweepPipeline:
             has_new=outcome.has_items,
             error=error,
         )
+        if self._deps.judge_run is not None:
+            await self._deps.judge_run(self._run.run_id)
         return status
+
+    def _report_section(self, plan: SectionPlan, plans: Sequence[SectionPlan]) -> None:
+        self._report_phase(Phase.CRAWL, plan.name, plans.index(plan), len(plans))
 
     def _report_phase(
         self, phase: Phase | Literal["revisit"], place: str, done: int = 0, total: int | None = None
     ) -> None:
         self._run.report_progress(Progress(phase=phase, place=place, done=done, total=total, kind=EventKind.PHASE))
+
+
+def _describe_section(plan: SectionPlan) -> Progress:
+    return Progress(phase=Phase.CRAWL, place=plan.name, kind=EventKind.SECTION, ordinal=plan.ordinal, url=plan.url)
 
 
 def _summarise_reading(reading: SectionReading) -> dict[str, Any]:

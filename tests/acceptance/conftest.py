@@ -229,7 +229,8 @@ class Trial:
         urls = {f"summarise:{entry}": url for entry, url in self.rows("SELECT id, url FROM item")}
         places = {name: ("crawl", sections[name]) for name in steps if name in sections}
         places |= {name: ("summarise", urls[name]) for name in steps if name in urls}
-        return {*places.values(), *((name, "") for name in steps if name in ("navigate", "rank"))}
+        phases = {"look": "navigate", "rank": "rank"}  # a first run's first step navigates
+        return {*places.values(), *((phases[name], "") for name in steps if name in phases)}
 
     def calls(self) -> Counter[tuple[str, str]]:
         rows = self.rows("SELECT phase, place FROM model_call WHERE outcome <> 'cancelled'")
