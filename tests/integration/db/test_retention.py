@@ -120,9 +120,7 @@ async def test_an_item_goes_on_naming_the_records_of_later_runs(runs: Runs, stor
     for day in (0, 9):
         run_id = await runs.read(day)
         record = {"url": "u", "final_url": "u", "way": FetchMode.HTTP, "fetched_at": NOON + day * DAY}
-        await store.evidence.add_record(
-            EvidenceRecord(id=f"record-{day}", run_id=run_id, attempt=1, number=1, **record)
-        )
+        await store.captures.add([], [EvidenceRecord(id=f"record-{day}", run_id=run_id, attempt=1, number=1, **record)])
         claim = Claim(item_id=0, kind=ClaimKind.PAGE, claim=f"{day}", record_id=f"record-{day}")
         async with store.sessions.begin_write() as session:
             await save_claims(session, ClaimUpdate({kept.id or 0: [claim]}, frozenset()))

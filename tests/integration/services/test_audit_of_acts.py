@@ -1,5 +1,6 @@
 """Every act is done and recorded in one transaction, and refused to whoever may not do it."""
 
+import asyncio
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -334,12 +335,17 @@ async def save_researches(app: App, folder: Path) -> None:
     for name, status in rows:
         by = EDITOR if name == "r-4" else COMMAND_LINE
         task_id = await app.research.enqueue("储能？", config=SearchConfig(), options=ResearchOptions(), by=by)
-        with closing(sqlite3.connect(folder / "monitor.db", timeout=30)) as database, database:
-            database.execute("UPDATE research SET id = ?, status = ? WHERE id = ?", (name, status, task_id))
+        # In a thread, or it would wait for the heartbeat's lock, and keep the loop from giving it up.
+        await asyncio.to_thread(rename_research, folder / "monitor.db", task_id, name, status)
     notebook = StoreNotebook(app.store, "r-3")
     await notebook.save_plan(State.create("储能？", at=app.clock.now()))
     plan = Plan(content="", metadata=PlanMetadata(report_title="储能", paragraphs=[]))
     await notebook.save_output(StepType.PLAN, {"result": plan.to_json(), "told": {}})
+
+
+def rename_research(file: Path, task_id: str, name: str, status: str) -> None:
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE research SET id = ?, status = ? WHERE id = ?", (name, status, task_id))
 
 
 async def save_item(app: App, source_id: int, number: int) -> int:
