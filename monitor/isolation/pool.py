@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -43,6 +44,7 @@ _START_TIMEOUT_S = 60.0
 _MAX_ANSWER_BYTES = 2**28
 _LARGE_ANSWER_BYTES = 2**18  # takes so long to read that it is done in a thread
 _RECEIVE_BYTES = 2**18
+_REST_AFTER_S = 120.0
 _TIME_SIGNALS = (signal.SIGPROF, signal.SIGXCPU)
 
 
@@ -71,12 +73,17 @@ class _SpawnerGone(Exception):
 class WorkerPool:
     """Runs functions in at most `size` processes (as many as there are cores, at most 4).
 
-    `preload` are modules that every worker has from its start. A pool belongs to no event loop: several may use it, one
-    after the other.
+    `preload` are modules that every worker has from its start. After `rest_after_s` without work the processes end,
+    and with them the memory that they hold. A pool belongs to no event loop: several may use it, one after the other.
     """
 
     def __init__(
-        self, limits: WorkerLimits | None = None, size: int | None = None, *, preload: Sequence[str] = ()
+        self,
+        limits: WorkerLimits | None = None,
+        size: int | None = None,
+        *,
+        preload: Sequence[str] = (),
+        rest_after_s: float = _REST_AFTER_S,
     ) -> None:
         self.limits = limits or WorkerLimits()
         self.size = size or min(os.cpu_count() or 1, _MAX_WORKERS)
@@ -90,6 +97,9 @@ class WorkerPool:
         self._free = self.size
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_closed = False
+        self._rest_after_s = rest_after_s
+        self._worked_at_s = time.monotonic()
+        self._rest_timer: threading.Timer | None = None
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what the function returns; its exceptions pass through, `IsolatedWorkFailed` says that it was ended.
@@ -149,6 +159,26 @@ class WorkerPool:
                 turn.set_result(None)
                 return
         self._free += 1
+        self._worked_at_s = time.monotonic()
+        if self._rest_timer is None and self._free == self.size:
+            self._plan_rest(self._rest_after_s)
+
+    def _plan_rest(self, seconds: float) -> None:
+        self._rest_timer = threading.Timer(seconds, self._rest)
+        self._rest_timer.daemon = True
+        self._rest_timer.start()
+
+    def _rest(self) -> None:
+        """End all processes if there was no work for a while; work that comes just now finds another worker."""
+        with self._lock:
+            self._rest_timer = None
+            if self._is_closed:
+                return
+            left_s = self._worked_at_s + self._rest_after_s - time.monotonic()
+            if self._free < self.size or left_s > 0:
+                self._plan_rest(max(left_s, 1.0))
+                return
+            self._end_all()
 
     async def _answer(self, task: bytes, limits: WorkerLimits) -> tuple[AnswerKind, bytearray]:
         """Have a worker do the task, another one if it dies; a hopeless task is an `IsolatedWorkFailed`.
@@ -237,11 +267,16 @@ class WorkerPool:
 
     def _close(self) -> None:
         with self._lock:
-            for worker in self._workers:
-                worker.kill()  # whoever waits for its answer is told by its socket, and closes that
-            self._drop_spawner()
-            while self._idle:
-                self._idle.pop().socket.close()
+            if self._rest_timer is not None:
+                self._rest_timer.cancel()
+            self._end_all()
+
+    def _end_all(self) -> None:
+        for worker in self._workers:
+            worker.kill()  # whoever waits for its answer is told by its socket, and closes that
+        self._drop_spawner()
+        while self._idle:
+            self._idle.pop().socket.close()
 
 
 @dataclass(eq=False)

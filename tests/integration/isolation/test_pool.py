@@ -26,8 +26,10 @@ KILLS = 100
 
 
 @asynccontextmanager
-async def open_pool(*, size: int = 1, preload: tuple[str, ...] = (), **limits: Any) -> AsyncIterator[WorkerPool]:
-    pool = WorkerPool(WorkerLimits(**limits), size, preload=preload)
+async def open_pool(
+    *, size: int = 1, preload: tuple[str, ...] = (), rest_after_s: float = 60.0, **limits: Any
+) -> AsyncIterator[WorkerPool]:
+    pool = WorkerPool(WorkerLimits(**limits), size, preload=preload, rest_after_s=rest_after_s)
     try:
         yield pool
     finally:
@@ -94,6 +96,13 @@ async def test_cancelling_ends_the_work_itself() -> None:
         with pytest.raises(asyncio.CancelledError):
             await work
         await wait_until_ended(watched)
+        assert await pool.run(os.getpid) != process
+
+
+async def test_processes_end_when_there_is_no_work_for_a_while_and_new_work_starts_others() -> None:
+    async with open_pool(rest_after_s=2.0) as pool:
+        process = await pool.run(os.getpid)
+        await wait_until_ended(os.pidfd_open(process))
         assert await pool.run(os.getpid) != process
 
 
