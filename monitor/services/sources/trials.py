@@ -142,9 +142,6 @@ class TrialService:
                     source, on_progress=report_progress, detect_kind=detect_kind
                 )
                 report.state = TrialState.DONE
-        except asyncio.CancelledError:
-            report.state = TrialState.CANCELLED
-            raise
         except TimeoutError:
             report.error = Message.of("cause.trial_timeout", minutes=f"{self._max_trial_s / 60:.0f}")
         except MonitorError as error:
@@ -154,7 +151,9 @@ class TrialService:
             report.error = Message.of("cause.unforeseen", error=type(error).__name__)
         finally:
             job.ended_at = self._clock.now()
-            if report.error is not None:
+            if job.task is not None and job.task.cancelling():
+                report.state, report.error = TrialState.CANCELLED, None  # what broke while it was stopped is no failure
+            elif report.error is not None:
                 report.state = TrialState.FAILED
 
     def _get_job(self, trial_id: str) -> _TrialJob:
