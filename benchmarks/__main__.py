@@ -78,7 +78,9 @@ def draw(
     terminal.write_rows([("page", "approach", "ms", "cpu ms", "load / own", "rows"), *list_rows(found.costs)])
     terminal.write_line()
     head = ("approach", "first page s", "cpu s", "memory MB")
-    terminal.write_rows([head, *[tuple(start.model_dump().values()) for start in found.starts]])
+    starts = [start.model_dump(exclude={"approach"}).values() for start in found.starts]
+    figures = [tuple("-" if value is None else f"{value:.2f}" for value in start) for start in starts]
+    terminal.write_rows([head, *[(start.approach, *row) for start, row in zip(found.starts, figures, strict=True)]])
     for approach, reason in found.missing.items():
         terminal.write_line(f"{approach}: {reason}")
 

@@ -341,7 +341,10 @@ async def _serve() -> None:
 
 def list_rows(costs: Sequence[DrawCost]) -> list[tuple[object, ...]]:
     """Return the figures as rows of a table."""
-    return [(cost.page, cost.approach, cost.ms, cost.cpu_ms, f"{cost.ratio:.2f}", cost.rows) for cost in costs]
+    return [
+        (cost.page, cost.approach, f"{cost.ms:.0f}", f"{cost.cpu_ms:.0f}", f"{cost.ratio:.2f}", cost.rows)
+        for cost in costs
+    ]
 
 
 if __name__ == "__main__":
