@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
@@ -30,6 +31,8 @@ MAX_CONTENT_CHARS = 4_000
 MAX_OPENED_PAGES = 8
 """How many results of a search are opened, the best placed first."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _MAX_CONCURRENT_PAGES = 4
 _QUERY_INTENT = "research"
 
@@ -114,7 +117,7 @@ class ResultGatherer:
         rounds = {search_round.query_id: search_round for search_round in paragraph.research.rounds}
         now = paragraph.research.rounds[-1]
         known = _list_lost_sources(paragraph) | {entry.source_id for entry in paragraph.research.search_history}
-        left, troubles = await asyncio.to_thread(self._list_unread, paragraph, rounds)
+        left, troubles = await run_to_end(self._list_unread, paragraph, rounds)
         new = [result for result in left if result.item.source_id not in known]
         entries = [self._build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new]
         paragraph.research.search_history += await asyncio.gather(*entries)
@@ -123,7 +126,7 @@ class ResultGatherer:
             now.is_searched = True
             await self.deps.notebook.save_paragraph(paragraph)
         if left:
-            await asyncio.to_thread(self._mark_read, paragraph, left)
+            await run_to_end(self._mark_read, paragraph, left)
         return GatherOutcome(results=len(new), warnings=troubles)
 
     def _list_unread(
@@ -195,6 +198,16 @@ class ResultGatherer:
             return item.url, page
 
         return dict(await asyncio.gather(*map(load_page, new[:MAX_OPENED_PAGES])))
+
+
+async def run_to_end(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in a thread. Whoever is cancelled meanwhile waits for its end, when no file is locked any more."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+        raise
 
 
 def read_texts(item: SearchResultItem, wanted: str) -> ReadTexts:
