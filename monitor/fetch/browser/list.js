@@ -5,12 +5,13 @@
 //        many milliseconds the first timer runs out that may bring it.
 //        A page that has set nothing going (outstanding.js) stands still at once; another one when it has not changed
 //        for `quietMs`, or has changed, but not in its rows, for four times as long. With `waitMs`, the first change
-//        is waited for so long. Nothing is waited for longer than `mostMs`.
+//        is waited for so long. Nothing is waited for longer than `mostMs`. With `hasAnswers`, the browser waits for
+//        no answer any more, and the page gets those that have come first.
 //        A list longer than the window is scrolled to its end, where the page takes note of that, and again whenever
 //        it has more links than the last time, at most `most` times.
 // press  Presses the button that shows more of a list. `look` says 'button' where there is one, has not been pressed
 //        `most` times, and brought new links the last time, and 'goes on' where the list could be extended further.
-({action, most, quietMs, waitMs, mostMs, loadMoreWords}) => {
+({action, most, quietMs, waitMs, mostMs, hasAnswers, loadMoreWords}) => {
   const asked = globalThis.asked ??= {scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1};
 
   // A page that is mostly links with texts as long as titles. Others are not extended: an article that loads the next
@@ -54,10 +55,10 @@
 
   const outstanding = () => {
     let said = null;
-    const hear = event => { 
+    const hear = event => {
       const read = attempt(() => JSON.parse(event.detail), null);
       said = Array.isArray(read?.timers) ? read : null;  // else the page answered in its place
-     };
+    };
     document.addEventListener('monitor:outstanding-is', hear);
     document.dispatchEvent(new Event('monitor:outstanding'));
     document.removeEventListener('monitor:outstanding-is', hear);
@@ -99,6 +100,11 @@
     setTimeout(resolve, quietMs);
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
   });
+  // Until the page has got the answers that the browser has; one that it never reads is not waited for long.
+  const receive = async () => {
+    const until = performance.now() + Math.min(mostMs, 4 * quietMs);
+    while (outstanding()?.awaited > 0 && performance.now() < until) await turn();
+  };
   const quiet = firstMs => new Promise(resolve => {
     let timer, before = rows(), since = performance.now();
     const end = () => { clearTimeout(timer); clearTimeout(bound); observer.disconnect(); resolve(); };
@@ -138,6 +144,7 @@
 
   const look = async () => {
     const started = performance.now();
+    if (hasAnswers) await receive();
     let said = outstanding();
     if (waitMs) await quiet(waitMs);
     else if (attempt(() => scroll(said), false) || said?.isObserving) await frames();

@@ -1,9 +1,10 @@
 // Runs in every document before its own scripts, in their world. It counts what a page has set going that no request
-// shows: timers, frames of an animation, workers, stores and observers. list.js asks for it by an event, which works
-// from one world to another. A page that tampers with this is taken earlier or later, no more.
+// shows: timers, frames of an animation, workers, stores, observers, and answers that have arrived in the browser and
+// not yet in the page. list.js asks for it by an event, which works from one world to another. A page that tampers with this is taken earlier or later, no more.
 (() => {
   const due = new Map(), intervals = new Map();
   let framedAt = -Infinity, idle = 0, isElsewhere = false, isObserving = false, hasScrolling = false;
+  let awaited = 0;
   const after = (name, note) => {
     if (typeof globalThis[name] !== 'function') return;
     globalThis[name] = new Proxy(globalThis[name], {
@@ -43,7 +44,27 @@
       apply(target, self, given) { isElsewhere = true; return Reflect.apply(target, self, given); },
     });
   }
+  const {then} = Promise.prototype;
+  const wait = promise => {
+    awaited += 1;
+    const done = () => { awaited -= 1; };
+    Reflect.apply(then, promise, [done, done]);
+  };
+  after('fetch', wait);
+  for (const name of ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text']) {
+    const read = Response.prototype[name];
+    if (read) Response.prototype[name] = new Proxy(read, {
+      apply(target, self, given) { const answer = Reflect.apply(target, self, given); wait(answer); return answer; },
+    });
+  }
   const listen = EventTarget.prototype.addEventListener;
+  XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+    apply(target, self, given) {
+      awaited += 1;
+      Reflect.apply(listen, self, ['loadend', () => { awaited -= 1; }, {once: true}]);
+      try { return Reflect.apply(target, self, given); } catch (error) { awaited -= 1; throw error; }
+    },
+  });
   EventTarget.prototype.addEventListener = new Proxy(listen, {
     apply(target, self, given) {
       if (given[0] === 'scroll' || given[0] === 'wheel') hasScrolling = true;
@@ -62,6 +83,7 @@
       isFramed: now - framedAt < 50,
       isElsewhere: isElsewhere || now - idle < 50,
       isObserving,
+      awaited,
       canScroll: hasScrolling || isObserving || Boolean(globalThis.onscroll || document.onscroll),
     });
     document.dispatchEvent(new CustomEvent(answer, {detail}));

@@ -217,6 +217,7 @@ class Tab:
             "quietMs": _QUIET_MS,
             "waitMs": 0 if timer_s is None else timer_s * 1000 + _QUIET_MS,
             "mostMs": left_s * 1000,
+            "hasAnswers": self.traffic.is_idle,
             "loadMoreWords": LOAD_MORE_WORDS,
         }
         answer = None
