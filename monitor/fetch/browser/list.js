@@ -96,8 +96,9 @@
   };
 
   const turn = () => new Promise(resolve => setTimeout(resolve, 0));
+  // Two frames, after which observers and listeners for scrolling were told; a busy machine draws late, a hidden tab never.
   const frames = () => new Promise(resolve => {
-    setTimeout(resolve, quietMs);
+    setTimeout(resolve, 4 * quietMs);
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
   });
   // Until the page has got the answers that the browser has; one that it never reads is not waited for long.
