@@ -121,6 +121,77 @@ class ItemType(StrEnum):
     OTHER = "其他"
 
 
+class DocumentKind(StrEnum):
+    """What a document is, as far as its summary and its rank depend on it."""
+
+    POLICY = "policy"
+    CONSULTATION = "consultation"
+    ENFORCEMENT = "enforcement"
+    STATISTICS = "statistics"
+    INTERPRETATION = "interpretation"
+    PERSONNEL = "personnel"
+    MEETING = "meeting"
+    STANDARD = "standard"
+
+
+class PolicyStage(StrEnum):
+    """Where a document stands in the life of its policy."""
+
+    PLAN = "plan"
+    DRAFT = "draft"
+    CONSULTATION = "consultation"
+    FINAL = "final"
+    INTERPRETATION = "interpretation"
+    QA = "qa"
+    PILOT = "pilot"
+    IMPLEMENTATION = "implementation"
+    ENFORCEMENT = "enforcement"
+    AMENDMENT = "amendment"
+    REPEAL = "repeal"
+
+
+class DeadlineKind(StrEnum):
+    """What begins or ends on the day of a deadline."""
+
+    COMMENTS_UNTIL = "comments_until"
+    IN_FORCE = "in_force"
+    VALID_UNTIL = "valid_until"
+    APPLY_BY = "apply_by"
+    COMPLY_BY = "comply_by"
+
+
+class RelationType(StrEnum):
+    """What a document does to another one."""
+
+    REPLACES = "replaces"
+    REPEALS = "repeals"
+    AMENDS = "amends"
+    BASED_ON = "based_on"
+    INTERPRETS = "interprets"
+    IMPLEMENTS = "implements"
+
+
+class JoinedBy(StrEnum):
+    """Why a document belongs to a policy: what it shares with it, or a person's decision."""
+
+    NUMBER = "number"
+    TITLE = "title"
+    RELATION = "relation"
+    NAME = "name"
+    HAND = "hand"
+
+
+class ItemChangeKind(StrEnum):
+    """What a reader needs to know of a change between two revisions of an item."""
+
+    DEADLINE_MOVED = "deadline_moved"
+    FIGURE_CHANGED = "figure_changed"
+    ARTICLE_CHANGED = "article_changed"
+    ATTACHMENT_CHANGED = "attachment_changed"
+    WITHDRAWN = "withdrawn"
+    TEXT_CHANGED = "text_changed"
+
+
 class SummaryBy(StrEnum):
     MODEL = "model"
     EXTRACT = "extract"

@@ -26,7 +26,8 @@ from monitor.db.fulltext_index import (
 )
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.sessions import Queries, split_batches
-from monitor.db.tables.collection import Item
+from monitor.db.tables.collection import Item, ItemPageText
+from monitor.db.tables.evidence import ItemSnapshot
 from monitor.db.terms import TextQuery, fold_text
 from monitor.page import ChangeKind
 from monitor.urls import is_on_site
@@ -269,7 +270,9 @@ async def _load_rows(session: AsyncSession, numbers: list[int]) -> dict[int, Any
     if not numbers:
         return {}
     # By table: rows of mapped classes are slower.
-    item, text, snapshot = (SQLModel.metadata.tables[name] for name in ("item", "item_text", "item_sight"))
+    item, text, snapshot = (
+        SQLModel.metadata.tables[str(model.__tablename__)] for model in (Item, ItemPageText, ItemSnapshot)
+    )
     query = (
         select(item.c.id, item.c.day, item.c.url, item.c.title, item.c.summary, text.c.text, snapshot.c.standing)
         .outerjoin_from(item, text, text.c.item_id == item.c.id)

@@ -48,6 +48,7 @@ from monitor.db.sessions import (
     build_not_migrated_error,
     translate_errors,
 )
+from monitor.db.tables import policies as _policies  # noqa: F401
 from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Reading, Run, RunSection, Unseen
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.evidence import Claim, EvidenceRecord, ItemSnapshot, ManifestPart, Revision

@@ -8,7 +8,7 @@ from itertools import product
 
 from monitor.db.tables.collection import Item
 from monitor.dedupe.candidates import IndexPair, find_candidate_pairs
-from monitor.dedupe.identity import DocumentFacts, DocumentIdentity, count_days_between, parse_identities
+from monitor.dedupe.identity import DocumentFeatures, DocumentIdentity, count_days_between, parse_identities
 from monitor.dedupe.pairs import DocumentRelation, classify_relation
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
 from monitor.logs import get_logger
@@ -89,11 +89,11 @@ async def cluster_in_workers(
     return [plan.pick(items) for plan in sorted(plans, key=ClusterPlan.get_first)]
 
 
-def _list_facts(items: Sequence[Item], texts: Mapping[int, str]) -> list[DocumentFacts]:
-    return [DocumentFacts.of(item, texts.get(item.id) if item.id is not None else None) for item in items]
+def _list_facts(items: Sequence[Item], texts: Mapping[int, str]) -> list[DocumentFeatures]:
+    return [DocumentFeatures.of(item, texts.get(item.id) if item.id is not None else None) for item in items]
 
 
-async def _parse_in_worker(facts: Sequence[DocumentFacts], workers: WorkerPool) -> Sequence[DocumentIdentity | None]:
+async def _parse_in_worker(facts: Sequence[DocumentFeatures], workers: WorkerPool) -> Sequence[DocumentIdentity | None]:
     try:
         return await workers.run_limited(_LIMITS, parse_identities, facts)
     except IsolatedWorkFailed as error:

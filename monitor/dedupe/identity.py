@@ -37,7 +37,7 @@ Precedence = tuple[bool, bool, dt.datetime, dt.date, str]
 
 
 @dataclass(frozen=True)
-class DocumentFacts:
+class DocumentFeatures:
     """What an item's columns say of its document; `text` is what is read of its page's text."""
 
     url: str
@@ -52,7 +52,7 @@ class DocumentFacts:
     text: str | None
 
     @classmethod
-    def of(cls, item: Item, text: str | None = None) -> "DocumentFacts":
+    def of(cls, item: Item, text: str | None = None) -> "DocumentFeatures":
         return cls(
             url=item.url,
             title=item.title,
@@ -92,14 +92,14 @@ class DocumentIdentity:
 
 
 def build_identity(item: Item, text: str | None = None) -> DocumentIdentity:
-    return parse_identity(DocumentFacts.of(item, text))
+    return parse_identity(DocumentFeatures.of(item, text))
 
 
-def parse_identities(facts: Sequence[DocumentFacts]) -> list[DocumentIdentity]:
+def parse_identities(facts: Sequence[DocumentFeatures]) -> list[DocumentIdentity]:
     return [parse_identity(each) for each in facts]
 
 
-def parse_identity(facts: DocumentFacts) -> DocumentIdentity:
+def parse_identity(facts: DocumentFeatures) -> DocumentIdentity:
     day, source, issuer = facts.date, _fold_name(facts.source), _fold_name(facts.issuer or "")
     host = get_host(facts.url)
     domain = _get_domain(host)

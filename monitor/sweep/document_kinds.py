@@ -2,22 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 
 from monitor.llm.prompts import Prompt, define_prompt
-from monitor.vocabulary import ItemType
-
-
-class DocumentKind(StrEnum):
-    POLICY = "policy"
-    CONSULTATION = "consultation"
-    ENFORCEMENT = "enforcement"
-    STATISTICS = "statistics"
-    INTERPRETATION = "interpretation"
-    PERSONNEL = "personnel"
-    MEETING = "meeting"
-    STANDARD = "standard"
-
+from monitor.vocabulary import DocumentKind, ItemType
 
 _KINDS_BY_TYPE = {
     ItemType.INTERPRETATION: DocumentKind.INTERPRETATION,

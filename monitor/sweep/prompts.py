@@ -15,11 +15,11 @@ from monitor.llm.prompts import (
     format_wishes,
     get_wording,
 )
-from monitor.sweep.document_kinds import GUIDES, DocumentKind, split_examples
+from monitor.sweep.document_kinds import GUIDES, split_examples
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.summary_check import SummaryGrounds
 from monitor.verify.statements import SourceText
-from monitor.vocabulary import ItemType
+from monitor.vocabulary import DocumentKind, ItemType
 
 MATERIAL_START = "<<<PAGE"
 MATERIAL_END = "PAGE>>>"

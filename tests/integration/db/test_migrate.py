@@ -2,6 +2,8 @@
 
 import asyncio
 import datetime as dt
+import importlib
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, MetaData, Table, inspect
 from sqlmodel import SQLModel, select
 
-from monitor.db import migrate
+from monitor.db import migrate, tables
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.fulltext import FullTextScope
@@ -45,6 +47,8 @@ def test_migrations_run_up_down_to_nothing_and_up_again(empty_url: str) -> None:
 
 
 def test_the_migrated_schema_is_the_one_that_the_tables_describe(empty_url: str) -> None:
+    for module in pkgutil.iter_modules(tables.__path__, f"{tables.__name__}."):
+        importlib.import_module(module.name)
     migrate.upgrade(empty_url)
     with engine_of(empty_url).connect() as connection:
         # The full-text index is no table of ours: each database has it in its own way (migration 0008).

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.dedupe.candidates import find_candidate_pairs
-from monitor.dedupe.identity import DocumentFacts, DocumentIdentity, parse_identity
+from monitor.dedupe.identity import DocumentFeatures, DocumentIdentity, parse_identity
 from monitor.dedupe.numbers import keep_alphanumerics, normalize_text
 
 SEEN = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -19,7 +19,7 @@ FORM = "当事人应当自收到本决定书之日起十五日内缴纳罚款，
 
 def identity_of(number: int, title: str, text: str | None = None) -> DocumentIdentity:
     return parse_identity(
-        DocumentFacts(
+        DocumentFeatures(
             url=f"https://s{number % 300}.example/{number}",
             title=title,
             date=dt.date(2026, 2, 1 + number % 20),

@@ -3,9 +3,9 @@
 import pytest
 
 from monitor.llm.run_model import estimate_tokens
-from monitor.sweep.document_kinds import GUIDES, DocumentKind, classify_document, split_examples
+from monitor.sweep.document_kinds import GUIDES, classify_document, split_examples
 from monitor.sweep.prompts import build_summary_messages
-from monitor.vocabulary import ItemType
+from monitor.vocabulary import DocumentKind, ItemType
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 import pytest
 
 from monitor.i18n.catalogue import render
-from monitor.sweep.document_kinds import DocumentKind
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.summary_check import JudgedSummary, find_fault, judge_summary
 from monitor.verify.statements import SourceText, StatementCounts
-from monitor.vocabulary import Verdict
+from monitor.vocabulary import DocumentKind, Verdict
 
 TITLE = "关于印发绿色能源中长期发展总体实施方案的正式通知"
 TEXT = (

@@ -1,0 +1,17 @@
+"""What briefings keep.
+
+Revision 0023.
+"""
+
+revision = "0023"
+down_revision = "0022"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass
