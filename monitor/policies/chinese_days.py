@@ -1,0 +1,275 @@
+"""The rules by which Chinese documents state their days."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from monitor.policies.day_mentions import read_count
+from monitor.policies.day_rules import DayReading, StatedDay, Term
+from monitor.policies.document_text import DAY, Sentence
+from monitor.vocabulary import DeadlineKind
+
+_D = rf"(?P<day>{DAY})"
+_TIME = (
+    r"(?:\s?\([^()]{1,12}\))?\s?(?:北京时间|上午|下午|中午|晚上?|凌晨)?\s?"
+    r"(?:\d{1,2}(?::\d\d(?::\d\d)?|[时点](?:\d{1,2}分|整|半)?))?\s?(?:下班|午夜)?"
+)
+_BEGIN = r"(?:施行|实施|执行|生效|试行|适用|启用|实行|起用|开始(?:施行|实施|执行|适用)|启动实施)"
+_MANNER = r"(?:\s|正式|全面|开始|在[^，。；]{2,16}内?|统一|同步|依法|陆续|组织|起|，|予以){0,4}"
+_PERIOD_SIGN = r"\s?(?:[-—–~～]{1,2}|至|到)\s?"
+
+_IN_FORCE = (
+    re.compile(
+        rf"(?:自|从|由|于|将于|将自|在)\s?{_D}\s?(?:零时|0时|0:00)?\s?(?:\([^()]{{1,12}}\))?(?:起|开始|后)?{_MANNER}(?P<verb>{_BEGIN})(?!的(?!通知|公告|规定。)|以来|至今|中)"
+    ),
+    re.compile(
+        rf"{_D}\s?(?:零时|0时)?(?:起|开始)(?:正式|全面|开始|在全[国省市](?:范围内?)?)*(?P<verb>{_BEGIN})(?!的(?!通知|公告)|以来|至今)"
+    ),
+    re.compile(
+        rf"(?:施行|实施|生效|执行|试行|启用)(?:日期|时间|之日)(?:为|是|定为|:|调整为|推迟至|延期至|延至|推迟到|提前至){{0,2}}\s?(?:自|从)?{_D}(?:起|。|$|\s|，|；|\))"
+    ),
+    re.compile(
+        rf"(?:延至|推迟至|延期至|推迟到|延迟至|暂缓至|调整(?:为|至)|提前至|顺延至)\s?{_D}(?:起)?(?:正式|再)?(?P<verb>{_BEGIN})"
+    ),
+    re.compile(rf"自\s?{_D}起?\s?至\s?{DAY}(?:止)?{_MANNER}(?P<verb>{_BEGIN})"),
+    re.compile(
+        rf"(?:有效期|执行期限?|实施期限?|试行期限?|试点期限?)(?:限|间)?(?:为|:|是)?\s?自?\s?{_D}起?{_PERIOD_SIGN}{DAY}"
+    ),
+)
+_VALID = (
+    re.compile(
+        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|自|截至|截止|延长|暂定|，){{0,3}}\s?(?:至|到|截止到?|截至)\s?{_D}"
+    ),
+    re.compile(
+        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|暂定){{0,2}}\s?自?\s?{DAY}起?{_PERIOD_SIGN}{_D}"
+    ),
+    re.compile(rf"自?\s?{DAY}起?{_PERIOD_SIGN}{_D}(?:止|期间)?{_MANNER}(?:{_BEGIN})"),
+    re.compile(rf"{_BEGIN}(?:，|,)?(?:有效期|期限)?(?:为)?(?:至|到|截止到?|截至)\s?{_D}"),
+    re.compile(rf"(?:执行|实施|延续|延长|延期|继续执行|继续有效|有效)(?:实施|执行)?(?:至|到)\s?{_D}"),
+    re.compile(rf"(?:自|于|至)\s?{_D}(?:起|后)?(?:自动|自行|自然|同时)?(?:失效|废止(?!《)|停止执行|到期)"),
+    re.compile(rf"(?:失效|废止)(?:日期|时间)(?:为|:|是)?\s?{_D}"),
+)
+_BY = re.compile(
+    rf"{_D}{_TIME}(?:之前|以前|前(?!三|两|[\d一二三四五六七八九十]+[个年])|(?<=[时分整])?止|截止|为止|结束|内(?!容))"
+)
+_UNTIL = re.compile(
+    rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)){{0,2}}\s?(?:{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)\s?)?{_D}"
+)
+_RANGE = re.compile(rf"{DAY}{_TIME}(?:起)?{_PERIOD_SIGN}{_D}")
+_SINCE_COUNTED = re.compile(
+    rf"(?:自|从)\s?{DAY}\s?(?:起|开始)(?:，)?(?:为期|期限为?)?\s?(?P<n>\d{{1,3}}|[一二三四五六七八九十]{{1,4}})\s?个?(?P<unit>工作日|日|天|月)"
+)
+
+_COMMENT = re.compile(r"意见|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
+_STRONG_COMMENT = re.compile(
+    r"征求意见|意见(?:建议|反馈|征集|和建议|、建议)|(?:修改|反馈|书面|修订|有关|相关|您的|宝贵)意见|提出意见|意见(?:以|通过|发送|返回|寄|发至|函)|异议|公示|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
+)
+_APPLY = re.compile(
+    r"申报|申请|报名|报送|上报|呈报|提交|推荐|寄送|送达|投标|递交|受理|填报|参评|报至|报我|报省|报市|报国|汇总报|邮寄|发送至|登录.{0,20}系统|申领|申购|备案材料|抄送|报.{0,12}(?:备案|审核|审批|委|部|局|厅|办|司)|征集"
+)
+_COMPLY = re.compile(
+    r"完成|达到|整改|改造|建成|淘汰|退出|关停|停用|停止|更换|符合|办理|取得|落实|到位|补办|转换|清零|拆除|安装|接入|配备|升级|整治|清理|注销|变更|重新|履行|缴纳|报告|建立|制定|出台|不得|应当|须|必须|过渡期|执行|换发|换证|登记|备案|披露|公开|培训|投入|并网|关闭|实现|合规"
+)
+_GOAL = re.compile(
+    r"力争|目标|争取|有望|预计|计划(?:于|在|到)?|规划|拟于|拟在|将达|超过|左右|展望|愿景|基本形成|基本建立|进一步|显著"
+)
+_STATISTIC = re.compile(
+    r"(?:累计|同比|环比|增长|下降|占比|共有|达\d|总量|余额|总计|全国共|合计|已(?:有|建成|完成|投产|发放|受理|收到|办理|处理|归集|查处)|装机(?:容量)?[\d达约为]|新增)"
+)
+_EVENT = re.compile(r"召开|举行|举办|会议|开幕|论坛|座谈|培训班|出席|调研|会见|颁奖|赛|展览|考试|开市|发布会")
+_RECURRENT = re.compile(r"每年|每月|每季|次年|逐年|每半年|年度结束|每周")
+_HEARSAY = re.compile(r"预计|有望|拟(?:于|自|从|将|在)|可能|计划(?:于|自|从|在)|据(?:悉|了解)|或将|尚未|争取")
+_QUOTED_SUBJECT = re.compile(
+    r"《(?P<title>[^《》]{2,100}(?:《[^《》]{1,60}》[^《》]{0,40})?)》(?:\([^()]{1,40}\))?[^《》，。；]{0,14}\Z"
+)
+_SELF = re.compile(
+    r"本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|规范|方案|通告|法|政策|措施|办法|目录|指引|指南|制度|文件|实施|暂行|修正|令|规程|准则|批复|函|清单|规划|计划|解释|修订|预案|导则|章程|指导|若干)|此前|该(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案)|上述|新(?:办法|规定|规|标准|政策|版)|现(?:予|将|公布|印发)|以上"
+)
+_OTHER_DOCUMENT = re.compile(r"《[^《》]{2,80}》")
+_PAST = re.compile(r"(?:已|已经|曾|早)(?:于|自|从|在)?\s?\Z")
+_LICENCE = re.compile(
+    r"(?:许可证?|执照|证书?|证件|资质|资格|批件|批文|标志|标识|合同|协议|注册|备案号|认证|保函|发票|报价|投标|检测报告|检验报告|授权|牌照|药品|产品|食品|文号|签证|承诺|决定书|凭证|核准|名单|认定|称号|聘期|任期)[^，。；]{0,10}\Z"
+)
+_N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
+_TERM = (
+    re.compile(
+        rf"有效期(?:限)?(?:为|是|:|暂定|暂定为|限为|自[^，。；]{{1,20}}起(?:计算)?(?:为)?)?\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"
+    ),
+    re.compile(rf"(?:试行|试用|暂行)(?:期限?)?(?:为|:|暂定|暂定为)?\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"),
+    re.compile(
+        rf"(?:实施|执行|施行|试点)(?:期限?|时间|周期)(?:为|:|暂定|暂定为)\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"
+    ),
+    re.compile(
+        rf"(?:施行|实施|执行|试行)[，,](?:有效|暂定|为期|期限为?|执行期)\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"
+    ),
+)
+_CLAUSE_START = re.compile(r"[，。；;:、！？\n]|(?<=\))")
+_SUBJECT_DROP = re.compile(
+    r"^(?:其中|此外|同时|另外|并且?|且|但|请|并请|现|特|为此|对于?|对|凡|各|由|将|要|确保|做到|原则上|[一二三四五六七八九十\d]{1,3}[、.．)]|\([一二三四五六七八九十\d]{1,3}\)|第[一二三四五六七八九十百\d]{1,5}[条章款项]\s?)+|(?:应当?|须|需|必须|要|的|自|于|从|在|将|应于|可|请|前|截至|截止(?:时间|日期)?|至|到|为|以|均|，|期限|时间|日期|:|\s)+$"
+)
+_MAX_SUBJECT_CHARS = 24
+
+
+def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[StatedDay]:
+    """Yield the days that the sentences of a document state of it, in no order."""
+    for place, sentence in enumerate(sentences):
+        if not sentence.days:
+            continue
+        taken: set[str] = set()
+        context = sentences[place - 1].text if place and sentences[place - 1].line >= sentence.line - 1 else ""
+        for kind, found in _match_validity(sentence, reading):
+            taken.add(found["day"])
+            stated = _state(sentence, kind, found, reading)
+            if stated:
+                yield stated
+        if reading.is_order:
+            continue
+        for found, kind in _match_due(sentence, context, reading, taken):
+            stated = _state(sentence, kind, found, reading)
+            if stated:
+                yield stated
+
+
+def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str], reading: DayReading) -> StatedDay | None:
+    mention = sentence.get_day(found["day"])
+    if "n" in found.re.groupindex and found["n"]:
+        from monitor.policies.day_mentions import add_period
+
+        day = add_period(mention.day, read_count(found["n"]), found["unit"])
+    else:
+        day = mention.day
+    if day is None:
+        return None
+    subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence, found.start(), reading)
+    return StatedDay(kind, day, subject, sentence.start, sentence.end)
+
+
+def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
+    masked = sentence.masked
+    for kind, patterns in ((DeadlineKind.IN_FORCE, _IN_FORCE), (DeadlineKind.VALID_UNTIL, _VALID)):
+        seen: set[str] = set()
+        for pattern in patterns:
+            for found in pattern.finditer(masked):
+                if found["day"] not in seen and _is_own(masked, found, reading, kind):
+                    seen.add(found["day"])
+                    yield kind, found
+
+
+def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: DeadlineKind) -> bool:
+    """Whether a validity is said of the document itself, not of another that it names, and as certain."""
+    before = masked[max(0, found.start() - 120) : found.start()]
+    clause = before[max(before.rfind(mark) for mark in "。；！？") + 1 :]
+    behind = masked[found.end() : found.end() + 2]
+    if behind.startswith("的") and not re.match(r"的(?:通知|公告)", masked[found.end() : found.end() + 3]):
+        return False
+    if _PAST.search(before) and not reading.explains:
+        return False
+    if not reading.asks_comments and _HEARSAY.search(clause[-14:] + found[0]):
+        return False
+    if kind is DeadlineKind.VALID_UNTIL and _LICENCE.search(clause):
+        return False
+    nearest = clause[max(clause.rfind(mark) for mark in "，,:") + 1 :]
+    for piece in (nearest, clause):
+        if _SELF.search(piece):
+            return True
+        if quoted := _QUOTED_SUBJECT.search(piece):
+            return reading.explains or any(_is_same(quoted["title"], own) for own in reading.own_titles)
+        if named := [*_OTHER_DOCUMENT.finditer(piece)]:
+            return (
+                reading.explains
+                or any(_is_same(other[0][1:-1], own) for other in named for own in reading.own_titles)
+                or bool(re.search(r"(?:印发|公布|发布|废止|修改|通过|制定)", piece))
+            )
+    return True
+
+
+def _is_same(title: str, own: str) -> bool:
+    plain, other = (re.sub(r"\([^()]*\)|[\s《》]", "", name) for name in (title, own))
+    return plain == other or (len(plain) > 3 and plain in other) or (len(other) > 3 and other in plain)
+
+
+def _match_due(
+    sentence: Sentence, context: str, reading: DayReading, taken: set[str]
+) -> Iterator[tuple[re.Match[str], DeadlineKind]]:
+    masked = sentence.masked
+    for pattern in (_BY, _UNTIL, _SINCE_COUNTED, _RANGE):
+        for found in pattern.finditer(masked):
+            if found["day"] in taken:
+                continue
+            kind = _classify_due(masked, found, pattern, context, reading)
+            if kind is not None:
+                taken.add(found["day"])
+                yield found, kind
+
+
+def _classify_due(
+    masked: str, found: re.Match[str], pattern: re.Pattern[str], context: str, reading: DayReading
+) -> DeadlineKind | None:
+    """Return what is due by a day, by the words of its clause: those behind it count before those ahead of it."""
+    start = max((masked.rfind(mark, 0, found.start()) for mark in "。；！？"), default=-1) + 1
+    stop = re.compile(rf"[。；！？]|{DAY}").search(masked, found.end())
+    ahead, behind = masked[start : found.start()], masked[found.end() : stop.start() if stop else len(masked)]
+    whole = ahead + behind
+    nearest = ahead[max(ahead.rfind(mark) for mark in "，,") + 1 :]
+    if _RECURRENT.search(nearest[-12:]) or _STATISTIC.search(behind[:24]) or _is_past(nearest):
+        return None
+    is_range, is_until = pattern is _RANGE, pattern is _UNTIL
+    if (
+        is_until
+        and re.match(r"截[至止]", found[0])
+        and not re.search(r"时间|日期|期限|为|:", found[0])
+        and not nearest.strip()
+    ):
+        return None  # 截至2026年5月底，全国…
+    if _STRONG_COMMENT.search(whole) and (not _EVENT.search(behind[:20])):
+        return DeadlineKind.COMMENTS_UNTIL
+    if reading.asks_comments and (_COMMENT.search(whole) or is_until or (is_range and _COMMENT.search(context))):
+        return DeadlineKind.COMMENTS_UNTIL
+    if is_range and not re.search(r"申报|报名|受理|申请|提交|报送|征集|填报|时间|公示", ahead[-24:]):
+        return None
+    if _EVENT.search(behind[:16]) or (_EVENT.search(nearest) and not _APPLY.search(behind)):
+        return None
+    if _APPLY.search(behind[:60]) or _APPLY.search(nearest) or (is_until and _APPLY.search(whole + context)):
+        return DeadlineKind.APPLY_BY
+    if is_range or _GOAL.search(nearest + behind[:24]):
+        return None
+    if _COMPLY.search(behind[:60]) or (not behind.strip("，。） ") and _COMPLY.search(nearest)) or "过渡期" in whole:
+        return DeadlineKind.COMPLY_BY
+    return None
+
+
+def _is_past(nearest: str) -> bool:
+    return bool(re.search(r"(?:已|曾|早)(?:于|在|经)?\s?$", nearest))
+
+
+def _find_subject(sentence: Sentence, start: int, reading: DayReading) -> str:
+    """Return what a day holds for, where the clause names something other than the document; else nothing."""
+    masked = sentence.masked
+    head = masked[max(0, start - 80) : start]
+    pieces = re.split(rf"[，。；;:！？\n]|{DAY}", head)
+    for piece in reversed(pieces):
+        bare = _SUBJECT_DROP.sub("", _SUBJECT_DROP.sub("", piece.strip()))
+        if len(bare) < 2:
+            continue
+        if _SELF.search(bare) or "《" in bare or len(bare) > _MAX_SUBJECT_CHARS:
+            return ""
+        return bare
+    return ""
+
+
+def find_terms(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[Term]:
+    """Yield how long the document holds, where it says so in years or months; that of a licence is none."""
+    for place, sentence in enumerate(sentences):
+        masked = sentence.masked
+        for pattern in _TERM:
+            found = pattern.search(masked)
+            if not found:
+                continue
+            before = masked[max(0, found.start() - 60) : found.start()]
+            clause = before[max(before.rfind(mark) for mark in "。；！？") + 1 :]
+            own = re.search(rf"{_BEGIN}|{_SELF.pattern}", clause) or (
+                place and re.search(_BEGIN, sentences[place - 1].text) and not clause.strip("，")
+            )
+            nearest = clause[clause.rfind("，") + 1 :]
+            if own and not _LICENCE.search(nearest) and not re.search(r"申请|取得|颁发|核发|产品|企业", nearest):
+                yield Term(read_count(found["n"]), found["unit"], sentence.start, sentence.end)
+                return

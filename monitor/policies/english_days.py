@@ -1,0 +1,291 @@
+"""The rules by which English documents state their days."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from monitor.policies.day_mentions import read_count
+from monitor.policies.day_rules import DayReading, StatedDay, Term
+from monitor.policies.document_text import DAY, Sentence
+from monitor.vocabulary import DeadlineKind
+
+_D = rf"(?P<day>{DAY})"
+_CLOCK = r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
+_AT = rf"(?:(?:at\s|by\s)?{_CLOCK},?\s?(?:\([A-Z]{{2,5}}\)\s)?(?:on\s)?)?(?:on\s)?(?:the\s)?"
+_BY = re.compile(
+    rf"\b(?:by|before|until|till|(?:no|not)\slater\sthan|on\sor\sbefore|prior\sto|through|up\sto(?:\sand\sincluding)?|within|in\stime\sfor)\s{_AT}{_D}",
+    re.IGNORECASE,
+)
+_CLOSE = re.compile(
+    rf"\b(?:clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off|postponed|moved)\b(?P<between>[^.;{DAY[1:-1]}]{{0,90}}?)(?:\b(?:is|are|on|at|by|to|until|for|from|:|now|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
+    re.IGNORECASE,
+)
+_MOVED = re.compile(rf"\bfrom\s{_AT}{DAY}\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
+_RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
+
+_FORCE = (
+    r"(?:tak(?:es?|ing|en)\seffect|com(?:es?|ing)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought|put)\sinto\s(?:effect|force|operation)|"
+    r"enter(?:s|ing)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)|go(?:es)?\sinto\s(?:effect|force)|becom(?:es?|ing)\s(?:effective|applicable|operative|law|mandatory)|"
+    r"(?:is|are|be|was|were)\s(?:in\sforce|effective|applicable|operative)|\bin\sforce|effective|commenc(?:es?|ing|ement)|appl(?:y|ies|icable)|"
+    r"(?:shall|will)\sapply|with\seffect|start(?:s|ing)?\sto\sapply|operative|in\seffect|starts?|begins?|implement(?:ed|ation))"
+)
+_STRONG_FORCE = re.compile(r"effect|force|operati|commenc|appl|becom|law", re.IGNORECASE)
+_IN_FORCE = (
+    re.compile(
+        rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with\seffect\sfrom|since)\s|:\s?|\s?[-–—]+\s?|\s|\()(?:(?:00[:.]01|12[:.]01\sa\.?m\.?|midnight|0[:.]00)\s?(?:on\s)?)?(?:the\s)?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:from|on|as\sof|effective|beginning)\s(?:the\s)?{_D},?\s(?P<between>(?:[a-z'-]+\s){{0,8}}?)(?P<verb>will\sapply|shall\sapply|apply|applies|takes?\seffect|comes?\sinto\s(?:force|effect|operation)|enters?\sinto\sforce|become\seffective|will\scome\sinto\s(?:force|effect|operation)|will\stake\seffect)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_D}\s(?P<between>)(?P<verb>is\sthe\s(?:effective|commencement|start)\sdate|effective\sdate|as\sthe\seffective\sdate)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<verb>effective\sdate|commencement\sdate|date\sof\seffect|date\sof\scommencement|implementation\sdate|start\sdate|in\sforce\sdate|application\sdate)s?\b(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?){_D}",
+        re.IGNORECASE,
+    ),
+)
+_VALID = (
+    re.compile(
+        rf"\b(?:expir(?:es?|y|ing|ation)|sunsets?|laps(?:es?|ing)|ceas(?:es?|ing)\s(?:to\s(?:have\seffect|apply|be\sin\sforce|be\seffective)|on|operation|effect)|valid|remains?\sin\s(?:force|effect|operation)|continues?\sin\s(?:force|effect)|(?:in\s(?:force|effect)|effective|appl(?:y|ies))\suntil|runs?\suntil|terminat(?:es?|ion))\b(?P<between>[^.;{DAY[1:-1]}]{{0,50}}?)(?:on|until|through|to|at|is|:|by)?\s?(?:the\s)?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:in\s(?:force|effect)|effective|appl(?:y|ies)|runs?|valid)\s(?P<between>)(?:from\s)?{DAY}\s?(?:to|until|through|[-–—])\s?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
+        re.IGNORECASE,
+    ),
+)
+_COMMENT = re.compile(
+    r"\bcomment|\brespon[ds]|\bfeedback|\bviews?\b|\bconsultation\b(?!\spaper\s[A-Z0-9])|\brepresentations?\b|\bobjections?\b|\bsubmissions?\b|\bwritten\b|\bhave\syour\ssay|\bcall\sfor\s(?:evidence|input)|\bfeed\s?back|\binput\b|\breply\b|\breplies\b|\banswers?\b",
+    re.IGNORECASE,
+)
+_STRONG_COMMENT = re.compile(
+    r"\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen|will\s(?:close|end)|deadline|closing)|\bviews\b|\bresponses?\s(?:to\sth|should|must|are|by|due|deadline)|\brepresentations\b|\brespond\b",
+    re.IGNORECASE,
+)
+_APPLY = re.compile(
+    r"\bappl(?:y|ications?|icants?|ying)\b(?!\s(?:to|from|the\srule))|\bbids?\b|\btenders?\b|\bnominat|\bregist(?:er|ration)|\bexpressions?\sof\sinterest|\bproposals?\b|\bgrant\b|\benrol|\bsubmi(?:t|ssion|tted)|\breturns?\b|\bfil(?:e|ed|ing)s?\b|\breports?\s(?:are\s)?due|\bnotify\b|\breturn(?:ed)?\b|\bsend\b|\bentries\b",
+    re.IGNORECASE,
+)
+_APPLY_NOUN = re.compile(
+    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|expressions?\sof\sinterest|grants?|registrations?|entries|proposals?)\b",
+    re.IGNORECASE,
+)
+_COMPLY = re.compile(
+    r"\bcompl(?:y|iance|iant)|\bmust\b|\bshall\b|\brequired\b|\bshould\b|\btransition|\bensure|\bin\splace\b|\bmeet\b|\bremediat|\badopt\b|\bphase[d\s-]|\bhave\suntil\b|\bneed\sto\b|\bobliged|\btranspos|\bgrace\speriod|\bcease\b|\bretrofit",
+    re.IGNORECASE,
+)
+_DUTY = re.compile(
+    r"\bmust\b|\bshall\b|\brequired\s(?:to|by)\b|\bhave\suntil\b|\bneed\sto\b|\bobliged\b|\bcompl(?:y|iance|iant)\b|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
+    re.IGNORECASE,
+)
+_GOAL = re.compile(
+    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:publish|reach|consult|take|come|enter|issue|finali[sz]e|make|be\sin)|\bplans?\sto\b|\bintends?\b|\bforecast|\bproject(?:ed|ion)|\blikely\b|\bwill\s(?:publish|issue|consult|announce|report|review|consider|set\sout|finali[sz]e|make\sa|decide)|\bwe\s(?:will|expect|aim|plan|intend|hope)\b|\bGDP\b|\bper\scent\sby\b|\bnet\szero\b|\banticipat",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"\bmeeting|\bhearing|\bworkshop|\bwebinar|\bconference|\bseminar|\bforum\b|\bevent\b|\broundtable|\bspeech|\bsummit|\bround-?table",
+    re.IGNORECASE,
+)
+_HEARSAY = re.compile(
+    r"\bexpect(?:s|ed)?\b|\banticipat|\blikely\b|\bmay\b|\bmight\b|\bcould\b|\bplans?\sto\b|\baims?\sto\b|\bintends?\b|\bproposed\s(?:effective|implementation|commencement|start)|\btarget(?:ed|ing)?\b|\bscheduled\sto\sbe\smade|\bif\sapproved|\bsubject\sto\b|\bwould\b|\bprovisional|\bindicative",
+    re.IGNORECASE,
+)
+_PAST_FORCE = re.compile(
+    r"\b(?:took|came|entered|went|became|had|was|were|has|have)\b|\b(?:applied|commenced)\b|\bsince\b", re.IGNORECASE
+)
+_OTHER_SUBJECT = re.compile(
+    r"\b(?:Act|Regulations?|Directive|Ordinance|Order|Code|Treaty|Agreement)\b(?:\s\([^()]{1,30}\))?(?:\s(?:No\.\s)?[\d/]{1,9})?,?\s(?:which|that|as)\b",
+    re.IGNORECASE,
+)
+_PERIOD_OF_FIGURES = re.compile(
+    r"\b(?:quarter|months?|year|period|week|half)\s(?:ended|ending|to)\b|\bas\s(?:of|at)\b|\brose\b|\bfell\b|\bincreased\b|\bdecreased\b|\bcompared\b|\bper\scent\b|\btotall?ed\b",
+    re.IGNORECASE,
+)
+_N = r"(?P<n>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen|twenty-four)(?:\s\(\d{1,3}\))?"
+_TERM = re.compile(
+    rf"\b(?:remains?|continues?|(?:stays?|is|are|be)|valid|ha(?:s|ve)\seffect|expires?|runs?|appl(?:y|ies)|in\s(?:force|effect)|pilot|effective|lasts?|ceases?)\b[^.;]{{0,40}}?\b(?:for|after|of)\s(?:a\s(?:period|term)\sof\s|an\sinitial\s(?:period|term)\sof\s|an\sinitial\s)?{_N}[\s-](?P<unit>years?|months?)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_MARKS = ";"
+_SUBJECT = re.compile(
+    r"(?:^|[.;:,]\s|\b(?:and|while|but|whereas)\s)(?:the\s|all\s|any\s|existing\s(?=existing))?(?P<subject>(?:(?!must|shall|will|should|are|is|have|has|may|need|can|to\b)[A-Za-z][\w'’/-]*\s){1,8}?)(?:must|shall|will|should|are|is|have|has|need)\b[^;]{0,160}$",
+    re.IGNORECASE,
+)
+_GENERAL_SUBJECT = re.compile(
+    r"^(?:th(?:e|is|ese|ose)\s)?(?:(?:final|new|amended|revised|interim|proposed|updated)\s)*(?:rules?|regulations?|orders?|guidance|guidelines?|directive|notice|circular|act|policy|instrument|requirements?|amendments?|standard|changes?|comments?|responses?|consultation|submissions?|it|they|you|we|firms?|applications?|interested\sparties|all\sfirms|decision|code|statement|deadline|closing\sdate|scheme|measures?|provisions?|determination|bylaw|by-law)\s*$",
+    re.IGNORECASE,
+)
+
+
+def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[StatedDay]:
+    """Yield the days that the sentences of a document state of it, in no order."""
+    for place, sentence in enumerate(sentences):
+        if not sentence.days:
+            continue
+        context = sentences[place - 1].text if place and sentences[place - 1].line >= sentence.line - 1 else ""
+        taken: set[str] = set()
+        for kind, found in _match_validity(sentence, reading):
+            taken.add(found["day"])
+            if stated := _state(sentence, kind, found, reading):
+                yield stated
+        if not reading.is_order:
+            for kind, found in _match_due(sentence, context, reading, taken):
+                if stated := _state(sentence, kind, found, reading):
+                    yield stated
+
+
+def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str], reading: DayReading) -> StatedDay | None:
+    day = sentence.get_day(found["day"]).day
+    if day is None:
+        return None
+    subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
+    return StatedDay(kind, day, subject, sentence.start, sentence.end)
+
+
+def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
+    masked = sentence.masked
+    seen: set[str] = set()
+    for kind, patterns in ((DeadlineKind.VALID_UNTIL, _VALID), (DeadlineKind.IN_FORCE, _IN_FORCE)):
+        for pattern in patterns:
+            for found in pattern.finditer(masked):
+                if found["day"] in seen or not _is_own(masked, found, reading, kind):
+                    continue
+                seen.add(found["day"])
+                yield kind, found
+
+
+def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: DeadlineKind) -> bool:
+    before = masked[max(0, found.start() - 160) : found.start()]
+    clause = re.split(r"[;.]\s", before)[-1]
+    head = clause[-80:] + found[0]
+    between = found["between"]
+    if kind is DeadlineKind.IN_FORCE:
+        if re.search(
+            r"\b(?:until|before|by|no later than|end|expire)\b", between + head[len(clause[-80:]) :], re.IGNORECASE
+        ):
+            return False
+        if re.match(r"appl|start|begin|implement|commenc", found["verb"], re.IGNORECASE) and _EVENT.search(head):
+            return False
+        if re.match(r"start|begin|implement", found["verb"], re.IGNORECASE):
+            return False
+        if re.search(
+            r"\bfor\s(?:applications|comments|consultation)|\bapplications?\b|\bconsultation\b", head, re.IGNORECASE
+        ):
+            return False
+        if (
+            _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
+            and re.search(
+                r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b",
+                clause[-40:] + found["verb"] + between,
+                re.IGNORECASE,
+            )
+            and not reading.explains
+        ):
+            return False
+    if not reading.asks_comments and _HEARSAY.search(clause[-60:] + found["between"]) and kind is DeadlineKind.IN_FORCE:
+        return False
+    if reading.asks_comments and re.search(
+        r"\b(?:expect|anticipat|likely|could|might|provisional|indicative)", clause[-60:], re.IGNORECASE
+    ):
+        return False
+    return not _OTHER_SUBJECT.search(clause)
+
+
+def _match_due(
+    sentence: Sentence, context: str, reading: DayReading, taken: set[str]
+) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
+    masked = sentence.masked
+    for pattern in (_MOVED, _BY, _CLOSE, _RANGE):
+        for found in pattern.finditer(masked):
+            if found["day"] in taken:
+                continue
+            kind = _classify_due(masked, found, pattern, context, reading)
+            if kind is not None:
+                taken.add(found["day"])
+                yield kind, found
+
+
+def _classify_due(
+    masked: str, found: re.Match[str], pattern: re.Pattern[str], context: str, reading: DayReading
+) -> DeadlineKind | None:
+    """Return what is due by a day, by the words of its clause."""
+    start = max((masked.rfind(mark, 0, found.start()) for mark in ";"), default=-1) + 1
+    stop = masked.find(";", found.end())
+    behind = masked[found.end() : stop if stop > 0 else len(masked)]
+    behind = re.split(DAY, behind)[0][:120]
+    ahead = masked[start : found.start()]
+    last_day = max((place for place, char in enumerate(ahead) if char >= "\U00100000"), default=-1)
+    ahead = ahead[last_day + 1 :] if pattern is not _RANGE else ahead
+    whole = ahead + found[0] + behind
+    if _PERIOD_OF_FIGURES.search(ahead[-60:]) and not _DUTY.search(whole):
+        return None
+    if _GOAL.search(whole) and not re.search(r"\b(?:comments?|responses?|must|shall)\b", whole, re.IGNORECASE):
+        return None
+    if _EVENT.search(whole) and not re.search(r"\bcomments?|responses?|submissions?\b", whole, re.IGNORECASE):
+        return None
+    if re.search(r"\b(?:received|closed|ended|was|were|ran)\b", whole, re.IGNORECASE) and not re.search(
+        r"\b(?:must|should|shall|to)\s(?:be|have been|reach)", whole, re.IGNORECASE
+    ):
+        return None
+    if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
+        return DeadlineKind.APPLY_BY if pattern is not _RANGE or re.search("open|from|window|between", ahead) else None
+    if _STRONG_COMMENT.search(whole) or (
+        reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
+    ):
+        return DeadlineKind.COMMENTS_UNTIL
+    if pattern is _RANGE:
+        return None
+    if _DUTY.search(whole):
+        if re.search(
+            r"\b(?:appl(?:y|ications?)\b(?!\s(?:the|these|this|to))|nominat|bids?|tender)", whole, re.IGNORECASE
+        ):
+            return DeadlineKind.APPLY_BY
+        if re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE) or not re.search(
+            r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE
+        ):
+            return DeadlineKind.COMPLY_BY
+        return DeadlineKind.APPLY_BY
+    if _APPLY.search(whole):
+        return DeadlineKind.APPLY_BY
+    if re.search(r"\bcompliance\b|\btransition", whole, re.IGNORECASE):
+        return DeadlineKind.COMPLY_BY
+    return None
+
+
+def _find_subject(masked: str, start: int) -> str:
+    """Return what a day holds for, where the sentence names something other than the document; else nothing."""
+    head = masked[max(0, start - 200) : start]
+    found = _SUBJECT.search(re.split(DAY, head)[-1])
+    if not found:
+        return ""
+    subject = found["subject"].strip()
+    return "" if _GENERAL_SUBJECT.match(subject) or len(subject) > 60 else subject
+
+
+def find_terms(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[Term]:
+    """Yield how long the document holds, where it says so in years or months."""
+    for sentence in sentences:
+        found = _TERM.search(sentence.masked)
+        if not found:
+            continue
+        head = sentence.masked[: found.start()][-60:]
+        if re.search(
+            r"\b(?:licen[cs]es?|permits?|certificates?|records?|approvals?|authori[sz]ations?|passports?|registrations?|imprison|document(?:s|ation)|retain(?:ed)?)\b",
+            head + found[0],
+            re.IGNORECASE,
+        ):
+            continue
+        if re.search(
+            r"\b(?:rules?|regulations?|order|guidance|guidelines?|notice|pilot|scheme|instrument|measures?|directive|circular|determination|waiver|relief|sandbox|policy|programme|program|trial|it|exemption)\b",
+            head + found[0],
+            re.IGNORECASE,
+        ) and re.search(r"remain|continu|effect|force|expire|valid|pilot|last|trial|run", found[0], re.IGNORECASE):
+            yield Term(read_count(found["n"]), found["unit"], sentence.start, sentence.end)
+            return

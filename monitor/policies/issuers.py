@@ -1,0 +1,284 @@
+"""Who issued a document and when it was made: its foot, its head, its labelled lines, its title."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from monitor.dates import find_dates
+from monitor.policies.document_text import DocumentText, Line
+
+_BODY_END = (
+    r"(?:部|委|局|厅|署|院|办|办公室|办公厅|司|会|政府|银行|中心|总局|处|所|组|法院|检察院|长官|公署|分局|支队|总队|协会|学会|联合会"
+    r"|集团|公司|管理局|交易所|机构|监管局|大队|专署|社|科|小组|联席会议|党组|书院|大学|研究院|海关|税务局|管委会|财政司|秘书处|当局)"
+)
+_BODY = re.compile(rf"[\u4e00-\u9fff]{{1,38}}{_BODY_END}(?:\([\u4e00-\u9fff]{{2,12}}(?:代章|章|{_BODY_END})\))?")
+_NO_BODY = re.compile(
+    r"[。；，：:!?、]|^附件|^第[一二三四五六七八九十]|负责|以上|通知|公告|有限公司$|如下|此件|抄送|^\d|联系"
+)
+_PERSON = re.compile(
+    r"^(?:[\u4e00-\u9fff]{0,20}(?:部长|主任|局长|署长|市长|省长|州长|县长|区长|主席|行长|总理|会长|院长|自治区主席|审计长|专员|司长|关长|社长|总裁|检察长|理事长|特首|长官|委员长))[\s:]{0,4}[\u4e00-\u9fff·×]{1,12}(?:[\s]+[\u4e00-\u9fff×]{1,4})*$"
+)
+_FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
+_DATE_LINE = re.compile(r"^\(?(?:(?:发布|印发|签发|成文|公布)?(?:日期|时间)[:：]?)?\s*\)?$")
+_LABELLED_DAY = re.compile(
+    r"(?:成文日期|成文时间|印发日期|印发时间|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
+)
+_LABELLED_BODY = re.compile(
+    r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关|作出行政处罚决定的机关名称)\s?[:：]?\s{0,3}(?P<value>[^\n:]{3,80})"
+)
+_PRINTED = re.compile(r"(?P<body>[\u4e00-\u9fff]{2,24})\s{1,40}$")
+_ORDER_HEAD = re.compile(
+    rf"^(?P<body>[\u4e00-\u9fff\s]{{2,60}}?{_BODY_END})\s?(?:令|公告|通告|文件|行政处罚决定书|通知|批复)\s?(?:$|[\(第〔\[]|20\d\d)"
+)
+_TITLE_BODIES = re.compile(
+    rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
+)
+_TITLE_SPLIT = re.compile(r"[\s、]+")
+_MAX_FOOT_LINES = 16
+
+_EN_SUFFIX = r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators|Legislature|Division)"
+_EN_WORD = r"(?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|in|to|&)"
+_EN_BODY = re.compile(
+    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank|Reserve\sBank|Comptroller|Institute|Register)\s(?:of|for)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
+    rf"|(?:[A-Z][A-Za-z'’&.-]*\s)(?:(?:[A-Z][A-Za-z'’&.-]*|of|for|and|on|the)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)"
+)
+_AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
+_EN_ISSUED = re.compile(
+    r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body|authority|agency)|Issued\sby|Issuer|Publisher|Organisation|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
+)
+_EN_DATE_LABEL = re.compile(
+    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at)[^\n\d]{0,40})?|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son|Approved|Sealed\son|By\sorder\sof\sthe\sBoard)\b[\s:,.–—-]{0,40}(?:the\s)?"
+)
+_EN_FOOT_NAME = re.compile(
+    r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
+)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed a document and on which day, with the spans of the words that say so."""
+
+    issuers: list[str] = field(default_factory=list)
+    made_on: dt.date | None = None
+    issuers_at: tuple[int, int] | None = None
+    made_at: tuple[int, int] | None = None
+
+
+def read_signature(document: DocumentText, *, issuer: str | None, is_issued: bool) -> Signature:
+    """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document at all."""
+    read = _read_chinese if document.is_chinese else _read_english
+    found = read(document, is_issued=is_issued)
+    if not found.issuers and issuer and is_issued:
+        found = Signature([issuer], found.made_on, None, found.made_at)
+    return found
+
+
+def _parse_whole_day(text: str) -> tuple[dt.date, int, int] | None:
+    """Return the day of a line and its span, where the line holds one whole date."""
+    dates = [date for date in find_dates(text, order="dmy") if date.value.to_date()]
+    day = dates[0].value.to_date() if len(dates) == 1 else None
+    return (day, dates[0].start, dates[0].end) if day else None
+
+
+def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
+    foot = _find_foot(document)
+    labelled = _find_labelled_day(document)
+    issuers, at = (foot.issuers, foot.issuers_at) if foot else ([], None)
+    made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
+    if labelled and (made_on is None or not issuers):
+        made_on, made_at = labelled
+    if not issuers and is_issued:
+        issuers, at = _find_chinese_issuers(document)
+    return Signature(issuers, made_on, at, made_at)
+
+
+def _find_foot(document: DocumentText) -> Signature | None:
+    """Return the bodies above the first date that stands alone under a body or a person's office."""
+    lines = document.lines
+    alone: Signature | None = None
+    for place, line in enumerate(lines):
+        if len(line.text) > 80 or place == 0:
+            continue
+        day = _parse_whole_day(line.text)
+        if day is None:
+            continue
+        rest = (line.text[: day[1]] + line.text[day[2] :]).strip()
+        made_at = (line.start + day[1], line.start + day[2])
+        if rest and rest not in ("印发", "()", "( )"):
+            bodies = _split_bodies(line.text[: day[1]])
+            if bodies and line.text[day[2] :].strip() in ("", "印发") and place > 2:
+                found = Signature(bodies, day[0], (line.start, line.start + day[1]), made_at)
+                if line.text[day[2] :].strip() == "印发" and alone:
+                    return alone
+                if line.text[day[2] :].strip() != "印发":
+                    return found
+                alone = alone or Signature([], day[0], None, made_at)
+            continue
+        signed = _collect_bodies(document, lines, place)
+        if signed is not None:
+            return Signature(signed[0], day[0], signed[1], made_at)
+        if place > 2 and (place >= len(lines) - 4 or _FOOT_AFTER.match(lines[place + 1].text)):
+            alone = alone or Signature([], day[0], None, made_at)
+    return alone
+
+
+def _collect_bodies(
+    document: DocumentText, lines: Sequence[Line], place: int
+) -> tuple[list[str], tuple[int, int] | None] | None:
+    """Return the bodies in the lines above a date; None where nobody signs there."""
+    found: list[str] = []
+    first = last = -1
+    is_signed = False
+    for above in range(place - 1, max(-1, place - _MAX_FOOT_LINES), -1):
+        if above < 2 and above < place - 2:
+            break
+        text = lines[above].text
+        if _PERSON.match(text):
+            is_signed = True
+            continue
+        bodies = _split_bodies(text) if above > 0 else []
+        if not bodies:
+            break
+        found = [*_restore(document, lines[above], bodies), *found]
+        first, last = lines[above].start, (lines[above].end if last < 0 else last)
+    if not found and not is_signed:
+        return None
+    return found, ((first, last) if found else None)
+
+
+def _restore(document: DocumentText, line: Line, bodies: Sequence[str]) -> Iterator[str]:
+    """Yield the bodies as the page writes them, before characters were folded."""
+    original = re.sub(r"[\s\u3000]", "", document.original[line.start : line.end])
+    plain = re.sub(r"\s", "", line.text)
+    for body in bodies:
+        at = plain.find(body)
+        yield original[at : at + len(body)] if at >= 0 else body
+
+
+def _split_bodies(text: str) -> list[str]:
+    """Return the bodies that a line names and nothing else; letters set apart (公 安 部) are joined."""
+    bare = text.strip(" ()")
+    if not 2 <= len(bare) <= 120 or _NO_BODY.search(bare):
+        return []
+    pieces = bare.split()
+    if len(pieces) > 1 and all(len(piece) == 1 for piece in pieces):
+        pieces = ["".join(pieces)]
+    if len(pieces) > 1 and any(len(piece) == 1 for piece in pieces):
+        pieces = _TITLE_SPLIT.split(re.sub(r"(?<![\u4e00-\u9fff]{2})\s(?=[\u4e00-\u9fff](?:\s|$))", "", bare))
+    return pieces if all(_BODY.fullmatch(piece) for piece in pieces) else []
+
+
+def _find_labelled_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
+    for found in _LABELLED_DAY.finditer(document.folded):
+        dates = [date for date in find_dates(document.folded[found.end() : found.end() + 24]) if date.start <= 1]
+        day = dates[0].value.to_date() if dates else None
+        if day:
+            return day, (found.start(), found.end() + dates[0].end)
+    return None
+
+
+def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    if labelled := _LABELLED_BODY.search(document.folded):
+        value = re.split(r"[，。；]", labelled["value"])[0].strip()
+        bodies = [piece for piece in re.split(r"[\s、]+", value) if _BODY.fullmatch(piece)]
+        if bodies:
+            start = labelled.start("value")
+            original = document.original[start : start + len(labelled["value"])]
+            return [piece for piece in re.split(r"[\s、\u3000]+", original.strip()) if piece][: len(bodies)], (
+                start,
+                labelled.end(),
+            )
+    for line in document.lines[:10]:
+        bodies = _split_bodies(line.text) if len(line.text) < 90 else []
+        head = _ORDER_HEAD.match(line.text)
+        if head and len(line.text) < 60:
+            bodies = _split_bodies(head["body"])
+        if bodies:
+            return list(_restore(document, line, bodies)), (line.start, line.end)
+    title = document.title
+    if found := _TITLE_BODIES.match(title):
+        pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]
+        original = document.original_title[: found.end("bodies")]
+        written = [piece for piece in re.split(r"[\s、]+", original.strip(" 、等")) if piece]
+        if (
+            len(written) == len(pieces)
+            and all(_BODY.fullmatch(piece) for piece in pieces)
+            and not re.match(r"^[一二三四五六七八九十多]+(?:部|委|局|厅)", pieces[0])
+        ):
+            return written, None
+    return [], None
+
+
+def _read_english(document: DocumentText, *, is_issued: bool) -> Signature:
+    made_on, made_at = _find_english_day(document)
+    issuers, at = _find_english_issuers(document) if is_issued else ([], None)
+    return Signature(issuers, made_on, at, made_at)
+
+
+def _find_english_day(document: DocumentText) -> tuple[dt.date | None, tuple[int, int] | None]:
+    for found in _EN_DATE_LABEL.finditer(document.folded):
+        dates = [
+            date
+            for date in find_dates(document.folded[found.end() : found.end() + 40], order="dmy")
+            if date.start <= 12
+        ]
+        day = dates[0].value.to_date() if dates else None
+        if day:
+            return day, (found.start(), found.end() + dates[0].end)
+    lines = document.lines
+    for place in range(len(lines) - 1, 2, -1):
+        line = lines[place]
+        day_at = _parse_whole_day(line.text) if len(line.text) < 40 else None
+        if day_at and not line.text[: day_at[1]].strip(" ()") and not line.text[day_at[2] :].strip(" ()."):
+            above, below = lines[place - 1].text, lines[place + 1].text if place + 1 < len(lines) else ""
+            if len(above) < 90 and (
+                _EN_FOOT_NAME.search(above + " " + below) or _EN_BODY.search(above) or _EN_BODY.search(below)
+            ):
+                return day_at[0], (line.start + day_at[1], line.start + day_at[2])
+    return None, None
+
+
+def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    if agency := _AGENCY.search(document.folded):
+        names = [name.strip(" .") for name in re.split(r";\s?(?:and\s)?", agency["value"].strip())]
+        names = [
+            re.sub(
+                r"^(?:and\s)?(?:the\s)?|\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$",
+                "",
+                name,
+            ).strip(" .")
+            for name in names
+        ]
+        return [name for name in names if name], agency.span()
+    head = document.folded[:4_000]
+    if issued := _EN_ISSUED.search(head):
+        value = issued["value"] or issued["label"]
+        names = [match[0] for match in _EN_BODY.finditer(value)]
+        if names:
+            return names, issued.span()
+    for line in document.lines[:6]:
+        if len(line.text) <= 90 and (
+            name := _EN_BODY.fullmatch(
+                line.text.strip(" .").removeprefix("The ").removeprefix("THE ").title()
+                if line.text.isupper()
+                else line.text.strip(" .")
+            )
+        ):
+            return [document.original[line.start : line.end].strip(" .")], (line.start, line.end)
+    return _find_acting_body(document)
+
+
+_ACTS = re.compile(
+    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today|makes?|issues?|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas|launch|set|on\s\d|hereby|jointly|and\sthe|recognis|determin|grant)"
+)
+
+
+def _find_acting_body(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the body of which the head says that it acts: the Commission has adopted, the Authority invites."""
+    head = document.folded[:2_500]
+    for found in _EN_BODY.finditer(head):
+        name = re.sub(r"^(?:The|In|On|At|By|This|For|From|Under)\s", "", found[0])
+        if len(name.split()) >= 2 and _ACTS.match(head, found.end()):
+            return [name], found.span()
+    return [], None
