@@ -16,10 +16,11 @@ _MAX_BEHIND_DAYS = 45  # 6月30日 on a page of July is this year's, 1月15日 o
 
 @dataclass(frozen=True, slots=True)
 class DayBase:
-    """The days from which a document counts: that on which it was made, and that on which it was published."""
+    """The days from which a document counts: when it was made, when it was published, and from when it holds."""
 
     made_on: dt.date | None = None
     published_on: dt.date | None = None
+    in_force: dt.date | None = None
 
     @property
     def day(self) -> dt.date | None:
@@ -50,12 +51,12 @@ class DayMention:
 
 
 _N = r"(?P<n>\d{1,4}|[〇零一二两三四五六七八九十百]{1,5})"
-_ISSUE = r"印发|发布|公布|颁布|下发|签发|发文|公告|通告|公示|刊登|刊发|登载|刊载|发出|通过|批准|成文"
+_ISSUE = r"印发|发布|公布|颁布|下发|签发|发文|公告|通告|公示|刊登|刊发|登载|刊载|发出|通过|批准|成文|(?P<force>施行|实施|生效|执行)"
 # 印发之日起30日后, 本公告发布之日起满三个月, 公布后30日, 发布之日
 _CHINESE_COUNT = re.compile(
-    rf"(?:本[^\s，。；:]{{1,8}}|文件|公报)?(?:正式|对外)?(?P<base>{_ISSUE})(?:(?P<same>之?[日时])|之?后|(?=的?次[日月]))"
-    rf"(?:的?(?P<next>次[日月])|(?:起|后|开始|算起)*的?第?(?:满|计算)?\s?{_N}\s?个?(?P<unit>工作日|自然日|日历日|日|天|个?月|年|周))?"
-    r"(?P<tail>(?:以?后|之后|内|以内|之内|起|内)?)"
+    rf"(?:本[^\s，。；:]{{1,8}}|文件|公报)?(?:正式|对外)?(?P<base>{_ISSUE})(?:(?P<same>之?[日时])|之?后|(?=的?[次翌][日月]))"
+    rf"(?:的?(?P<next>[次翌][日月])|(?:起|后|开始|算起)*的?第?(?:满|计算)?\s?{_N}\s?个?(?P<unit>工作日|自然日|日历日|日|天|个?月|年|周))?"
+    r"(?:以后|之后|后)?"
 )
 _CHINESE_NEXT = re.compile(r"次月(?:1|一|首)[日]")
 _YEAR_END = re.compile(
@@ -216,11 +217,14 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
         for found in _CHINESE_COUNT.finditer(text):
             if not found["same"] and not found["n"] and not found["next"]:
                 continue
-            origin = base.day
+            if found["force"] and not found["n"]:
+                continue
+            is_of_gazette = found["next"] or found["base"] in ("刊登", "刊载", "登载")
+            origin = base.in_force if found["force"] else base.publication if is_of_gazette else base.day
             count = int(parse_numeral(found["n"]) or 0) if found["n"] else 0
             day = add_period(origin, count, found["unit"] or "日")
             if found["next"] and origin:
-                day = origin + dt.timedelta(days=1) if found["next"] == "次日" else _first_of_next(origin)
+                day = origin + dt.timedelta(days=1) if found["next"] in ("次日", "翌日") else _first_of_next(origin)
             yield DayMention(*found.span(), found[0], day, is_counted=True)
         return
     for found in _ENGLISH_COUNT.finditer(text):

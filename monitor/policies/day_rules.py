@@ -11,12 +11,15 @@ class DayReading:
     """What is known of a document when its days are read.
 
     `asks_comments`: it is out for comment. `explains`: its days are those of the document that it explains.
-    `is_order`: a decision on a single firm, that states no deadlines of a policy. `own_titles`: how it names itself.
+    `is_order`: a decision on a single firm. `is_plan`: what the body itself means to do by when. `is_news`: it is no
+    document of its own. `own_titles`: how it names itself.
     """
 
     asks_comments: bool = False
     explains: bool = False
     is_order: bool = False
+    is_plan: bool = False
+    is_news: bool = False
     own_titles: tuple[str, ...] = ()
 
 

@@ -15,12 +15,17 @@ from monitor.verify.traditional import simplify
 MAX_CHARS = 120_000
 """How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""
 
-_FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’", "():〔〕[][]    '")
+_FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託", "():〔〕[][]    '咨咨托")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
 _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
 _FIRST_SIGN, _MAX_SIGNS = 0x100000, 0xFFFD
+_FROM_FORCE = re.compile(
+    r"(?:施行|实施|生效|执行)(?:之日|后)起?|\b(?:after|of|from|following)\s(?:the\s)?"
+    r"(?:commencement|entry\sinto\sforce|effective\sdate|coming\sinto\s(?:force|effect)|rules?\stak)",
+    re.IGNORECASE,
+)
 DAY = "[\U00100000-\U0010fffd]"
 """A pattern for one day of a masked sentence."""
 
@@ -85,6 +90,11 @@ class DocumentText:
             if bare:
                 lines.append(Line(bare, found.start() + found[0].index(bare)))
         return tuple(lines)
+
+    @cached_property
+    def counts_from_force(self) -> bool:
+        """Whether it counts days from the one on which it is in force."""
+        return bool(_FROM_FORCE.search(self.folded))
 
     def quote(self, start: int, end: int) -> str:
         return self.original[start:end].strip()

@@ -133,15 +133,15 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
         taken: set[str] = set()
         for kind, found in _match_validity(sentence, reading):
             taken.add(found["day"])
-            if stated := _state(sentence, kind, found, reading):
+            if stated := _state(sentence, kind, found):
                 yield stated
         if not reading.is_order:
             for kind, found in _match_due(sentence, context, reading, taken):
-                if stated := _state(sentence, kind, found, reading):
+                if stated := _state(sentence, kind, found):
                     yield stated
 
 
-def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str], reading: DayReading) -> StatedDay | None:
+def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
     day = sentence.get_day(found["day"]).day
     if day is None:
         return None
@@ -269,7 +269,7 @@ def _find_subject(masked: str, start: int) -> str:
     return "" if _GENERAL_SUBJECT.match(subject) or len(subject) > 60 else subject
 
 
-def find_terms(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[Term]:
+def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
     """Yield how long the document holds, where it says so in years or months."""
     for sentence in sentences:
         found = _TERM.search(sentence.masked)

@@ -2,36 +2,182 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from monitor.document import Relation
 from monitor.policies.document_text import DocumentText, Sentence
+from monitor.policies.named import NamedDocument
 from monitor.policies.numbers import ENGLISH_NUMBER, normalize_number
-from monitor.policies.relations import NamedDocument
-from monitor.vocabulary import PolicyStage
+from monitor.vocabulary import PolicyStage, RelationType
 
 _W = r"(?:[A-Z][A-Za-z0-9'’&/-]*|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
-_FORM = r"(?:Act|Regulations?|Rules?|Order|Directive|Code(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|sourcebook|Manual|Regime|Framework|Statements?\sof\s[A-Z][A-Za-z\s]{3,60}|Policy\sStatement|Consultation\sPaper)"
-_TITLE = re.compile(
-    rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or|&)){{0,14}}?\s{_FORM}(?:\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s{_W}){{0,5}})?)(?![A-Za-z])"
+_FORM = (
+    r"(?:Act|Regulations?|Rules?|Order|Directive|Code(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular"
+    r"|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|[Ss]ourcebook|Manual|Framework|Policy\sStatement"
+    r"|Consultation\sPaper|Guidance|Notice|Decision|Bylaw|Decree|Agreement|Convention|Constitution|Charter)"
 )
+_TITLE = re.compile(
+    rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or|&)){{0,14}}?\s{_FORM}(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
+    rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the|by)){{0,10}})?)(?![A-Za-z])"
+    rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
+    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the|[a-z]{{4,14}})\s){{0,9}}{_W})"
+)
+_LEAD = re.compile(r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With)\s")
+_TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
+_WEAK = re.compile(
+    r"^(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Federal|Interim|Supplementary)?\s?"
+    r"(?:Act|Regulations?|Rules?|Order|Directive|Code|Guidelines?|Circular|Standards?|Instrument|Law|Scheme|Policy Statement|Consultation Paper|Guidance|Notice|Decision|Framework|Agreement|Consultation)$"
+)
+_GAP = r"(?:[^.;]{0,70}?)"
+_REPEAL = re.compile(
+    r"\b(?:repeal(?:s|ing|ed)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al\sof)?|cancel(?:s|ling|led)?|annul(?:s|ling|led)?|rescission\sof|revocation\sof|repeal\sof)\s(?:and\sreplac(?:es?|ing)\s)?(?:the\s|our\s|its\s|in\sfull\s|entirely\s|following\s)*\Z",
+    re.IGNORECASE,
+)
+_REPEALED = re.compile(
+    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been|stands?)\s(?:hereby\s|also\s|now\s|therefore\s|accordingly\s|each\s)?(?:repealed|revoked|rescinded|withdrawn|cancelled|canceled|annulled)\b",
+    re.IGNORECASE,
+)
+_REPLACE = re.compile(
+    r"\b(?:replac(?:es?|ing|ement\sof|ement\sfor)|supersed(?:es?|ing)|takes?\sthe\splace\sof|in\splace\sof|instead\sof|substitut(?:es?|ing)\sfor)\s(?:and\s(?:repeals?|supersedes?|replaces?|withdraws?)\s)?(?:the\s|our\s|its\s|all\s|previous\s|earlier\s|existing\s|current\s|that\s)*\Z",
+    re.IGNORECASE,
+)
+_REPLACED = re.compile(
+    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been)\s(?:hereby\s|now\s|thereby\s)?(?:replaced|superseded)\b(?!\sby\s(?:the\sfollowing|[\"“]))",
+    re.IGNORECASE,
+)
+_AMEND = re.compile(
+    r"\b(?:amend(?:s|ing|ed|ments?\sto|ments?\sof)?|correct(?:s|ing|ions?\sto)|modif(?:y|ies|ying|ications?\sto)|var(?:y|ies|ying|iations?\sto)|revis(?:es|ing|ions?\sto)|changes?\sto|updates?\sto|inserts?\s[^.;]{3,60}\sinto)\s(?:the\s|our\s|its\s|certain\s|parts?\sof\s|final\srules\sset\sout\sin\s|rules\sin\s|provisions\sof\s|rules\sset\sout\sin\s|requirements\s(?:in|of)\s|(?:section|regulation|article|part|schedule|paragraph|rule)s?\s[\w.()-]{1,12}\s(?:of|to)\s)*\Z",
+    re.IGNORECASE,
+)
+_AMENDED = re.compile(r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified|varied|revised)\b", re.IGNORECASE)
+_BASE = re.compile(
+    r"\b(?:under|pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|in\saccordance\swith|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|contrary\sto|contravened|contravening|contravention\sof|breach(?:es|ed|ing)?\s(?:of)?|infring(?:es?|ed|ing)|violat(?:ed?|ing|ions?\sof)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    re.IGNORECASE,
+)
+_FOLLOWS = re.compile(
+    r"\b(?:follow(?:s|ing)|feedback\s(?:to|on)|respon(?:ses?|ds?|ding)\sto|respons\w*\s(?:received\s)?to|proposals?\s(?:in|set\sout\sin|appeared\sin|published\sin|made\sin)|proposed\sin|set\sout\sin|consult(?:ed|ation)\s(?:in|on|paper)|in\sresponse\sto|conclusions?\s(?:on|to)|outcome\sof|exposed\sas|published\s(?:as|in)|adopts?\sthe\sproposals?\s(?:in|of)|appeared\sin|issued\s(?:as|in)|after\sconsulting\son|based\son|finali[sz]es?|builds?\son)\s(?:the\s|our\s|a\s|its\s|[Cc]onsultation\s(?:[Pp]aper\s)?|[Ee]xposure\s[Dd]raft\s|[Dd]iscussion\s[Pp]aper\s|proposals\sin\s|comments\son\s|responses\sto\s)*\Z",
+    re.IGNORECASE,
+)
+_IMPLEMENT = re.compile(
+    r"\b(?:implement(?:s|ing|ation\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
+    re.IGNORECASE,
+)
+_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
+_LISTS = re.compile(r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|(?:Rescinded|Revoked|Withdrawn|Repealed)[^.\n]{0,30}:?$", re.IGNORECASE)
+_ENUMERATION = re.compile(r"^(?:[-•*–·]|\(?[a-z0-9]{1,3}[.)]|[A-Z]{2,}|\d)")
 
 
 def find_english_named(document: DocumentText, start: int, end: int) -> list[NamedDocument]:
+    """Return the documents that a span of the folded text names; a number and a title side by side are one."""
     text, original = document.folded[start:end], document.original[start:end]
-    numbers = [found.span() for found in ENGLISH_NUMBER.finditer(text)]
     found: list[NamedDocument] = []
-    for first, last in numbers:
+    spans: list[tuple[int, int]] = []
+    for match in ENGLISH_NUMBER.finditer(text):
+        first, last = match.span()
+        spans.append((first, last))
         written = normalize_number(original[first:last], is_chinese=False)
         found.append(NamedDocument(None, written, start + first, start + last))
     for match in _TITLE.finditer(text):
-        first, last = match.span("title")
-        if any(low < last and first < high for low, high in numbers):
+        name = "title" if match["title"] else "quoted" if match["quoted"] else "statement"
+        first, last = match.span(name)
+        if any(low < last and first < high for low, high in spans):
             continue
-        title = re.sub(r"^(?:The|This|That|In|Under|A|An)\s", "", original[first:last])
-        if len(title.split()) > 1:
-            found.append(NamedDocument(" ".join(title.split()), None, start + first, start + last))
-    return sorted(found, key=lambda named: named.start)
+        title = " ".join(original[first:last].split())
+        title = _TRAIL.sub("", title)
+        while (shorter := _LEAD.sub("", title)) != title:
+            title = shorter
+        if len(title.split()) > 1 and not _WEAK.match(title):
+            found.append(NamedDocument(title, None, start + first, start + last))
+    return _join(sorted(found, key=lambda named: named.start), document.folded)
+
+
+def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
+    """Join a number with the title beside it: AASB S4 Water Disclosures, “Title” (OCC Bulletin 2014-37)."""
+    joined: list[NamedDocument] = []
+    for named in found:
+        last = joined[-1] if joined else None
+        if last is not None and bool(last.title) != bool(named.title):
+            between = text[last.end : named.start]
+            if re.fullmatch(r"[\s,:\"“”(–—-]{1,4}", between):
+                joined[-1] = NamedDocument(last.title or named.title, last.number or named.number, last.start, named.end)
+                continue
+        joined.append(named)
+    return joined
+
+
+@dataclass(slots=True)
+class _Progress:
+    """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
+
+    is_opening: bool = True
+    is_list: bool = False
 
 
 def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage) -> Iterator[Relation]:
-    return iter(())
+    """Yield what the title and the sentences of a document say that it does to others."""
+    yield from _iter_by_title(document, stage)
+    progress = _Progress()
+    for place, sentence in enumerate(sentences):
+        progress.is_opening = place < 14
+        if _LISTS.search(sentence.text) and stage is PolicyStage.REPEAL:
+            progress.is_list = True
+        for named in find_english_named(document, sentence.start, sentence.end):
+            kind = _classify(sentence, named, stage, progress)
+            if kind is not None:
+                yield Relation(
+                    type=kind, number=named.number, title=named.title, passage=document.quote(sentence.start, sentence.end)
+                )
+
+
+def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
+    text = DocumentText("", document.original_title)
+    for named in find_english_named(text, 0, len(text.folded)):
+        ahead = text.folded[: named.start]
+        kind: RelationType | None = None
+        if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
+            kind = RelationType.INTERPRETS
+        elif _AMEND.search(ahead):
+            kind = RelationType.AMENDS
+        elif _REPEAL.search(ahead):
+            kind = RelationType.REPEALS
+        elif _FOLLOWS.search(ahead) and named.number:
+            kind = RelationType.BASED_ON
+        elif _IMPLEMENT.search(ahead):
+            kind = RelationType.IMPLEMENTS
+        if kind is not None:
+            yield Relation(type=kind, number=named.number, title=named.title, passage=document.original_title)
+
+
+def _classify(
+    sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress
+) -> RelationType | None:
+    text = sentence.text
+    ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
+    chain = _drop_names(ahead)
+    if _REPEAL.search(chain) or _REPEALED.match(behind):
+        return RelationType.REPEALS
+    if _REPLACE.search(chain) or _REPLACED.match(behind):
+        return RelationType.REPLACES
+    if progress.is_list and _ENUMERATION.match(text):
+        return RelationType.REPEALS
+    if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
+        return RelationType.INTERPRETS if progress.is_opening else None
+    if stage is not PolicyStage.CONSULTATION and (_AMEND.search(chain) or _AMENDED.match(behind)):
+        return RelationType.AMENDS
+    if _IMPLEMENT.search(chain):
+        return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
+    is_consultation = bool(named.number and _CONSULTATION_NUMBER.match(named.number)) or bool(
+        named.title and re.search("Consultation", named.title)
+    )
+    if (_FOLLOWS.search(chain) or is_consultation) and (named.number or is_consultation) and progress.is_opening:
+        return RelationType.BASED_ON
+    base = _BASE.search(chain)
+    if base and named.title and (progress.is_opening or stage is PolicyStage.ENFORCEMENT):
+        return RelationType.BASED_ON
+    return None
+
+
+def _drop_names(ahead: str) -> str:
+    """Return the words ahead of a name without the other names of the same list."""
+    dropped = ENGLISH_NUMBER.sub("", _TITLE.sub("", ahead))
+    return re.sub(r"(?:,?\s(?:and|or)\s(?:the\s)?|,\s(?:the\s)?)+\Z", " ", dropped.replace("  ", " "))

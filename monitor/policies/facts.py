@@ -1,6 +1,7 @@
 """Reads the facts of a document by rule: what it is, who made it and when, what it sets by when, what it does to others."""
 
 import datetime as dt
+from dataclasses import replace
 
 from monitor.document import DocumentFacts, Relation
 from monitor.policies.day_mentions import DayBase
@@ -36,9 +37,14 @@ def read_facts(
         or (stage is not PolicyStage.FINAL and asks_for_comments(document)),
         explains=stage in (PolicyStage.INTERPRETATION, PolicyStage.QA),
         is_order=stage is PolicyStage.ENFORCEMENT,
+        is_plan=stage is PolicyStage.PLAN,
+        is_news=stage is None,
         own_titles=_list_own_titles(document),
     )
     days = read_days(document, sentences, base, reading)
+    if (in_force := days.get_first(DeadlineKind.IN_FORCE)) and document.counts_from_force:
+        base = replace(base, in_force=in_force.day)
+        days = read_days(document, document.read_sentences(base), base, reading)
     relations = read_relations(document, sentences, stage=stage, number=number.number if number else None)
     facts = DocumentFacts(
         kind=standing.kind,

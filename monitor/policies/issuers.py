@@ -27,7 +27,9 @@ _LABELLED_DAY = re.compile(
 _LABELLED_BODY = re.compile(
     r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关|作出行政处罚决定的机关名称)\s?[:：]?\s{0,3}(?P<value>[^\n:]{3,80})"
 )
-_PRINTED = re.compile(r"(?P<body>[\u4e00-\u9fff]{2,24})\s{1,40}$")
+_ADOPTED = re.compile(r"^\((?P<inside>[^()]{8,120}(?:\([^()]{1,20}\)[^()]{0,60})?(?:公布|发布|通过|令|修正|修订|批准)[^()]{0,60})\)")
+_MADE = re.compile(r"^(?:制定|订定|签署|核准|作成|通过|发布|公布)[。.]?$")
+_MAKER = re.compile(r"^(?P<body>[\u4e00-\u9fff]{2,20}?)(?:根据|依据|依照|按照|行使)")
 _ORDER_HEAD = re.compile(
     rf"^(?P<body>[\u4e00-\u9fff\s]{{2,60}}?{_BODY_END})\s?(?:令|公告|通告|文件|行政处罚决定书|通知|批复)\s?(?:$|[\(第〔\[]|20\d\d)"
 )
@@ -88,6 +90,8 @@ def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
     made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
     if labelled and (made_on is None or not issuers):
         made_on, made_at = labelled
+    if made_on is None and (adopted := _find_adopted_day(document)):
+        made_on, made_at = adopted
     if not issuers and is_issued:
         issuers, at = _find_chinese_issuers(document)
     return Signature(issuers, made_on, at, made_at)
@@ -104,6 +108,8 @@ def _find_foot(document: DocumentText) -> Signature | None:
         if day is None:
             continue
         rest = (line.text[: day[1]] + line.text[day[2] :]).strip()
+        if place > 2 and line.text[: day[1]].strip(" (") == "" and _MADE.match(line.text[day[2] :].strip()):
+            return Signature([], day[0], None, (line.start + day[1], line.start + day[2]))
         made_at = (line.start + day[1], line.start + day[2])
         if rest and rest not in ("印发", "()", "( )"):
             bodies = _split_bodies(line.text[: day[1]])
@@ -178,6 +184,17 @@ def _find_labelled_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]
     return None
 
 
+def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
+    """Return the last day of the brackets under the title that say when a law was adopted and published."""
+    for line in document.lines[:5]:
+        if adopted := _ADOPTED.match(line.text):
+            days = [date for date in find_dates(adopted["inside"]) if date.value.to_date()]
+            day = days[-1].value.to_date() if days else None
+            if day:
+                return day, (line.start, line.end)
+    return None
+
+
 def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     if labelled := _LABELLED_BODY.search(document.folded):
         value = re.split(r"[，。；]", labelled["value"])[0].strip()
@@ -189,13 +206,23 @@ def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
                 start,
                 labelled.end(),
             )
+    found: list[str] = []
+    start = 0
     for line in document.lines[:10]:
         bodies = _split_bodies(line.text) if len(line.text) < 90 else []
         head = _ORDER_HEAD.match(line.text)
         if head and len(line.text) < 60:
             bodies = _split_bodies(head["body"])
+        if not bodies and found:
+            break
         if bodies:
-            return list(_restore(document, line, bodies)), (line.start, line.end)
+            start = start or line.start
+            found += _restore(document, line, bodies)
+    if found:
+        return list(dict.fromkeys(found)), (start, document.lines[0].end if start == 0 else start + 1)
+    for line in document.lines[:8]:
+        if (maker := _MAKER.match(line.text)) and _BODY.fullmatch(maker["body"]) and "制定" in line.text:
+            return [document.original[line.start : line.start + maker.end("body")]], (line.start, line.end)
     title = document.title
     if found := _TITLE_BODIES.match(title):
         pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]

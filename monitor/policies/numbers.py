@@ -13,6 +13,7 @@ _CHINESE = (
     rf"(?:{_HAN}|[A-Za-z]){{1,16}}(?:\s?\({_HAN}{{1,6}}\))?\s?{_OPEN}\s?{_YEAR}\s?{_CLOSE}\s?(?:第\s?)?\d{{1,5}}\s?号"
     rf"|(?:公告|通告|令|决定)?\s?{_YEAR}\s?年\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?:公告|令|通告)?"
     rf"|(?:{_HAN}{{2,20}})?令\s?(?:\({_YEAR}年?\))?\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号"
+    r"|第\s?\d{1,4}/(?:19|20)\d\d\s?号"
     rf"|(?<!{_HAN})第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?!修正|令|文|公报)"
     r"|(?<![A-Za-z])(?:GB|GBZ|DB\d{2,6}|DL|NB|YD|HJ|JT|JR|SJ|QB|HG|SY|MT|TB|CJ|JG|JGJ|JJF|JJG|YY|WS|NY|LY|SL|MH|AQ|GA|XF|RB|RCC|T/[A-Z]{2,8})(?:/T|/Z)?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
 )
@@ -36,7 +37,7 @@ _ENGLISH = (
 CHINESE_NUMBER = re.compile(_CHINESE)
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
-    r"(?:发文字号|文\s?号|文件编号|发文文号|标准(?:编)?号|公告文号|文书号|决定书文号|编号|Reference(?:\snumber)?|Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?|Ref\.\sNo\.?|Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
+    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|Reference(?:\snumber)?|Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?|Ref\.\sNo\.?|Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
 )
 _HEAD_LINES = 14

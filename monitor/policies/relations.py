@@ -2,22 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from monitor.document import Relation
 from monitor.policies.document_text import DocumentText, Sentence
+from monitor.policies.named import NamedDocument
 from monitor.policies.numbers import CHINESE_NUMBER, normalize_number
 from monitor.vocabulary import PolicyStage, RelationType
-
-
-@dataclass(frozen=True, slots=True)
-class NamedDocument:
-    """A document that a text names by title, by number, or by both, and the span of the words."""
-
-    title: str | None
-    number: str | None
-    start: int
-    end: int
 
 
 _MAX_RELATIONS = 60
@@ -95,7 +85,7 @@ def _find_chinese_named(document: DocumentText, start: int, end: int) -> list[Na
         taken.append((first, stop))
         found.append(NamedDocument(original[first + 1 : last - 1].strip(), written, start + first, start + stop))
     for number in CHINESE_NUMBER.finditer(text):
-        if all(not first <= number.start() < last for first, last in taken) and not re.fullmatch(r"第\S+号", number[0]):
+        if all(not first <= number.start() < last for first, last in taken) and (not re.fullmatch(r"第\S+号", number[0]) or "/" in number[0]):
             written = normalize_number(original[number.start() : number.end()], is_chinese=True)
             found.append(NamedDocument(None, written, start + number.start(), start + number.end()))
     return sorted(found, key=lambda named: named.start)
