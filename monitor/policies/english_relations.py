@@ -20,9 +20,10 @@ _TITLE = re.compile(
     rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or|&)){{0,14}}?\s{_FORM}(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
     rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the|by)){{0,10}})?)(?![A-Za-z])"
     rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the|[a-z]{{4,14}})\s){{0,9}}{_W})"
+    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
 )
-_LEAD = re.compile(r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With)\s")
+_LEAD = re.compile(r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With|Does|Is|Are|Do|Can|May|What|When|Where|How|Why|Which|If|Since|After|Before|Through|Following|As)\s")
+_BODY = re.compile(r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee|Institute)\s(?:for|of|on)\b")
 _TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
 _WEAK = re.compile(
     r"^(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Federal|Interim|Supplementary)?\s?"
@@ -51,7 +52,7 @@ _AMEND = re.compile(
 )
 _AMENDED = re.compile(r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified|varied|revised)\b", re.IGNORECASE)
 _BASE = re.compile(
-    r"\b(?:under|pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|in\saccordance\swith|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|contrary\sto|contravened|contravening|contravention\sof|breach(?:es|ed|ing)?\s(?:of)?|infring(?:es?|ed|ing)|violat(?:ed?|ing|ions?\sof)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    r"\b(?:under|pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
     re.IGNORECASE,
 )
 _FOLLOWS = re.compile(
@@ -63,6 +64,7 @@ _IMPLEMENT = re.compile(
     re.IGNORECASE,
 )
 _CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
+_EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
 _LISTS = re.compile(r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|(?:Rescinded|Revoked|Withdrawn|Repealed)[^.\n]{0,30}:?$", re.IGNORECASE)
 _ENUMERATION = re.compile(r"^(?:[-•*–·]|\(?[a-z0-9]{1,3}[.)]|[A-Z]{2,}|\d)")
 
@@ -86,7 +88,7 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
         title = _TRAIL.sub("", title)
         while (shorter := _LEAD.sub("", title)) != title:
             title = shorter
-        if len(title.split()) > 1 and not _WEAK.match(title):
+        if len(title.split()) > 1 and not _WEAK.match(title) and not _BODY.match(title):
             found.append(NamedDocument(title, None, start + first, start + last))
     return _join(sorted(found, key=lambda named: named.start), document.folded)
 
@@ -111,22 +113,27 @@ class _Progress:
 
     is_opening: bool = True
     is_list: bool = False
+    is_explained: bool = False
 
 
 def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage) -> Iterator[Relation]:
     """Yield what the title and the sentences of a document say that it does to others."""
-    yield from _iter_by_title(document, stage)
-    progress = _Progress()
+    titled = list(_iter_by_title(document, stage))
+    yield from titled
+    progress = _Progress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
         progress.is_opening = place < 14
         if _LISTS.search(sentence.text) and stage is PolicyStage.REPEAL:
             progress.is_list = True
+        explained = progress.is_explained
         for named in find_english_named(document, sentence.start, sentence.end):
             kind = _classify(sentence, named, stage, progress)
+            explained = explained or kind is RelationType.INTERPRETS
             if kind is not None:
                 yield Relation(
                     type=kind, number=named.number, title=named.title, passage=document.quote(sentence.start, sentence.end)
                 )
+        progress.is_explained = explained
 
 
 def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
@@ -161,7 +168,7 @@ def _classify(
     if progress.is_list and _ENUMERATION.match(text):
         return RelationType.REPEALS
     if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
-        return RelationType.INTERPRETS if progress.is_opening else None
+        return RelationType.INTERPRETS if progress.is_opening and not progress.is_explained else None
     if stage is not PolicyStage.CONSULTATION and (_AMEND.search(chain) or _AMENDED.match(behind)):
         return RelationType.AMENDS
     if _IMPLEMENT.search(chain):
@@ -169,10 +176,15 @@ def _classify(
     is_consultation = bool(named.number and _CONSULTATION_NUMBER.match(named.number)) or bool(
         named.title and re.search("Consultation", named.title)
     )
-    if (_FOLLOWS.search(chain) or is_consultation) and (named.number or is_consultation) and progress.is_opening:
+    follows = _FOLLOWS.search(chain)
+    is_follower = stage not in (PolicyStage.ENFORCEMENT, PolicyStage.CONSULTATION) and is_consultation
+    if (is_follower or (follows and stage is not PolicyStage.ENFORCEMENT)) and (named.number or is_consultation) and (
+        progress.is_opening or is_follower
+    ):
         return RelationType.BASED_ON
     base = _BASE.search(chain)
-    if base and named.title and (progress.is_opening or stage is PolicyStage.ENFORCEMENT):
+    is_law = named.title or (named.number and _EU_LAW.search(named.number))
+    if base and is_law and (progress.is_opening or stage is PolicyStage.ENFORCEMENT):
         return RelationType.BASED_ON
     return None
 

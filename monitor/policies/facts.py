@@ -14,6 +14,7 @@ from monitor.policies.relations import list_titles, read_relations
 from monitor.policies.stages import asks_for_comments, read_standing
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 
+_EXPLAINING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
 _SINGLE_DAYS = {kind: str(kind) for kind in DeadlineKind}
 
 
@@ -29,13 +30,13 @@ def read_facts(
     standing = read_standing(document)
     stage = standing.stage
     signature = read_signature(document, issuer=issuer, is_issued=_is_issued(stage))
-    number = find_own_number(document) if stage is not None else None
+    number = find_own_number(document, explains=stage in _EXPLAINING) if stage is not None else None
     base = DayBase(signature.made_on, published_on)
     sentences = document.read_sentences(base)
     reading = DayReading(
         asks_comments=stage is PolicyStage.CONSULTATION
         or (stage is not PolicyStage.FINAL and asks_for_comments(document)),
-        explains=stage in (PolicyStage.INTERPRETATION, PolicyStage.QA),
+        explains=stage in _EXPLAINING,
         is_order=stage is PolicyStage.ENFORCEMENT,
         is_plan=stage is PolicyStage.PLAN,
         is_news=stage is None,

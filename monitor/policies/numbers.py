@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText
 
 _HAN = "[\u4e00-\u9fff]"
@@ -12,12 +13,22 @@ _OPEN, _CLOSE = r"[〔\[({]", r"[〕\])}]"
 _CHINESE = (
     rf"(?:{_HAN}|[A-Za-z]){{1,16}}(?:\s?\({_HAN}{{1,6}}\))?\s?{_OPEN}\s?{_YEAR}\s?{_CLOSE}\s?(?:第\s?)?\d{{1,5}}\s?号"
     rf"|(?:公告|通告|令|决定)?\s?{_YEAR}\s?年\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?:公告|令|通告)?"
-    rf"|(?:{_HAN}{{2,20}})?令\s?(?:\({_YEAR}年?\))?\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号"
+    rf"|(?:{_HAN}{{2,20}})?令\s?(?:{_OPEN}{_YEAR}年?{_CLOSE})?\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号"
     r"|第\s?\d{1,4}/(?:19|20)\d\d\s?号"
     rf"|(?<!{_HAN})第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?!修正|令|文|公报)"
     r"|(?<![A-Za-z])(?:GB|GBZ|DB\d{2,6}|DL|NB|YD|HJ|JT|JR|SJ|QB|HG|SY|MT|TB|CJ|JG|JGJ|JJF|JJG|YY|WS|NY|LY|SL|MH|AQ|GA|XF|RB|RCC|T/[A-Z]{2,8})(?:/T|/Z)?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
 )
 _EU = r"(?:Commission\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision)\s\((?:EU|EC|EEC|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
+_NAME_WORD = r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14})"
+_NUMBERED_TYPES = (
+    r"Notice|NOTICE|Circular|CIRCULAR|Bulletin|BULLETIN|Instrument|Guidelines?|Advisory|Regulatory\sGuide|Consultation\sPaper|Information\sSheet"
+    r"|Practice\sNote|Guidance\sNote|Technical\sNote|Policy\sStatement|Executive\sOrder|Staff\sNotice|Memorandum"
+    r"|Notice\sof\sConsultation|Regulatory\sPolicy|Information\sNotice|Media\sRelease|Direction|Determination"
+)
+_COUNTED_TYPES = (
+    r"Order|Act|Law|Rules?|Regulations?|Standard|Code|Policy|Statement|Letter|Decision|Opinion|Case|Report|Proclamation"
+    r"|Resolution|Ordinance|Guidance|Decree|Licence|Paper|Interpretation|Public\sNotice|Directive"
+)
 _ENGLISH = (
     rf"{_EU}|Directive\s\d{{2,4}}/\d{{1,4}}/(?:EU|EC|EEC)|Decision\s(?:No\s)?\d{{2,4}}/\d{{1,4}}(?:/(?:EU|EC))?"
     r"|\b(?:PS|CP|FG|GC|DP|FS|TR|MS|CE|SS|SoP|QCP|LR|GN|IR|RN|RG|REP|INFO|CIR|SN|PN|TN|PG|CPG|GPG|EB|HB|AC|IN|OG)\s?-?\d{1,3}/\d{1,3}(?!\d|/\d)"
@@ -26,8 +37,11 @@ _ENGLISH = (
     r"|\b(?:SOR|SI|TR)/(?:19|20)?\d\d-\d{1,4}"
     r"|\b(?:19|20)\d\d\sNo\.\s\d{1,5}"
     r"|\bL\.N\.\s\d{1,4}\sof\s(?:19|20)\d\d|\bG\.N\.\s?(?:\(E\.\)\s)?\d{1,5}(?:\sof\s(?:19|20)\d\d)?"
-    r"|\b(?:Notice|Circular|Order|Instrument|Guideline|Ordinance|Direction|Determination|Bulletin|Regulatory\sGuide|Consultation\sPaper|Report|Advisory|Information\sSheet|Practice\sNote|Letter|Decision|Opinion|Case|Case\sNo\.|Licence|Ref(?:erence)?|Policy\sStatement|Rule|Regulation|Standard|Law|Act|Proclamation|Resolution|Policy|Memorandum|Docket|Public\sNotice|Executive\sOrder|Guidance|Code|Interpretation|Statement|Technical\sNote|Staff\sNotice|Telecom\s(?:Regulatory\sPolicy|Decision|Notice\sof\sConsultation)|Broadcasting\s(?:Regulatory\sPolicy|Decision|Notice\sof\sConsultation))"
-    r"(?:\s(?:No|Nos|Number|Ref|Reference)\.?)?:?\s(?:[A-Z]{1,10}[-\s]?)?(?:[A-Z]{0,6}\d[A-Za-z0-9]{0,9}(?:[-/–.][A-Za-z0-9]{1,10}){0,4})"
+    rf"|\b(?:{_NAME_WORD}\s){{0,3}}?(?:{_NUMBERED_TYPES})(?:\s(?:No|Nos|^Number|Ref)\.?)?:?\s(?:[A-Z]{{1,10}}[-\s]?)?(?!(?:19|20)\d\d\b(?![-/]))"
+    r"(?:[A-Z]{0,6}\d[A-Za-z0-9]{0,9}(?:[-/–.][A-Za-z0-9]{1,10}){0,4})(?:\sof\s(?:19|20)\d\d)?"
+    rf"|\b(?:{_NAME_WORD}\s){{0,2}}?(?:{_COUNTED_TYPES})\s(?:No|Nos|Number)\.?\s(?:[A-Z]{{0,6}}\d[A-Za-z0-9]{{0,9}}(?:[-/–.][A-Za-z0-9]{{1,10}}){{0,4}})(?:\sof\s(?:19|20)\d\d)?"
+    r"|\b[A-Z]{2,6}(?:/[A-Z]{1,4})?\s\d{2,6}(?:-\d{1,3})?\s?:\s?(?:19|20)\d\d\b|\bAres\((?:19|20)\d\d\)\s?\d{4,9}\b|\bH[LC]\sBill\s\d{1,4}\b|\b(?:H\.R\.|S\.|HB|SB|Bill\s[CS]-)\s?\d{1,5}\b|\bBill\s[CS]-\d{1,4}\b"
+    r"|(?<=Exposure\sDraft\s)[A-Z]{2,6}\s\d{1,4}\b|(?<=Accounting\sStandard\s)[A-Z]{2,6}\s[A-Z]?\d{1,4}(?:-\d{1,3})?\b|\b(?:AASB|IFRS|IAS|FRS|ASC|IFRIC|APS|CPS|SPS|LPS|GPS|PPG|CPG|RG|NI|MI|CSA)\s[A-Z]?\d{1,4}(?:-\d{1,4})?\b"
     r"|\b(?:FCC|DA|FDA|EPA|DOE|OCC|FERC|CFTC|FDIC|SEC|NHTSA|EBA|ESMA|EIOPA|ECB|CSSF|MAS|APRA|ASIC|ACCC|AER|AEMC|OSFI|CRTC|CER|HKMA|SFC|PRA|FCA|PSR|ORR|CAA|MHRA|Ofgem|Ofcom|Ofwat|ICO|CMA|OFCOM|NRC|FTC|NIST|TSA|BIS|IRS|FAA|OSHA|USDA|TD|REG|GSR|LPRC|ACER|EFSA|EMA|JC|BaFin|CBI|ComReg|CRU)(?:[\s/-](?:[A-Z]{1,8}|\d{1,6}[A-Z]?)){0,3}[\s/-]\d{2,6}(?:[-/.]\d{1,6}){0,3}(?:/[A-Z0-9]{1,6})?"
     r"|\b(?:[A-Z]{1,6}\d{0,3}/){1,4}\d{1,4}[A-Z]{0,2}(?:/\d{1,6})?(?!\d)"
     r"|\b[A-Z]{2,6}/\d{4}/\d{1,4}\b|\b(?:19|20)\d\d/\d{1,4}\b(?!/)|\b[A-Z]{2,10}(?:-[A-Z]{1,10}){0,3}-(?:19|20)\d\d-\d{1,5}\b"
@@ -37,11 +51,19 @@ _ENGLISH = (
 CHINESE_NUMBER = re.compile(_CHINESE)
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
-    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|Reference(?:\snumber)?|Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?|Ref\.\sNo\.?|Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
+    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|^Reference(?:\snumber)?|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
 )
 _HEAD_LINES = 14
 _MAX_LINE_CHARS = 90
+_LEADS_TITLE = re.compile(r"[A-Z]{2,4}\s?\d{2}/\d")
+_CODE_LINES = 4
+_MAX_BESIDE_CHARS, _MAX_BESIDE_ENGLISH_CHARS = 40, 60
+_BARE_VALUE = re.compile(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])")
+_NO_NUMBER_LINE = re.compile(r"[。；，《]|会议|第.{1,8}次|关于|通知|办法|规定|意见|^[一二三四五六七八九十\d]{1,3}[、.．]")
+_OF_ANOTHER = re.compile(r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|response|with|and|implement\w*)\s(?:the\s|Commission\s)?\Z", re.IGNORECASE)
+_ENGLISH_PROSE = re.compile(r"\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b")
+_CODE_LINE = re.compile(r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}")
 _FOREIGN = re.compile(r"(?:\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)")
 _SPACE = re.compile(r"\s+")
 
@@ -65,66 +87,78 @@ def normalize_number(written: str, *, is_chinese: bool) -> str:
     return _SPACE.sub("", written) if is_chinese else " ".join(written.split())
 
 
-def find_own_number(document: DocumentText) -> OwnNumber | None:
-    """Return the number of a document itself: labelled, alone in a line at its head, or in its title."""
-    if document.is_chinese:
-        return _find_chinese(document)
-    return _find_english(document)
+def find_own_number(document: DocumentText, *, explains: bool = False) -> OwnNumber | None:
+    """Return the number of a document itself: labelled, alone in a line at its head, or in its title.
+
+    `explains`: it is about another one, whose number its title may name further on.
+    """
+    found = _find_chinese(document) if document.is_chinese else _find_english(document)
+    is_of_subject = explains and found is not None and found.start < 0
+    return None if is_of_subject and not _LEADS_TITLE.match(document.title) else found
 
 
-def _make(document: DocumentText, start: int, end: int, written: str) -> OwnNumber:
-    return OwnNumber(normalize_number(written, is_chinese=document.is_chinese), start, end)
+def _tidy(written: str, *, is_chinese: bool) -> str:
+    """Return a number without the body and the word that stand before it: 国务院令第812号, 公告2026年第3号."""
+    number = normalize_number(written, is_chinese=is_chinese)
+    return re.sub(r"^(?:公告|通告|决定)(?=\d)|^[\u4e00-\u9fff]{2,20}(?=令[第〔(\[])", "", number) if is_chinese else number
+
+
+def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
+    return OwnNumber(_tidy(document.original[start:end], is_chinese=document.is_chinese), start, end)
 
 
 def _find_labelled(document: DocumentText) -> OwnNumber | None:
-    found = _OWN_LABEL.search(document.folded, 0, 4_000)
-    if not found or "\n" in document.folded[max(0, found.start() - 1) : found.start()].strip("\n "):
-        return None
-    value = found["value"]
-    number = (CHINESE_NUMBER if document.is_chinese else ENGLISH_NUMBER).search(value)
-    start = found.start("value")
-    if number:
-        return _make(
-            document,
-            start + number.start(),
-            start + number.end(),
-            document.original[start + number.start() : start + number.end()],
-        )
-    bare = re.match(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])", value)
-    if bare and re.search(r"\d", bare[0]):
-        return _make(document, start, start + bare.end(), document.original[start : start + bare.end()])
+    for found in _OWN_LABEL.finditer(document.folded, 0, 4_000):
+        value, start = found["value"], found.start("value")
+        number = _pick_pattern(document).search(value)
+        if number and number.start() < 12 and not _FOREIGN.match(number[0]):
+            return _make(document, start + number.start(), start + number.end())
+        bare = _BARE_VALUE.match(value)
+        if bare and re.search(r"\d", bare[0]) and re.search(r"[^\d.]", bare[0]):
+            return _make(document, start, start + bare.end())
     return None
+
+
+def _pick_pattern(document: DocumentText) -> re.Pattern[str]:
+    return CHINESE_NUMBER if document.is_chinese else ENGLISH_NUMBER
 
 
 def _find_chinese(document: DocumentText) -> OwnNumber | None:
     if labelled := _find_labelled(document):
         return labelled
-    lines = document.lines[:_HEAD_LINES]
-    for place, line in enumerate(lines):
-        if len(line.text) > _MAX_LINE_CHARS or "《" in line.text:
+    before = ""
+    for line in document.lines[:_HEAD_LINES]:
+        found = CHINESE_NUMBER.search(line.text) if len(line.text) <= _MAX_LINE_CHARS else None
+        outside = line.text[: found.start()] + line.text[found.end() :] if found else ""
+        if found and not _NO_NUMBER_LINE.search(line.text) and len(outside.strip(" ()[]:")) <= _MAX_BESIDE_CHARS:
+            own = _make(document, line.start + found.start(), line.start + found.end())
+            is_order = before.endswith("令") and own.number.startswith("第")
+            return replace(own, number="令" + own.number) if is_order else own
+        before = line.text.replace(" ", "")
+    return _find_in_title(document) or _find_bracketed(document)
+
+
+def _find_in_title(document: DocumentText) -> OwnNumber | None:
+    """Return the number that stands in the title outside the names of others."""
+    quoted = [span.span() for span in re.finditer(r"《[^《》]*》|[“\"][^”\"]*[”\"]", document.title)]
+    for found in _pick_pattern(document).finditer(document.title):
+        is_quoted = any(start < found.start() < end for start, end in quoted)
+        ahead = document.title[: found.start()]
+        if is_quoted or _OF_ANOTHER.search(ahead) or _FOREIGN.match(found[0]):
             continue
-        found = CHINESE_NUMBER.search(line.text)
-        if not found or re.search(r"[。；，]|会议|第.{1,8}次", line.text):
-            continue
-        outside = line.text[: found.start()] + line.text[found.end() :]
-        if len(outside.strip(" ()[]:")) > 40:
-            continue
-        start = line.start + found.start()
-        written = document.original[start : line.start + found.end()]
-        return _make(document, start, line.start + found.end(), written)
-    quoted = [span.span() for span in re.finditer(r"《[^《》]*》", document.title)]
-    for found in CHINESE_NUMBER.finditer(document.title):
-        if not any(start < found.start() < end for start, end in quoted):
-            return OwnNumber(
-                normalize_number(document.original_title[found.start() : found.end()], is_chinese=True), -1, -1
-            )
+        written = document.original_title[found.start() : found.end()]
+        return OwnNumber(_tidy(written, is_chinese=document.is_chinese), -1, -1)
+    return None
+
+
+def _find_bracketed(document: DocumentText) -> OwnNumber | None:
+    """Return the number in brackets under the title: (国发〔2026〕3号), or in 令〔2024〕第9号公布."""
     for line in document.lines[:6]:
-        found = re.search(rf"\(({_CHINESE})\)", line.text) if "《" not in line.text[:12] else None
+        if not line.text.startswith("("):
+            continue
+        found = CHINESE_NUMBER.search(line.text[:_MAX_LINE_CHARS])
         if found and not re.search("根据|依据|按照|废止", line.text):
-            start = line.start + found.start(1)
-            return _make(
-                document, start, line.start + found.end(1), document.original[start : line.start + found.end(1)]
-            )
+            return _make(document, line.start + found.start(), line.start + found.end())
     return None
 
 
@@ -135,18 +169,14 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
         if len(line.text) > _MAX_LINE_CHARS:
             continue
         found = ENGLISH_NUMBER.search(line.text)
-        if not found or _FOREIGN.match(found[0]) or re.search(r"\.\s[A-Z]", line.text.replace("No. ", "")):
+        if not found or _FOREIGN.match(found[0]) or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
             continue
-        outside = line.text[: found.start()] + line.text[found.end() :]
-        if len(outside.strip(" ()[]:;,.–-")) > 60 or re.search(
-            r"\b(?:in|under|see|to|of|by|amend|response|with)\s\Z", line.text[: found.start()], re.IGNORECASE
-        ):
-            continue
-        start = line.start + found.start()
-        return _make(document, start, line.start + found.end(), document.original[start : line.start + found.end()])
-    if found := ENGLISH_NUMBER.search(document.title):
-        if not re.search(r"\b(?:to|on|under|in|of|amending|with)\s\Z", document.title[: found.start()], re.IGNORECASE):
-            return OwnNumber(
-                normalize_number(document.original_title[found.start() : found.end()], is_chinese=False), -1, -1
-            )
+        ahead, outside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
+        if len(outside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
+            return _make(document, line.start + found.start(), line.start + found.end())
+    if titled := _find_in_title(document):
+        return titled
+    for line in document.lines[:_CODE_LINES]:
+        if _CODE_LINE.fullmatch(line.text) and not find_dates(line.text, order="dmy"):
+            return _make(document, line.start, line.end)
     return None

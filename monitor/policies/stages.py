@@ -98,7 +98,7 @@ _ZH_BINDING_BODY = _compile(
     r"现(?:予|将|印发)[^。]{0,60}(?:公布|公告|印发|发布|通知|通告)|印发给你们|特此(?:通知|公告|通告)|第一条|(?:本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案))[^。]{0,40}(?:施行|实施|执行|生效)|之日起(?:施行|实施|执行|生效)|经[^。]{2,40}(?:审议通过|同意|批准)[^。]{0,20}(?:现予|公布|印发)|各省、自治区|各有关单位:|你[局委厅省市]"
 )
 _ZH_ASKS = _compile(
-    r"(?:公开|面向社会|向社会|现(?:就|将)|书面)[^。\n]{0,60}征求(?:[^。\n]{0,20})意见|征求意见(?:稿|的?截止|时间|期限|反馈)|(?:反馈|提出)[^。\n]{0,20}(?:意见|建议)[^。\n]{0,60}(?:截止|日前|之前)|意见(?:反馈)?截止|公众可(?:以)?通过[^。\n]{0,40}(?:提出|反馈)"
+    r"(?:公开|面向社会|向社会|现(?:就|将))[^。\n]{0,60}征求(?:[^。\n]{0,20})意见|征求意见(?:稿|的?截止|时间|期限|反馈)|(?:反馈|提出)[^。\n]{0,20}(?:意见|建议)[^。\n]{0,60}(?:截止|日前|之前)|意见(?:反馈)?截止|公众可(?:以)?通过[^。\n]{0,40}(?:提出|反馈)"
 )
 _ZH_FORM_END = _compile(rf"(?:{_FORM}){_END}")
 _ZH_ISSUED = _compile(r"印发|发布|出台|公布|制定|颁布|施行|实施|联合(?:印发|发布)")
@@ -111,7 +111,7 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.QA,
         _compile(
-            r"\bQ ?& ?As?\b|\bquestions and answers\b|\bfrequently asked questions\b|\bFAQs?\b|\bquestions answered\b",
+            r"\bQ ?& ?As?\b|\bquestions and answers\b|\bfrequently asked questions\b|\bFAQs?\b|\bquestions answered\b|\bpublish(?:es|ed) answers\b|\byour questions\b|\banswers (?:to|on)\b",
             _I,
         ),
     ),
@@ -154,7 +154,7 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.INTERPRETATION,
         _compile(
-            r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement)|\bfact ?sheet\b|\bguidance (?:note )?(?:on|for|to|about)\b|\bfinali[sz]ed guidance\b|\bguide to\b|\binterpret(?:ation|ive|ative|ing)|\bat a glance\b|\bstaff (?:bulletin|guidance)|\bcompliance guide|\bwhat (?:you need to know|the .{2,40} means?)|\bregulatory guide\b|\binformation sheet\b|\bunderstanding the\b|\bgood practice note|\bguidance note\b|\bclarif(?:y|ies|ication)",
+            r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement)|\bfact ?sheet\b|\bguidance (?:note )?(?:on|for|to|about)\b|\bfinali[sz]ed guidance\b|\bguide to\b|\binterpret(?:ation|ive|ative|ing)|\bat a glance\b|\bstaff (?:bulletin|guidance)|\bcompliance guide|\bwhat (?:you need to know|the .{2,40} means?)|\bregulatory guide\b|\binformation sheet\b|\bunderstanding the\b|\bgood practice note|\bguidance note\b|\bhow to\b|\bclarif(?:y|ies|ication)",
             _I,
         ),
     ),
@@ -175,7 +175,7 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.DRAFT,
         _compile(
-            r"\bexposure draft\b|\bbill\b(?! of)|\bdraft (?:regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|statutory instrument|bill)|\bdraft$|\bintroduces? legislation",
+            r"\bexposure draft\b|\bbill\b(?! of)|\bdraft (?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|statutory instrument|bill)|\bdraft$|\bintroduces? legislation",
             _I,
         ),
     ),
@@ -185,15 +185,15 @@ _EN_NEWS = _compile(
     _I,
 )
 _EN_FINAL = _compile(
-    r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirective\b|\bact\b|\bordinance\b|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b|\bcode of (?:practice|conduct)|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?|\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bdirection\b|\bsupervisory statement|\bSS\d+/\d\d|\btariff|\bproclamation\b|\bmanual\b",
+    r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirective\b|\bact\b|\bordinance\b|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b|\bcode of (?:practice|conduct)|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?|\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bdirection\b|\bsupervisory statement|\bSS\d+/\d\d|\btariff|\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round|open|applications?|closing)|\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications|\bproclamation\b|\bmanual\b",
     _I,
 )
 _EN_BINDING_BODY = _compile(
-    r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bshall enter into force|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )",
+    r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b|\bthis (?:standard|regulation|order|rule|instrument|notice|circular|direction) applies|\bshall enter into force|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )",
     _I,
 )
 _EN_ASKS = _compile(
-    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?)\b[^.\n]{0,80}\b(?:must|should|may|can|are|is|by|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom|request)(?:es|ed|ing|s)?\b[^.\n]{0,60}\b(?:comments?|views|feedback|responses?|submissions?)\b|\bcomment period\b|\bconsultation (?:closes|ends|period|is open|runs)|\bplease (?:send|respond|submit)|\blet us (?:know|have) (?:your|what)",
+    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?)\b[^.\n]{0,80}\b(?:must|should|may|can|are|is|by|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom|request)(?:es|ed|ing|s)?\b[^.\n]{0,60}\b(?:comments?|views|feedback|responses?|submissions?)\b|\bcomment period\b|\bconsultation (?:closes|ends|period|is open|runs)|\bplease (?:send|respond|submit)|\bfeedback (?:open|period)|\bcalls? for comments|\bhear your views|\blet us (?:know|have) (?:your|what)",
     _I,
 )
 _EN_DRAFT_BODY = _compile(
@@ -261,7 +261,8 @@ def _read_chinese_stage(document: DocumentText) -> PolicyStage | None:
     ):
         return None
     if stage is PolicyStage.DRAFT:
-        return PolicyStage.CONSULTATION if asks_for_comments(document) else stage
+        is_note = title.endswith("说明")
+        return PolicyStage.CONSULTATION if not is_note and asks_for_comments(document) else stage
     if is_named and stage is not None:
         return stage
     if _ZH_NEWS.search(title) and not has_form and not _ZH_ISSUED_TITLE.search(title):
@@ -281,7 +282,8 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
     title, head = document.title, document.folded[:_HEAD_CHARS]
     stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
     is_news = bool(_EN_NEWS.search(title))
-    if stage is PolicyStage.DRAFT and asks_for_comments(document):
+    is_exposed = re.search(r"\bexposure draft\b", title, _I)
+    if stage is PolicyStage.DRAFT and not is_exposed and asks_for_comments(document):
         return PolicyStage.CONSULTATION
     if (
         stage is PolicyStage.AMENDMENT
