@@ -37,7 +37,12 @@ _IN_FORCE = (
         rf"(?:有效期|执行期限?|实施期限?|试行期限?|试点期限?)(?:限|间)?(?:为|:|是)?\s?自?\s?{_D}起?{_PERIOD_SIGN}{DAY}"
     ),
 )
+_FROM_DAY = re.compile(
+    rf"(?:(?<=^)|(?<=[，。；:]))(?:[一二三四五六七八九十\d]{{1,3}}[、.．])?\s?(?:自|从)\s?{_D}起(?:\s?至\s?{DAY}(?:止)?)?[，,]?\s?"
+    r"(?P<verb>对|将|取消|停止|暂停|恢复|调整|免征|减征|减按|不再|全面|统一|执行|实行|征收|收取|提高|降低|按|启动|开展|凡|禁止|限制|允许|各|新|所有|在|由)"
+)
 _VALID = (
+    re.compile(rf"自\s?{DAY}起?\s?至\s?{_D}(?:止)?[，,]\s?(?:对|将|免征|减征|减按|执行|暂停|按|继续|恢复|实行)"),
     re.compile(
         rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|自|截至|截止|延长|暂定|，){{0,3}}\s?(?:至|到|截止到?|截至)\s?{_D}"
     ),
@@ -155,7 +160,7 @@ def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str], reading
 
 def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
     masked = sentence.masked
-    for kind, patterns in ((DeadlineKind.IN_FORCE, _IN_FORCE), (DeadlineKind.VALID_UNTIL, _VALID)):
+    for kind, patterns in ((DeadlineKind.IN_FORCE, (*_IN_FORCE, _FROM_DAY)), (DeadlineKind.VALID_UNTIL, _VALID)):
         seen: set[str] = set()
         for pattern in patterns:
             for found in pattern.finditer(masked):

@@ -15,7 +15,7 @@ from monitor.verify.traditional import simplify
 MAX_CHARS = 120_000
 """How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""
 
-_FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託", "():〔〕[][]    '咨咨托")
+_FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
 _LINE = re.compile(r"[^\n]+")

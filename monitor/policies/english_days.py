@@ -1,9 +1,10 @@
 """The rules by which English documents state their days."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 
-from monitor.policies.day_mentions import read_count
+from monitor.policies.day_mentions import add_period, read_count
 from monitor.policies.day_rules import DayReading, StatedDay, Term
 from monitor.policies.document_text import DAY, Sentence
 from monitor.vocabulary import DeadlineKind
@@ -19,7 +20,7 @@ _CLOSE = re.compile(
     rf"\b(?:clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off|postponed|moved)\b(?P<between>[^.;{DAY[1:-1]}]{{0,90}}?)(?:\b(?:is|are|on|at|by|to|until|for|from|:|now|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
     re.IGNORECASE,
 )
-_MOVED = re.compile(rf"\bfrom\s{_AT}{DAY}\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
+_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY})\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
 _RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
 
 _FORCE = (
@@ -35,7 +36,7 @@ _IN_FORCE = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:from|on|as\sof|effective|beginning)\s(?:the\s)?{_D},?\s(?P<between>(?:[a-z'-]+\s){{0,8}}?)(?P<verb>will\sapply|shall\sapply|apply|applies|takes?\seffect|comes?\sinto\s(?:force|effect|operation)|enters?\sinto\sforce|become\seffective|will\scome\sinto\s(?:force|effect|operation)|will\stake\seffect)",
+        rf"\b(?:from|on|as\sof|effective|beginning)\s(?:the\s)?{_D},?\s(?P<between>(?:(?!and\b)[a-z'-]+\s){{0,8}}?)(?P<verb>will\sapply|shall\sapply|apply|applies|takes?\seffect|comes?\sinto\s(?:force|effect|operation)|enters?\sinto\sforce|become\seffective|will\scome\sinto\s(?:force|effect|operation)|will\stake\seffect)",
         re.IGNORECASE,
     ),
     re.compile(
@@ -47,6 +48,12 @@ _IN_FORCE = (
         re.IGNORECASE,
     ),
 )
+_BEGINS = re.compile(
+    rf"\b(?P<verb>appl(?:y|ies)|effective)\b(?P<between>[^.;]{{0,60}}?\b(?:periods?|years?)\s(?:that\s)?(?:begin(?:ning)?|starting|commencing)\son\sor\safter)\s{_D}",
+    re.IGNORECASE,
+)
+_FROM_DAY = re.compile(rf"^(?:\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are)\b)")
+_RUNS = re.compile(rf"\b(?:runs?|lasts?|operates?|continues?)\sfor\s(?:a\speriod\sof\s)?(?P<n>\d{{1,3}}|[a-z]{{3,9}})\s(?P<unit>years?|months?|weeks?)\s(?:from|starting|beginning)\s(?:on\s)?{_D}", re.IGNORECASE)
 _VALID = (
     re.compile(
         rf"\b(?:expir(?:es?|y|ing|ation)|sunsets?|laps(?:es?|ing)|ceas(?:es?|ing)\s(?:to\s(?:have\seffect|apply|be\sin\sforce|be\seffective)|on|operation|effect)|valid|remains?\sin\s(?:force|effect|operation)|continues?\sin\s(?:force|effect)|(?:in\s(?:force|effect)|effective|appl(?:y|ies))\suntil|runs?\suntil|terminat(?:es?|ion))\b(?P<between>[^.;{DAY[1:-1]}]{{0,50}}?)(?:on|until|through|to|at|is|:|by)?\s?(?:the\s)?{_D}",
@@ -113,7 +120,7 @@ _TERM = re.compile(
     rf"\b(?:remains?|continues?|(?:stays?|is|are|be)|valid|ha(?:s|ve)\seffect|expires?|runs?|appl(?:y|ies)|in\s(?:force|effect)|pilot|effective|lasts?|ceases?)\b[^.;]{{0,40}}?\b(?:for|after|of)\s(?:a\s(?:period|term)\sof\s|an\sinitial\s(?:period|term)\sof\s|an\sinitial\s)?{_N}[\s-](?P<unit>years?|months?)\b",
     re.IGNORECASE,
 )
-_CLAUSE_MARKS = ";"
+_BULLET = re.compile(r"\s?(?:[-•*–·▪]|\(?[a-z0-9]{1,3}[.)])\s")
 _SUBJECT = re.compile(
     r"(?:^|[.;:,]\s|\b(?:and|while|but|whereas)\s)(?:the\s|all\s|any\s|existing\s(?=existing))?(?P<subject>(?:(?!must|shall|will|should|are|is|have|has|may|need|can|to\b)[A-Za-z][\w'’/-]*\s){1,8}?)(?:must|shall|will|should|are|is|have|has|need)\b[^;]{0,160}$",
     re.IGNORECASE,
@@ -130,15 +137,29 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
         if not sentence.days:
             continue
         context = sentences[place - 1].text if place and sentences[place - 1].line >= sentence.line - 1 else ""
+        if _BULLET.match(sentence.text):
+            context = next((lead.text for lead in reversed(sentences[max(0, place - 12) : place]) if lead.text.endswith(":")), context)
         taken: set[str] = set()
         for kind, found in _match_validity(sentence, reading):
             taken.add(found["day"])
             if stated := _state(sentence, kind, found):
                 yield stated
-        if not reading.is_order:
-            for kind, found in _match_due(sentence, context, reading, taken):
-                if stated := _state(sentence, kind, found):
-                    yield stated
+        for kind, found in _match_due(sentence, context, reading, taken):
+            if stated := _state(sentence, kind, found):
+                yield stated
+        if runs := _RUNS.search(sentence.masked):
+            yield from _state_run(sentence, runs)
+
+
+def _state_run(sentence: Sentence, runs: re.Match[str]) -> Iterator[StatedDay]:
+    """Yield both ends of what runs for 18 months from 1 March 2027."""
+    first = sentence.get_day(runs["day"]).day
+    end = add_period(first, read_count(runs["n"]), runs["unit"])
+    if first is None or end is None or end == first:
+        return
+    span = (sentence.start, sentence.end)
+    yield StatedDay(DeadlineKind.IN_FORCE, first, "", *span)
+    yield StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", *span)
 
 
 def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
@@ -152,7 +173,7 @@ def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> Stat
 def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
     masked = sentence.masked
     seen: set[str] = set()
-    for kind, patterns in ((DeadlineKind.VALID_UNTIL, _VALID), (DeadlineKind.IN_FORCE, _IN_FORCE)):
+    for kind, patterns in ((DeadlineKind.VALID_UNTIL, _VALID), (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY))):
         for pattern in patterns:
             for found in pattern.finditer(masked):
                 if found["day"] in seen or not _is_own(masked, found, reading, kind):
@@ -204,6 +225,8 @@ def _match_due(
     masked = sentence.masked
     for pattern in (_MOVED, _BY, _CLOSE, _RANGE):
         for found in pattern.finditer(masked):
+            if pattern is _MOVED:
+                taken.add(found["old"])
             if found["day"] in taken:
                 continue
             kind = _classify_due(masked, found, pattern, context, reading)
@@ -216,47 +239,69 @@ def _classify_due(
     masked: str, found: re.Match[str], pattern: re.Pattern[str], context: str, reading: DayReading
 ) -> DeadlineKind | None:
     """Return what is due by a day, by the words of its clause."""
-    start = max((masked.rfind(mark, 0, found.start()) for mark in ";"), default=-1) + 1
-    stop = masked.find(";", found.end())
-    behind = masked[found.end() : stop if stop > 0 else len(masked)]
-    behind = re.split(DAY, behind)[0][:120]
-    ahead = masked[start : found.start()]
-    last_day = max((place for place, char in enumerate(ahead) if char >= "\U00100000"), default=-1)
-    ahead = ahead[last_day + 1 :] if pattern is not _RANGE else ahead
+    ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
     whole = ahead + found[0] + behind
-    if _PERIOD_OF_FIGURES.search(ahead[-60:]) and not _DUTY.search(whole):
+    lead = context if context.endswith(":") else ""
+    if _is_no_deadline(ahead, whole, lead):
         return None
-    if _GOAL.search(whole) and not re.search(r"\b(?:comments?|responses?|must|shall)\b", whole, re.IGNORECASE):
-        return None
-    if _EVENT.search(whole) and not re.search(r"\bcomments?|responses?|submissions?\b", whole, re.IGNORECASE):
-        return None
-    if re.search(r"\b(?:received|closed|ended|was|were|ran)\b", whole, re.IGNORECASE) and not re.search(
-        r"\b(?:must|should|shall|to)\s(?:be|have been|reach)", whole, re.IGNORECASE
-    ):
+    if reading.is_order:
+        is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
+        return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
+    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang", ahead, re.IGNORECASE):
         return None
     if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
-        return DeadlineKind.APPLY_BY if pattern is not _RANGE or re.search("open|from|window|between", ahead) else None
+        is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
+        return DeadlineKind.APPLY_BY if pattern is not _RANGE or is_window else None
     if _STRONG_COMMENT.search(whole) or (
         reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
     ):
         return DeadlineKind.COMMENTS_UNTIL
     if pattern is _RANGE:
         return None
-    if _DUTY.search(whole):
-        if re.search(
-            r"\b(?:appl(?:y|ications?)\b(?!\s(?:the|these|this|to))|nominat|bids?|tender)", whole, re.IGNORECASE
-        ):
+    return _classify_duty(whole, whole + lead)
+
+
+def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
+    """Return whether something is to be done or handed in by a day; None where it is neither."""
+    if _DUTY.search(with_lead):
+        if _APPLY_TO.search(whole):
             return DeadlineKind.APPLY_BY
-        if re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE) or not re.search(
-            r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE
-        ):
-            return DeadlineKind.COMPLY_BY
-        return DeadlineKind.APPLY_BY
+        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE)
+        is_act = re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE)
+        return DeadlineKind.APPLY_BY if is_paper and not is_act else DeadlineKind.COMPLY_BY
     if _APPLY.search(whole):
         return DeadlineKind.APPLY_BY
-    if re.search(r"\bcompliance\b|\btransition", whole, re.IGNORECASE):
-        return DeadlineKind.COMPLY_BY
-    return None
+    return DeadlineKind.COMPLY_BY if re.search(r"\bcompliance\b|\btransition", whole, re.IGNORECASE) else None
+
+
+def _cut_clause(masked: str, found: re.Match[str], *, is_range: bool) -> tuple[str, str]:
+    """Return the words ahead of a day and behind it, up to a semicolon or another day."""
+    start = masked.rfind(";", 0, found.start()) + 1
+    stop = masked.find(";", found.end())
+    behind = _ANY_DAY.split(masked[found.end() : stop if stop > 0 else len(masked)])[0][:120]
+    ahead = masked[start : found.start()]
+    return (ahead if is_range else _ANY_DAY.split(ahead)[-1]), behind
+
+
+def _is_no_deadline(ahead: str, whole: str, lead: str) -> bool:
+    """Whether a day is that of a figure, of a plan of the body itself, of an event, or of what is over."""
+    is_duty = _DUTY.search(whole + lead)
+    is_paper = re.search(r"\bcomments?\b|\bresponses?\b|\bsubmissions?\b|\bfeedback\b", whole, re.IGNORECASE)
+    if _PERIOD_OF_FIGURES.search(ahead[-60:]) and not is_duty:
+        return True
+    if _GOAL.search(whole) and not (is_paper or re.search(r"\b(?:must|shall)\b", whole, re.IGNORECASE)):
+        return True
+    if _EVENT.search(whole) and not (is_duty or is_paper):
+        return True
+    if re.search(r"\boriginal|\bwas\s(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bpreviously\b", ahead[-90:], re.IGNORECASE):
+        return not re.search(r"\bextended\b|\bmoved\b|\bpostponed\b", whole, re.IGNORECASE)
+    return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
+
+
+_ANY_DAY = re.compile(DAY)
+_OVER = re.compile(r"\b(?:received|closed|ended|was|were|ran)\b", re.IGNORECASE)
+_STILL_DUE = re.compile(r"\b(?:must|should|shall|may|to|can|will)\b|\bextended\b|\bpostponed\b", re.IGNORECASE)
+_APPLY_TO = re.compile(r"\bappl(?:y|ications?)\b(?!\s(?:the|these|this|to))|\bnominat|\bbids?\b|\btender", re.IGNORECASE)
 
 
 def _find_subject(masked: str, start: int) -> str:

@@ -52,7 +52,12 @@ _AMEND = re.compile(
 )
 _AMENDED = re.compile(r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified|varied|revised)\b", re.IGNORECASE)
 _BASE = re.compile(
-    r"\b(?:under|pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    r"\b(?:pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|prescrib|proposing|proposes|approv|grant|determin|direct|authori[sz])"
+    r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
 )
 _FOLLOWS = re.compile(
@@ -60,7 +65,7 @@ _FOLLOWS = re.compile(
     re.IGNORECASE,
 )
 _IMPLEMENT = re.compile(
-    r"\b(?:implement(?:s|ing|ation\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
+    r"\b(?:implement(?:s|ing|ation(?:\sin\s[A-Z]\w+)?\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
     re.IGNORECASE,
 )
 _CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
@@ -113,20 +118,26 @@ class _Progress:
 
     is_opening: bool = True
     is_list: bool = False
+    has_items: bool = False
     is_explained: bool = False
 
 
-def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage) -> Iterator[Relation]:
+def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage, own: str | None) -> Iterator[Relation]:
     """Yield what the title and the sentences of a document say that it does to others."""
-    titled = list(_iter_by_title(document, stage))
+    titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
     progress = _Progress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
         progress.is_opening = place < 14
+        is_item = bool(_ENUMERATION.match(sentence.text))
+        progress.is_list = progress.is_list and (is_item or not progress.has_items)
+        progress.has_items = progress.is_list and (is_item or progress.has_items)
         if _LISTS.search(sentence.text) and stage is PolicyStage.REPEAL:
             progress.is_list = True
         explained = progress.is_explained
         for named in find_english_named(document, sentence.start, sentence.end):
+            if own and named.number and _is_number(own, named.number):
+                continue
             kind = _classify(sentence, named, stage, progress)
             explained = explained or kind is RelationType.INTERPRETS
             if kind is not None:
@@ -153,6 +164,12 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
             kind = RelationType.IMPLEMENTS
         if kind is not None:
             yield Relation(type=kind, number=named.number, title=named.title, passage=document.original_title)
+
+
+def _is_number(own: str, number: str) -> bool:
+    """Whether a number is the document's own, be it without the words before it."""
+    one, other = (re.sub(r"\W", "", name).casefold() for name in (own, number))
+    return one.endswith(other) or other.endswith(one)
 
 
 def _classify(
@@ -182,7 +199,7 @@ def _classify(
         progress.is_opening or is_follower
     ):
         return RelationType.BASED_ON
-    base = _BASE.search(chain)
+    base = _BASE.search(chain) or _UNDER.search(chain)
     is_law = named.title or (named.number and _EU_LAW.search(named.number))
     if base and is_law and (progress.is_opening or stage is PolicyStage.ENFORCEMENT):
         return RelationType.BASED_ON

@@ -29,13 +29,13 @@ def read_facts(
     document = DocumentText(title, text, published_on=published_on)
     standing = read_standing(document)
     stage = standing.stage
-    signature = read_signature(document, issuer=issuer, is_issued=_is_issued(stage))
+    signature = read_signature(document, issuer=issuer, is_issued=_is_issued(document, stage))
     number = find_own_number(document, explains=stage in _EXPLAINING) if stage is not None else None
     base = DayBase(signature.made_on, published_on)
     sentences = document.read_sentences(base)
     reading = DayReading(
         asks_comments=stage is PolicyStage.CONSULTATION
-        or (stage is not PolicyStage.FINAL and asks_for_comments(document)),
+        or (stage is PolicyStage.DRAFT and asks_for_comments(document)),
         explains=stage in _EXPLAINING,
         is_order=stage is PolicyStage.ENFORCEMENT,
         is_plan=stage is PolicyStage.PLAN,
@@ -68,9 +68,9 @@ def read_facts(
     return facts
 
 
-def _is_issued(stage: PolicyStage | None) -> bool:
+def _is_issued(document: DocumentText, stage: PolicyStage | None) -> bool:
     """Whether somebody issued the document, so that one who is named at its head may be its issuer."""
-    return stage not in (None, PolicyStage.QA, PolicyStage.INTERPRETATION)
+    return stage is not None and not (document.is_chinese and stage in _EXPLAINING)
 
 
 def _list_own_titles(document: DocumentText) -> tuple[str, ...]:

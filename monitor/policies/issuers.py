@@ -40,17 +40,17 @@ _TITLE_SPLIT = re.compile(r"[\s、]+")
 _MAX_FOOT_LINES = 16
 
 _EN_SUFFIX = r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators|Legislature|Division)"
-_EN_WORD = r"(?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|in|to|&)"
+_EN_WORD = r"(?:[A-Z][A-Za-z'’&-]*|of|for|and|the|on|in|to|&)"
 _EN_BODY = re.compile(
-    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank|Reserve\sBank|Comptroller|Institute|Register)\s(?:of|for)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
-    rf"|(?:[A-Z][A-Za-z'’&.-]*\s)(?:(?:[A-Z][A-Za-z'’&.-]*|of|for|and|on|the)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)"
+    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar|Administration)\s(?:of|for|on)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
+    rf"|(?:[A-Z][A-Za-z'’&-]*\s)(?:(?:[A-Z][A-Za-z'’&-]*|for|and|on|the|of\sthe)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
     r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body|authority|agency)|Issued\sby|Issuer|Publisher|Organisation|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
 )
 _EN_DATE_LABEL = re.compile(
-    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at)[^\n\d]{0,40})?|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son|Approved|Sealed\son|By\sorder\sof\sthe\sBoard)\b[\s:,.–—-]{0,40}(?:the\s)?"
+    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at)[^\n\d]{0,40})?|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son|Approved|Sealed\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
     r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
@@ -71,7 +71,9 @@ def read_signature(document: DocumentText, *, issuer: str | None, is_issued: boo
     """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document at all."""
     read = _read_chinese if document.is_chinese else _read_english
     found = read(document, is_issued=is_issued)
-    if not found.issuers and issuer and is_issued:
+    is_weak = found.issuers_at is None or (not document.is_chinese and len(found.issuers) == 1)
+    is_stated = issuer and is_issued and (not found.issuers or is_weak)
+    if issuer and is_stated:
         found = Signature([issuer], found.made_on, None, found.made_at)
     return found
 
@@ -238,74 +240,109 @@ def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
 
 
 def _read_english(document: DocumentText, *, is_issued: bool) -> Signature:
-    made_on, made_at = _find_english_day(document)
+    made_on, made_at = _find_english_day(document, is_issued=is_issued)
     issuers, at = _find_english_issuers(document) if is_issued else ([], None)
     return Signature(issuers, made_on, at, made_at)
 
 
-def _find_english_day(document: DocumentText) -> tuple[dt.date | None, tuple[int, int] | None]:
+def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.date | None, tuple[int, int] | None]:
+    """Return the day after Dated, Made or Done at; else that of a line of its own at the head or under a signature."""
     for found in _EN_DATE_LABEL.finditer(document.folded):
-        dates = [
-            date
-            for date in find_dates(document.folded[found.end() : found.end() + 40], order="dmy")
-            if date.start <= 12
-        ]
+        behind = document.folded[found.end() : found.end() + 40].split("\n\n")[0]
+        dates = [date for date in find_dates(behind, order="dmy") if date.start <= _MAX_LABEL_GAP]
         day = dates[0].value.to_date() if dates else None
         if day:
             return day, (found.start(), found.end() + dates[0].end)
+    if not is_issued:
+        return None, None
     lines = document.lines
-    for place in range(len(lines) - 1, 2, -1):
+    foot = range(len(lines) - 1, max(2, len(lines) - _MAX_FOOT_LINES), -1)
+    for place in (*foot, *range(min(_HEAD_LINES, len(lines)))):
         line = lines[place]
-        day_at = _parse_whole_day(line.text) if len(line.text) < 40 else None
-        if day_at and not line.text[: day_at[1]].strip(" ()") and not line.text[day_at[2] :].strip(" ()."):
-            above, below = lines[place - 1].text, lines[place + 1].text if place + 1 < len(lines) else ""
-            if len(above) < 90 and (
-                _EN_FOOT_NAME.search(above + " " + below) or _EN_BODY.search(above) or _EN_BODY.search(below)
-            ):
-                return day_at[0], (line.start + day_at[1], line.start + day_at[2])
+        day_at = _parse_whole_day(line.text) if len(line.text) < _MAX_DAY_LINE_CHARS else None
+        if day_at is None or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]]) or line.text[day_at[2] :].strip(" ().,"):
+            continue
+        around = f"{lines[place - 1].text if place else ''}\n{lines[place + 1].text if place + 1 < len(lines) else ''}"
+        if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
+            return day_at[0], (line.start + day_at[1], line.start + day_at[2])
     return None, None
 
 
+_MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
+_DAY_LINE_AHEAD = re.compile(r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*")
+_ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
+_GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
+
+
+def _find_bodies(text: str) -> list[str]:
+    """Return the public bodies that a text names in full."""
+    names = (re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text))
+    return [name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name)]
+
+
+def _read_body_line(line: Line) -> list[str]:
+    """Return the bodies that make up a line: DEPARTMENT OF JUSTICE, Securities and Futures Commission (SFC)."""
+    bare = _ACRONYM.sub("", line.text.strip(" .,"))
+    plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
+    plain = plain.removeprefix("The ").removeprefix("the ")
+    if len(bare) > _MAX_BODY_CHARS or bare.startswith(("By ", "For ", "To ", "BY ", "FOR ")) or _GAZETTE.search(plain) or not _EN_BODY.fullmatch(plain):
+        return []
+    return [bare]
+
+
+_MAX_BODY_CHARS = 90
+_LOWER_WORDS = re.compile(r"\b(?:Of|For|And|The|On|In)\b")
+
+
 def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the bodies that a document names as its own, by where it names them: the surest place first."""
     if agency := _AGENCY.search(document.folded):
-        names = [name.strip(" .") for name in re.split(r";\s?(?:and\s)?", agency["value"].strip())]
-        names = [
-            re.sub(
-                r"^(?:and\s)?(?:the\s)?|\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$",
-                "",
-                name,
-            ).strip(" .")
-            for name in names
-        ]
-        return [name for name in names if name], agency.span()
-    head = document.folded[:4_000]
-    if issued := _EN_ISSUED.search(head):
-        value = issued["value"] or issued["label"]
-        names = [match[0] for match in _EN_BODY.finditer(value)]
-        if names:
-            return names, issued.span()
-    for line in document.lines[:6]:
-        if len(line.text) <= 90 and (
-            name := _EN_BODY.fullmatch(
-                line.text.strip(" .").removeprefix("The ").removeprefix("THE ").title()
-                if line.text.isupper()
-                else line.text.strip(" .")
-            )
-        ):
-            return [document.original[line.start : line.end].strip(" .")], (line.start, line.end)
-    return _find_acting_body(document)
+        names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
+        cut = [_AGENCY_TAIL.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip())).strip(" .") for name in names]
+        return [name for name in cut if name], agency.span()
+    named: list[str] = []
+    span = (0, 0)
+    for line in document.lines[:_HEAD_LINES]:
+        if bodies := _read_body_line(line):
+            named += bodies
+            span = (line.start, line.end)
+    bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
+    if named:
+        return list(dict.fromkeys(bodies)), span
+    return _find_acting_bodies(document)
 
 
+_AGENCY_TAIL = re.compile(
+    r"\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$"
+)
 _ACTS = re.compile(
-    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today|makes?|issues?|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas|launch|set|on\s\d|hereby|jointly|and\sthe|recognis|determin|grant)"
+    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today|makes?|issues?"
+    r"|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas|launch|set"
+    r"|on\s\d|hereby|jointly|recognis|determin|grant|gives?|calls?|directs?|expects?)"
 )
 
 
-def _find_acting_body(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
-    """Return the body of which the head says that it acts: the Commission has adopted, the Authority invites."""
-    head = document.folded[:2_500]
+def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
+    head = document.folded[:_MAX_HEAD_CHARS]
+    if issued := _EN_ISSUED.search(head):
+        if names := _find_bodies(issued["value"] or issued["label"]):
+            return names, issued.span()
     for found in _EN_BODY.finditer(head):
-        name = re.sub(r"^(?:The|In|On|At|By|This|For|From|Under)\s", "", found[0])
-        if len(name.split()) >= 2 and _ACTS.match(head, found.end()):
-            return [name], found.span()
-    return [], None
+        names = _find_bodies(found[0])
+        if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":
+            joint = re.search(r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()])
+            others = _find_bodies(joint["other"]) if joint else []
+            with_others = re.match(r",?\s(?:and|together with|jointly with)\s(?:the\s)?(?P<other>[A-Z][^.,;\n]{6,80})", head[found.end() :])
+            behind = _find_bodies(with_others["other"])[:1] if with_others else []
+            return [*others, *names, *behind], found.span()
+    for line in reversed(document.lines[-_MAX_SIGNATURE_LINES:]):
+        if bodies := _read_body_line(line):
+            return bodies, (line.start, line.end)
+    if re.search(r"\bBill\b", document.title):
+        return [], None
+    found_first = next((found for found in _EN_BODY.finditer(head) if _find_bodies(found[0])), None)
+    return (_find_bodies(found_first[0]), found_first.span()) if found_first else ([], None)
+
+
+_MAX_HEAD_CHARS, _MAX_SIGNATURE_LINES = 2_500, 6

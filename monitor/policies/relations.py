@@ -41,6 +41,7 @@ _OWN_NAME = re.compile(r"以下简称|下称|以下统称")
 _LIST_HEAD = re.compile(
     r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件)|(?:废止|失效)的?[^。]{0,30}(?:目录|清单)|^附件[^。]{0,30}废止|宣布失效"
 )
+_GENERIC = re.compile(r"(?:新|本|该|原|旧)?(?:管理|暂行|实施)?(?:办法|通知|规定|条例|意见|方案|细则|指引|决定|标准|公告|规则|规划|法|指南|目录|规范|措施|计划|清单|令|函)")
 _DRAFT_NAME = re.compile(
     r"\((?:征求意见稿|草案|送审稿|修订征求意见稿|公开征求意见稿|修订草案|草案征求意见稿|试行|暂行|修订草案征求意见稿|修订稿)[^()]{0,10}\)"
 )
@@ -99,10 +100,14 @@ def read_relations(
         return []
     from monitor.policies import english_relations
 
-    reader = _iter_chinese if document.is_chinese else english_relations.iter_relations
+    read = (
+        _iter_chinese(document, sentences, stage)
+        if document.is_chinese
+        else english_relations.iter_relations(document, sentences, stage, number)
+    )
     own = {_fold(number)} if number else set()
     kept: dict[tuple[RelationType, str], Relation] = {}
-    for relation in reader(document, sentences, stage):
+    for relation in read:
         key = _fold(relation.number or "") or _fold(relation.title or "")
         if not key or key in own or (relation.type, key) in kept or len(kept) >= _MAX_RELATIONS:
             continue
@@ -154,6 +159,7 @@ def _iter_chinese(document: DocumentText, sentences: Sequence[Sentence], stage: 
         _fold(_DRAFT_NAME.sub("", document.title[first + 1 : last - 1])) for first, last in list_titles(document.title)
     }
     yield from _iter_by_title(document, stage)
+    yield from _iter_table(document)
     is_opening = True
     is_list = False
     for sentence in sentences:
@@ -177,7 +183,9 @@ def _iter_chinese(document: DocumentText, sentences: Sequence[Sentence], stage: 
                 )
         for target in named:
             kind = _classify_chinese(sentence, target, named, stage, is_opening=is_opening, is_list=is_list)
-            if kind is None or (target.title and _is_own(document, target, titles, kind, stage)):
+            if kind is None or (target.title and _GENERIC.fullmatch(target.title)):
+                continue
+            if (target.title and _is_own(document, target, titles, kind, stage)):
                 continue
             yield Relation(
                 type=kind,
@@ -185,6 +193,30 @@ def _iter_chinese(document: DocumentText, sentences: Sequence[Sentence], stage: 
                 title=_clean(target.title),
                 passage=document.quote(sentence.start, sentence.end),
             )
+
+
+def _iter_table(document: DocumentText) -> Iterator[Relation]:
+    """Yield the standards that a list of new ones replaces: the last number of a row under 代替标准, or behind 代替."""
+    is_table = False
+    for line in document.lines:
+        text = line.text
+        if len(text) > _MAX_ROW_CHARS:
+            continue
+        labelled = _REPLACED_LABEL.search(text)
+        numbers = list(_STANDARD_NUMBER.finditer(text))
+        if labelled and not numbers:
+            is_table = True
+        replaced = [found for found in numbers if labelled and found.start() >= labelled.end()]
+        if is_table and not labelled and len(numbers) > 1:
+            replaced = numbers[1:]
+        for found in replaced:
+            number = document.original[line.start + found.start() : line.start + found.end()]
+            yield Relation(type=RelationType.REPLACES, number=number, passage=document.quote(line.start, line.end))
+
+
+_MAX_ROW_CHARS = 200
+_REPLACED_LABEL = re.compile(r"(?:代替|替代)(?:的)?(?:标准|文件)?(?:编号|号)?\s?[:]?")
+_STANDARD_NUMBER = re.compile(r"(?<![A-Za-z])[A-Z]{2,4}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d")
 
 
 def _clean(title: str | None) -> str | None:
@@ -278,6 +310,10 @@ def _classify_chinese(
         return None
     if _IMPLEMENT_AHEAD.search(ahead) and re.search(r"(?:为|深入|认真|全面|切实)?(?:贯彻|落实)", ahead) and is_opening:
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
+    if stage is PolicyStage.IMPLEMENTATION and is_opening and re.match(r"(?:\([^()]{1,60}\))?(?:将|已)?(?:于|自)", behind):
+        return RelationType.IMPLEMENTS
+    if stage is PolicyStage.FINAL and re.search(r"征求意见|咨询文件|咨询", target.title or "") and re.search("考虑|回应|吸收|结合|就|参考", ahead[-20:]):
+        return RelationType.BASED_ON
     base = _BASE_AHEAD.search(ahead)
     if base and (is_opening or stage is PolicyStage.ENFORCEMENT) and not _BASE_BREAK.search(_drop_titles(base[0])):
         return (
