@@ -21,13 +21,15 @@ _PERIOD_SIGN = r"\s?(?:[-—–~～]{1,2}|至|到)\s?"
 
 _IN_FORCE = (
     re.compile(
-        rf"(?:自|从|由|于|将于|将自|在)\s?{_D}\s?(?:零时|0时|0:00)?\s?(?:\([^()]{{1,12}}\))?(?:起|开始|后)?{_MANNER}(?P<verb>{_BEGIN})(?!的(?!通知|公告|规定。)|以来|至今|中)"
+        rf"(?:自|从|由|于|将于|将自|在)\s?{_D}\s?(?:零时|0时|0:00)?\s?(?:\([^()]{{1,12}}\))?(?:起|开始"
+        rf"|后)?{_MANNER}(?P<verb>{_BEGIN})(?!的(?!通知|公告|规定。)|以来|至今|中)"
     ),
     re.compile(
         rf"{_D}\s?(?:零时|0时)?(?:起|开始)(?:正式|全面|开始|在全[国省市](?:范围内?)?)*(?P<verb>{_BEGIN})(?!的(?!通知|公告)|以来|至今)"
     ),
     re.compile(
-        rf"(?:施行|实施|生效|执行|试行|启用)(?:日期|时间|之日)(?:为|是|定为|:|调整为|推迟至|延期至|延至|推迟到|提前至){{0,2}}\s?(?:自|从)?{_D}(?:起|。|$|\s|，|；|\))"
+        rf"(?:施行|实施|生效|执行|试行|启用)(?:日期|时间|之日)(?:为|是|定为|:|调整为|推迟至|延期至|延至|推迟到|提前至){{0,2}}\s?(?:自|从)?{_D}(?:起|。|$|\s"
+        rf"|，|；|\))"
     ),
     re.compile(
         rf"(?:延至|推迟至|延期至|推迟到|延迟至|暂缓至|调整(?:为|至)|提前至|顺延至)\s?{_D}(?:起)?(?:正式|再)?(?P<verb>{_BEGIN})"
@@ -44,10 +46,12 @@ _FROM_DAY = re.compile(
 _VALID = (
     re.compile(rf"自\s?{DAY}起?\s?至\s?{_D}(?:止)?[，,]\s?(?:对|将|免征|减征|减按|执行|暂停|按|继续|恢复|实行)"),
     re.compile(
-        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|自|截至|截止|延长|暂定|，){{0,3}}\s?(?:至|到|截止到?|截至)\s?{_D}"
+        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|自|截至|截止|延长|暂定"
+        rf"|，){{0,3}}\s?(?:至|到|截止到?|截至)\s?{_D}"
     ),
     re.compile(
-        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是|暂定){{0,2}}\s?自?\s?{DAY}起?{_PERIOD_SIGN}{_D}"
+        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是"
+        rf"|暂定){{0,2}}\s?自?\s?{DAY}起?{_PERIOD_SIGN}{_D}"
     ),
     re.compile(rf"自?\s?{DAY}起?{_PERIOD_SIGN}{_D}(?:止|期间)?{_MANNER}(?:{_BEGIN})"),
     re.compile(rf"{_BEGIN}(?:，|,)?(?:有效期|期限)?(?:为)?(?:至|到|截止到?|截至)\s?{_D}"),
@@ -59,7 +63,8 @@ _BY = re.compile(
     rf"{_D}{_TIME}(?:(?:当[日天])?(?:或|及)(?:之前|以前|前)|之前|以前|前(?!三|两|[\d一二三四五六七八九十]+[个年])|(?<=[时分整])?止|截止|为止|结束|内(?!容))"
 )
 _UNTIL = re.compile(
-    rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)){{0,2}}\s?(?:{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)\s?)?{_D}"
+    rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长"
+    rf"|延期|调整|顺延|推迟|延)(?:至|为|到)){{0,2}}\s?(?:{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)\s?)?{_D}"
 )
 _RANGE = re.compile(rf"{DAY}{_TIME}(?:起)?{_PERIOD_SIGN}{_D}")
 _SINCE_COUNTED = re.compile(
@@ -68,13 +73,16 @@ _SINCE_COUNTED = re.compile(
 
 _COMMENT = re.compile(r"意见|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
 _STRONG_COMMENT = re.compile(
-    r"征求意见|意见(?:建议|反馈|征集|和建议|、建议)|(?:修改|反馈|书面|修订|有关|相关|您的|宝贵|提交|递交|征询|提供)意见|提出意见|意见(?:以|通过|发送|返回|寄|发至|函)|异议|公示|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
+    r"征求意见|意见(?:建议|反馈|征集|和建议|、建议)|(?:修改|反馈|书面|修订|有关|相关|您的|宝贵|提交|递交|征询|提供)意见|提出意见|意见(?:以|通过|发送|返回|寄|发至|函)|异议|公示"
+    r"|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
 )
 _APPLY = re.compile(
-    r"申报|申请|报名|报送|上报|呈报|提交|推荐|寄送|送达|投标|递交|受理|填报|参评|报至|报我|报省|报市|报国|汇总报|邮寄|发送至|登录.{0,20}系统|申领|申购|备案材料|抄送|报.{0,12}(?:备案|审核|审批|委|部|局|厅|办|司)|征集"
+    r"申报|申请|报名|报送|上报|呈报|提交|推荐|寄送|送达|投标|递交|受理|填报|参评|报至|报我|报省|报市|报国|汇总报|邮寄|发送至|登录.{0,20}系统|申领|申购|备案材料|抄送"
+    r"|报.{0,12}(?:备案|审核|审批|委|部|局|厅|办|司)|征集"
 )
 _COMPLY = re.compile(
-    r"完成|改正|结束业务|达到|整改|改造|建成|淘汰|退出|关停|停用|停止|更换|符合|办理|取得|落实|到位|补办|转换|清零|拆除|安装|接入|配备|升级|整治|清理|注销|变更|重新|履行|缴纳|报告|建立|制定|出台|不得|应当|须|必须|过渡期|执行|换发|换证|登记|备案|披露|公开|培训|投入|并网|关闭|实现|合规"
+    r"完成|改正|结束业务|达到|整改|改造|建成|淘汰|退出|关停|停用|停止|更换|符合|办理|取得|落实|到位|补办|转换|清零|拆除|安装|接入|配备|升级|整治|清理|注销|变更|重新|履行|缴纳|报告|建立"
+    r"|制定|出台|不得|应当|须|必须|过渡期|执行|换发|换证|登记|备案|披露|公开|培训|投入|并网|关闭|实现|合规"
 )
 _GOAL = re.compile(
     r"力争|目标|争取|有望|预计|计划(?:于|在|到)?|规划|拟于|拟在|将达|超过|左右|展望|愿景|基本形成|基本建立|进一步|显著"
@@ -89,12 +97,14 @@ _QUOTED_SUBJECT = re.compile(
     r"《(?P<title>[^《》]{2,100}(?:《[^《》]{1,60}》[^《》]{0,40})?)》(?:\([^()]{1,40}\))?[^《》，。；]{0,14}\Z"
 )
 _SELF = re.compile(
-    r"本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|规范|方案|通告|法|政策|措施|办法|目录|指引|指南|制度|文件|实施|暂行|修正|令|规程|准则|批复|函|清单|规划|计划|解释|修订|预案|导则|章程|指导|若干)|此前|该(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案)|上述|新(?:办法|规定|规|标准|政策|版)|现(?:予|将|公布|印发)|以上"
+    r"本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|规范|方案|通告|法|政策|措施|办法|目录|指引|指南|制度|文件|实施|暂行|修正|令|规程|准则|批复|函|清单|规划|计划|解释|修订"
+    r"|预案|导则|章程|指导|若干)|此前|该(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案)|上述|新(?:办法|规定|规|标准|政策|版)|现(?:予|将|公布|印发)|以上"
 )
 _OTHER_DOCUMENT = re.compile(r"《[^《》]{2,80}》")
 _PAST = re.compile(r"(?:已|已经|曾|早)(?:于|自|从|在)?\s?\Z")
 _LICENCE = re.compile(
-    r"(?:许可证?|执照|证书?|证件|资质|资格|批件|批文|标志|标识|合同|协议|注册|备案号|认证|保函|发票|报价|投标|检测报告|检验报告|授权|牌照|药品|产品|食品|文号|签证|承诺|决定书|凭证|核准|名单|认定|称号|聘期|任期)[^，。；]{0,10}\Z"
+    r"(?:许可证?|执照|证书?|证件|资质|资格|批件|批文|标志|标识|合同|协议|注册|备案号|认证|保函|发票|报价|投标|检测报告|检验报告|授权|牌照|药品|产品|食品|文号|签证|承诺|决定书|凭证"
+    r"|核准|名单|认定|称号|聘期|任期)[^，。；]{0,10}\Z"
 )
 _PAPERS = re.compile(r"意见|申报|申请|报名|截止|反馈|征集|提交|受理|投标|公示")
 _N = r"(?P<n>\d{1,3}|[一二两三四五六七八九十]{1,3})"
@@ -120,11 +130,15 @@ _ORIGINAL = re.compile(r"(?:原定|原|此前|曾定|原计划|原为|由)(?:于
 _DEMAND = re.compile(r"应|须|请|需|务必|必须|可|要求|责令|限|确保")
 _SET_APART = re.compile(r"\s?(?:已|尚未|曾|原有|仍)")
 _ATTRIBUTIVE = re.compile(r"的(?:[\u4e00-\u9fff]{1,10})?\Z")
+_ARTICLE = re.compile(r"第[一二三四五六七八九十百〇零\d]{1,5}条")
 _ORDERED = re.compile(r"责令|改正|整改|缴纳|缴至|停止|拆除|恢复")
 _WINDOW = re.compile(r"申报|报名|受理|申请|提交|报送|征集|填报|时间|公示|期限|窗口|日期")
 _SUBJECT_DROP = re.compile(
-    r"^(?:其中|此外|同时|另外|并且?|且|但|请|并请|现|特|为此|对于?|对|凡|各|由|将|要|确保|做到|原则上|[一二三四五六七八九十\d]{1,3}[、.．)]|\([一二三四五六七八九十\d]{1,3}\)|第[一二三四五六七八九十百\d]{1,5}[条章款项]\s?)+|(?:应当?|须|需|必须|要|的|自|于|从|在|将|应于|可|请|前|截至|截止(?:时间|日期)?|至|到|为|以|均|，|期限|时间|日期|:|\s)+$"
+    r"^(?:其中|此外|同时|另外|并且?|且|但|请|并请|现|特|为此|对于?|对|凡|各|由|将|要|确保|做到|原则上|[一二三四五六七八九十\d]{1,3}[、.．)]"
+    r"|\([一二三四五六七八九十\d]{1,3}\)|第[一二三四五六七八九十百\d]{1,5}[条章款项]\s?)+|(?:应当?|须|需|必须|要|的|自|于|从|在|将|应于|可|请|前|截至|截止(?:时间"
+    r"|日期)?|至|到|为|以|均|，|期限|时间|日期|:|\s)+$"
 )
+_ENACTED = re.compile(r"公布|发布|印发|通过|现予|予以")
 _MAX_SUBJECT_CHARS = 24
 
 
@@ -237,9 +251,11 @@ def _match_due(
             if found["day"] in taken:
                 continue
             clause = _cut_clause(masked, found)
-            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL):
+            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL) or _is_procedure(sentence, found):
                 continue
-            kind = DeadlineKind.COMPLY_BY if pattern is _TRANSITION else _classify_due(clause, pattern, context, reading)
+            kind = (
+                DeadlineKind.COMPLY_BY if pattern is _TRANSITION else _classify_due(clause, pattern, context, reading)
+            )
             if kind is not None and _may_state(kind, clause, reading):
                 taken.add(found["day"])
                 yield found, kind
@@ -260,6 +276,14 @@ def _is_no_deadline(clause: _Clause, found: re.Match[str], *, is_until: bool) ->
     return bool(is_as_of and not clause.nearest.strip())  # 截至2026年5月底，全国…
 
 
+def _is_procedure(sentence: Sentence, found: re.Match[str]) -> bool:
+    """Whether an article counts days from a publication in a procedure that it sets: 自公示之日起10日内."""
+    mention = sentence.get_day(found["day"])
+    return (
+        mention.is_counted and bool(_ARTICLE.match(sentence.text)) and not re.search("施行|实施|生效", mention.written)
+    )
+
+
 def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool:
     if reading.is_order:
         return kind is DeadlineKind.COMPLY_BY and bool(_ORDERED.search(clause.whole))
@@ -268,9 +292,7 @@ def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool
     return not (reading.is_plan and kind is DeadlineKind.COMPLY_BY)
 
 
-def _classify_due(
-    clause: _Clause, pattern: re.Pattern[str], context: str, reading: DayReading
-) -> DeadlineKind | None:
+def _classify_due(clause: _Clause, pattern: re.Pattern[str], context: str, reading: DayReading) -> DeadlineKind | None:
     """Return what is due by a day: the words next to it count before those of the whole clause."""
     is_range, is_until = pattern is _RANGE, pattern is _UNTIL
     if _STRONG_COMMENT.search(clause.whole):
@@ -289,7 +311,7 @@ def _classify_due(
         return None if is_goal else DeadlineKind.COMPLY_BY
     if _APPLY.search(clause.nearest + clause.behind[:60]) or (is_until and _APPLY.search(clause.whole + context)):
         return DeadlineKind.APPLY_BY
-    is_last = not clause.behind.strip("，。)\" ”")
+    is_last = not clause.behind.strip('，。)" ”')
     if not is_goal and (_COMPLY.search(clause.behind[:60]) or (is_last and _COMPLY.search(clause.nearest))):
         return DeadlineKind.COMPLY_BY
     return None
@@ -304,7 +326,7 @@ def _find_subject(sentence: Sentence, start: int) -> str:
         bare = _SUBJECT_DROP.sub("", _SUBJECT_DROP.sub("", piece.strip()))
         if len(bare) < 2:
             continue
-        if _SELF.search(bare) or "《" in bare or len(bare) > _MAX_SUBJECT_CHARS:
+        if _SELF.search(bare) or "《" in bare or _ENACTED.search(bare) or len(bare) > _MAX_SUBJECT_CHARS:
             return ""
         return bare
     return ""

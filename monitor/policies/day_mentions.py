@@ -60,7 +60,8 @@ _CHINESE_COUNT = re.compile(
 )
 _CHINESE_NEXT = re.compile(r"次月(?:1|一|首)[日]")
 _YEAR_END = re.compile(
-    r"(?<!\d)(?:(?P<y>20\d\d|二〇[一二三四五六七八九][〇一二三四五六七八九])年|(?P<word>今年|本年度?|当年|明年)|(?P<bare>(?<![一-鿿])))\s?(?:年?(?:底|末)|年度末|年内)"
+    r"(?<!\d)(?:(?P<y>20\d\d|二〇[一二三四五六七八九][〇一二三四五六七八九])年|(?P<word>今年|本年度?|当年|明年)"
+    r"|(?P<bare>(?<![一-鿿])))\s?(?:年?(?:底|末)|年度末|年内)"
 )
 _MONTH_END = re.compile(
     r"(?<!\d)(?:(?P<y>20\d\d)年|(?P<word>今年|本年|当年|明年))?\s?(?P<m>\d{1,2}|[一二三四五六七八九十]{1,2})月份?(?:底|末)"
@@ -69,25 +70,33 @@ _QUARTER_END = re.compile(
     r"(?<!\d)(?P<y>20\d\d)年\s?(?:第?(?P<q>[一二三四1-4])季度|(?P<h>上半年))(?:底|末|结束)?(?=前|之前|以前)"
 )
 _ENGLISH_END = re.compile(
-    r"\b(?:the\s)?end(?:ing)?\s(?:of|to)\s(?:(?P<name>[A-Z][a-z]{2,8})\s)?(?:(?:calendar\s)?year\s)?(?P<y>20\d\d)\b|\bend-(?P<name2>[A-Z][a-z]{2,8})\s(?P<y2>20\d\d)|\byear-?\s?end\s(?P<y3>20\d\d)"
+    r"\b(?:the\s)?end(?:ing)?\s(?:of"
+    r"|to)\s(?:(?P<name>[A-Z][a-z]{2,8})\s)?(?:(?:calendar\s)?year\s)?(?P<y>20\d\d)\b"
+    r"|\bend-(?P<name2>[A-Z][a-z]{2,8})\s(?P<y2>20\d\d)|\byear-?\s?end\s(?P<y3>20\d\d)"
 )
 _NUMBER_WORD = rf"(?:{'|'.join(ENGLISH_WORDS)})"
 _N_EN = rf"(?P<n>\d{{1,4}}|{_NUMBER_WORD}(?:[- ]{_NUMBER_WORD})?)(?:\s\(\d{{1,4}}\))?"
 _PUBLICATION = (
     r"(?:the\s)?(?:date\s(?:of|on\swhich)\s)?(?:the\s|that\sof\s|its\s|their\s|this\s)*"
-    r"(?:(?:document|notice|rule|order|regulations?|directive|guidance|final\srule|proposed\srule|proposal|release|it)(?:'s)?\s(?:is\s|are\s|has\sbeen\s)?)?"
+    r"(?:(?:document|notice|rule|order|regulations?|directive|guidance|final\srule|proposed\srule|proposal"
+    r"|release|it)(?:'s)?\s(?:is\s|are\s|has\sbeen\s)?)?"
     r"(?:publication|published|issuance|issued|promulgation|gazettal|gazetted|release|adoption|made)"
     r"(?:\sof\s(?:this|the)\s[a-z]{3,12}(?:\s[a-z]{3,10})?)?"
-    r"(?:\s(?:in|on)\sthe\s(?:Federal\sRegister|Official\sJournal(?:\sof\sthe\sEuropean\sUnion)?|(?:[A-Z][a-z]+\s){0,3}Gazette(?:,\sPart\s[IV]+)?|[A-Z][a-z]+\sRegister))?"
+    r"(?:\s(?:in|on)\sthe\s(?:Federal\sRegister|Official\sJournal(?:\sof\sthe\sEuropean\sUnion)?"
+    r"|(?:[A-Z][a-z]+\s){0,3}Gazette(?:,\sPart\s[IV]+)?|[A-Z][a-z]+\sRegister))?"
 )
 _ENGLISH_COUNT = re.compile(
     rf"(?:\b{_N_EN}\s(?P<unit>calendar\sdays?|business\sdays?|working\sdays?|days?|weeks?|months?|years?)"
     rf"|\b(?:the\s)?(?P<ordinal>\d{{1,3}}(?:st|nd|rd|th)|[a-z]+(?:-[a-z]+)?(?:st|nd|rd|th))\sday)"
-    rf"\s(?:after|from|of|following|beginning\son|starting\son)\s(?:the\sday\s(?:after|of|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))",
+    rf"\s(?:after|from|of|following|beginning\son|starting\son)\s(?:the\sday\s(?:after|of"
+    rf"|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))",
     re.IGNORECASE,
 )
 _ENGLISH_SAME = re.compile(
-    r"\b(?P<next>(?:the\s)?day\s(?:after|following)\s(?:that\son\swhich\s)?)?(?:(?:the\s)?(?:date|day)\s(?:of|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)",
+    r"\b(?P<next>(?:the\s)?day\s(?:after|following)\s(?:that\son\swhich\s)?)?(?:(?:the\s)?(?:date|day)\s(?:of"
+    r"|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon"
+    r"|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
+    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)",
     re.IGNORECASE,
 )
 _ORDINALS = {

@@ -17,60 +17,104 @@ _FORM = (
     r"|Consultation\sPaper|Guidance|Notice|Decision|Bylaw|Decree|Agreement|Convention|Constitution|Charter)"
 )
 _TITLE = re.compile(
-    rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or|&)){{0,14}}?\s{_FORM}(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
-    rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the|by)){{0,10}})?)(?![A-Za-z])"
+    rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or"
+    rf"|&)){{0,14}}?\s{_FORM}(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
+    rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the"
+    rf"|by)){{0,10}})?)(?![A-Za-z])"
     rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
+    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper"
+    rf"|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the"
+    rf"|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
 )
-_LEAD = re.compile(r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With|Does|Is|Are|Do|Can|May|What|When|Where|How|Why|Which|If|Since|After|Before|Through|Following|As)\s")
-_BODY = re.compile(r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee|Institute)\s(?:for|of|on)\b")
+_LEAD = re.compile(
+    r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With|Does|Is|Are|Do|Can|May|What|When"
+    r"|Where|How|Why|Which|If|Since|After|Before|Through|Following|As)\s"
+)
+_BODY = re.compile(
+    r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee"
+    r"|Institute)\s(?:for|of|on)\b"
+)
 _TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
 _WEAK = re.compile(
-    r"^(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Federal|Interim|Supplementary)?\s?"
-    r"(?:Act|Regulations?|Rules?|Order|Directive|Code|Guidelines?|Circular|Standards?|Instrument|Law|Scheme|Policy Statement|Consultation Paper|Guidance|Notice|Decision|Framework|Agreement|Consultation)$"
+    r"^(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public"
+    r"|Federal|Interim|Supplementary)?\s?"
+    r"(?:Act|Regulations?|Rules?|Order|Directive|Code|Guidelines?|Circular|Standards?|Instrument|Law|Scheme"
+    r"|Policy Statement|Consultation Paper|Guidance|Notice|Decision|Framework|Agreement|Consultation)$"
 )
 _GAP = r"(?:[^.;]{0,70}?)"
 _REPEAL = re.compile(
-    r"\b(?:repeal(?:s|ing|ed)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al\sof)?|cancel(?:s|ling|led)?|annul(?:s|ling|led)?|rescission\sof|revocation\sof|repeal\sof)\s(?:and\sreplac(?:es?|ing)\s)?(?:the\s|our\s|its\s|in\sfull\s|entirely\s|following\s)*\Z",
+    r"\b(?:repeal(?:s|ing|ed)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al\sof)?|cancel(?:s"
+    r"|ling|led)?|annul(?:s|ling|led)?|rescission\sof|revocation\sof|repeal\sof)\s(?:and\sreplac(?:es?"
+    r"|ing)\s)?(?:the\s|our\s|its\s|in\sfull\s|entirely\s|following\s)*\Z",
     re.IGNORECASE,
 )
 _REPEALED = re.compile(
-    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been|stands?)\s(?:hereby\s|also\s|now\s|therefore\s|accordingly\s|each\s)?(?:repealed|revoked|rescinded|withdrawn|cancelled|canceled|annulled)\b",
+    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been|stands?)\s(?:hereby\s|also\s|now\s|therefore\s|accordingly\s"
+    r"|each\s)?(?:repealed|revoked|rescinded|withdrawn|cancelled|canceled|annulled)\b",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
-    r"\b(?:replac(?:es?|ing|ement\sof|ement\sfor)|supersed(?:es?|ing)|takes?\sthe\splace\sof|in\splace\sof|instead\sof|substitut(?:es?|ing)\sfor)\s(?:and\s(?:repeals?|supersedes?|replaces?|withdraws?)\s)?(?:the\s|our\s|its\s|all\s|previous\s|earlier\s|existing\s|current\s|that\s)*\Z",
+    r"\b(?:replac(?:es?|ing|ement\sof|ement\sfor)|supersed(?:es?|ing)|takes?\sthe\splace\sof|in\splace\sof"
+    r"|instead\sof|substitut(?:es?|ing)\sfor)\s(?:and\s(?:repeals?|supersedes?|replaces?|withdraws?)\s)?(?:the\s"
+    r"|our\s|its\s|all\s|previous\s|earlier\s|existing\s|current\s|that\s)*\Z",
     re.IGNORECASE,
 )
 _REPLACED = re.compile(
-    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been)\s(?:hereby\s|now\s|thereby\s)?(?:replaced|superseded)\b(?!\sby\s(?:the\sfollowing|[\"“]))",
+    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been)\s(?:hereby\s|now\s|thereby\s)?(?:replaced"
+    r"|superseded)\b(?!\sby\s(?:the\sfollowing|[\"“]))",
     re.IGNORECASE,
 )
 _AMEND = re.compile(
-    r"\b(?:amend(?:s|ing|ed|ments?\sto|ments?\sof)?|correct(?:s|ing|ions?\sto)|modif(?:y|ies|ying|ications?\sto)|var(?:y|ies|ying|iations?\sto)|revis(?:es|ing|ions?\sto)|changes?\sto|updates?\sto|inserts?\s[^.;]{3,60}\sinto)\s(?:the\s|our\s|its\s|certain\s|parts?\sof\s|final\srules\sset\sout\sin\s|rules\sin\s|provisions\sof\s|rules\sset\sout\sin\s|requirements\s(?:in|of)\s|(?:section|regulation|article|part|schedule|paragraph|rule)s?\s[\w.()-]{1,12}\s(?:of|to)\s)*\Z",
+    r"\b(?:amend(?:s|ing|ed|ments?\sto|ments?\sof)?|correct(?:s|ing|ions?\sto)|modif(?:y|ies|ying|ications?\sto)"
+    r"|var(?:y|ies|ying|iations?\sto)|revis(?:es|ing|ions?\sto)|changes?\sto|updates?\sto"
+    r"|inserts?\s[^.;]{3,60}\sinto)\s(?:the\s|our\s|its\s|certain\s|parts?\sof\s|final\srules\sset\sout\sin\s"
+    r"|rules\sin\s|provisions\sof\s|rules\sset\sout\sin\s|requirements\s(?:in|of)\s|(?:section|regulation"
+    r"|article|part|schedule|paragraph|rule)s?\s[\w.()-]{1,12}\s(?:of|to)\s)*\Z",
     re.IGNORECASE,
 )
-_AMENDED = re.compile(r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified|varied|revised)\b", re.IGNORECASE)
+_AMENDED = re.compile(
+    r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified"
+    r"|varied|revised)\b",
+    re.IGNORECASE,
+)
 _BASE = re.compile(
-    r"\b(?:pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    r"\b(?:pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
+    r"|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
+    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|prescrib|proposing|proposes|approv|grant|determin|direct|authori[sz])"
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|prescrib|proposing|proposes"
+    r"|approv|grant|determin|direct|authori[sz])"
     r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
 )
 _FOLLOWS = re.compile(
-    r"\b(?:follow(?:s|ing)|feedback\s(?:to|on)|respon(?:ses?|ds?|ding)\sto|respons\w*\s(?:received\s)?to|proposals?\s(?:in|set\sout\sin|appeared\sin|published\sin|made\sin)|proposed\sin|set\sout\sin|consult(?:ed|ation)\s(?:in|on|paper)|in\sresponse\sto|conclusions?\s(?:on|to)|outcome\sof|exposed\sas|published\s(?:as|in)|adopts?\sthe\sproposals?\s(?:in|of)|appeared\sin|issued\s(?:as|in)|after\sconsulting\son|based\son|finali[sz]es?|builds?\son)\s(?:the\s|our\s|a\s|its\s|[Cc]onsultation\s(?:[Pp]aper\s)?|[Ee]xposure\s[Dd]raft\s|[Dd]iscussion\s[Pp]aper\s|proposals\sin\s|comments\son\s|responses\sto\s)*\Z",
+    r"\b(?:follow(?:s|ing)|feedback\s(?:to|on)|respon(?:ses?|ds?|ding)\sto|respons\w*\s(?:received\s)?to"
+    r"|proposals?\s(?:in|set\sout\sin|appeared\sin|published\sin|made\sin)|proposed\sin|set\sout\sin"
+    r"|consult(?:ed|ation)\s(?:in|on|paper)|in\sresponse\sto|conclusions?\s(?:on|to)|outcome\sof|exposed\sas"
+    r"|published\s(?:as|in)|adopts?\sthe\sproposals?\s(?:in|of)|appeared\sin|issued\s(?:as|in)"
+    r"|after\sconsulting\son|based\son|finali[sz]es?|builds?\son)\s(?:the\s|our\s|a\s|its\s"
+    r"|[Cc]onsultation\s(?:[Pp]aper\s)?|[Ee]xposure\s[Dd]raft\s|[Dd]iscussion\s[Pp]aper\s|proposals\sin\s"
+    r"|comments\son\s|responses\sto\s)*\Z",
     re.IGNORECASE,
 )
 _IMPLEMENT = re.compile(
-    r"\b(?:implement(?:s|ing|ation(?:\sin\s[A-Z]\w+)?\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
+    r"\b(?:implement(?:s|ing|ation(?:\sin\s[A-Z]\w+)?\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?"
+    r"|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies"
+    r"|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s"
+    r"|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
     re.IGNORECASE,
 )
 _CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
 _EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
-_LISTS = re.compile(r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|(?:Rescinded|Revoked|Withdrawn|Repealed)[^.\n]{0,30}:?$", re.IGNORECASE)
+_LISTS = re.compile(
+    r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b"
+    r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing"
+    r"|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|(?:Rescinded|Revoked|Withdrawn"
+    r"|Repealed)[^.\n]{0,30}:?$",
+    re.IGNORECASE,
+)
 _ENUMERATION = re.compile(r"^(?:[-•*–·]|\(?[a-z0-9]{1,3}[.)]|[A-Z]{2,}|\d)")
 
 
@@ -106,7 +150,9 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
         if last is not None and bool(last.title) != bool(named.title):
             between = text[last.end : named.start]
             if re.fullmatch(r"[\s,:\"“”(–—-]{1,4}", between):
-                joined[-1] = NamedDocument(last.title or named.title, last.number or named.number, last.start, named.end)
+                joined[-1] = NamedDocument(
+                    last.title or named.title, last.number or named.number, last.start, named.end
+                )
                 continue
         joined.append(named)
     return joined
@@ -122,7 +168,9 @@ class _Progress:
     is_explained: bool = False
 
 
-def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage, own: str | None) -> Iterator[Relation]:
+def iter_relations(
+    document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage, own: str | None
+) -> Iterator[Relation]:
     """Yield what the title and the sentences of a document say that it does to others."""
     titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
@@ -142,7 +190,10 @@ def iter_relations(document: DocumentText, sentences: Sequence[Sentence], stage:
             explained = explained or kind is RelationType.INTERPRETS
             if kind is not None:
                 yield Relation(
-                    type=kind, number=named.number, title=named.title, passage=document.quote(sentence.start, sentence.end)
+                    type=kind,
+                    number=named.number,
+                    title=named.title,
+                    passage=document.quote(sentence.start, sentence.end),
                 )
         progress.is_explained = explained
 
@@ -172,9 +223,7 @@ def _is_number(own: str, number: str) -> bool:
     return one.endswith(other) or other.endswith(one)
 
 
-def _classify(
-    sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress
-) -> RelationType | None:
+def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
     chain = _drop_names(ahead)
@@ -195,8 +244,10 @@ def _classify(
     )
     follows = _FOLLOWS.search(chain)
     is_follower = stage not in (PolicyStage.ENFORCEMENT, PolicyStage.CONSULTATION) and is_consultation
-    if (is_follower or (follows and stage is not PolicyStage.ENFORCEMENT)) and (named.number or is_consultation) and (
-        progress.is_opening or is_follower
+    if (
+        (is_follower or (follows and stage is not PolicyStage.ENFORCEMENT))
+        and (named.number or is_consultation)
+        and (progress.is_opening or is_follower)
     ):
         return RelationType.BASED_ON
     base = _BASE.search(chain) or _UNDER.search(chain)

@@ -34,8 +34,7 @@ def read_facts(
     base = DayBase(signature.made_on, published_on)
     sentences = document.read_sentences(base)
     reading = DayReading(
-        asks_comments=stage is PolicyStage.CONSULTATION
-        or (stage is PolicyStage.DRAFT and asks_for_comments(document)),
+        asks_comments=stage is PolicyStage.CONSULTATION or (stage is PolicyStage.DRAFT and asks_for_comments(document)),
         explains=stage in _EXPLAINING,
         is_order=stage is PolicyStage.ENFORCEMENT,
         is_plan=stage is PolicyStage.PLAN,

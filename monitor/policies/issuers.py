@@ -17,7 +17,8 @@ _NO_BODY = re.compile(
     r"[。；，：:!?、]|^附件|^第[一二三四五六七八九十]|负责|以上|通知|公告|有限公司$|如下|此件|抄送|^\d|联系"
 )
 _PERSON = re.compile(
-    r"^(?:[\u4e00-\u9fff]{0,20}(?:部长|主任|局长|署长|市长|省长|州长|县长|区长|主席|行长|总理|会长|院长|自治区主席|审计长|专员|司长|关长|社长|总裁|检察长|理事长|特首|长官|委员长))[\s:]{0,4}[\u4e00-\u9fff·×]{1,12}(?:[\s]+[\u4e00-\u9fff×]{1,4})*$"
+    r"^(?:[\u4e00-\u9fff]{0,20}(?:部长|主任|局长|署长|市长|省长|州长|县长|区长|主席|行长|总理|会长|院长|自治区主席|审计长|专员|司长|关长|社长|总裁|检察长|理事长|特首"
+    r"|长官|委员长))[\s:]{0,4}[\u4e00-\u9fff·×]{1,12}(?:[\s]+[\u4e00-\u9fff×]{1,4})*$"
 )
 _FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
 _DATE_LINE = re.compile(r"^\(?(?:(?:发布|印发|签发|成文|公布)?(?:日期|时间)[:：]?)?\s*\)?$")
@@ -25,16 +26,20 @@ _LABELLED_DAY = re.compile(
     r"(?:成文日期|成文时间|印发日期|印发时间|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
 )
 _LABELLED_BODY = re.compile(
-    r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关|作出行政处罚决定的机关名称)\s?[:：]?\s{0,3}(?P<value>[^\n:]{3,80})"
+    r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关"
+    r"|作出行政处罚决定的机关名称)\s?[:：]?\s{0,3}(?P<value>[^\n:]{3,80})"
 )
-_ADOPTED = re.compile(r"^\((?P<inside>[^()]{8,120}(?:\([^()]{1,20}\)[^()]{0,60})?(?:公布|发布|通过|令|修正|修订|批准)[^()]{0,60})\)")
+_ADOPTED = re.compile(
+    r"^\((?P<inside>[^()]{8,120}(?:\([^()]{1,20}\)[^()]{0,60})?(?:公布|发布|通过|令|修正|修订|批准)[^()]{0,60})\)"
+)
 _MADE = re.compile(r"^(?:制定|订定|签署|核准|作成|通过|发布|公布)[。.]?$")
 _MAKER = re.compile(r"^(?P<body>[\u4e00-\u9fff]{2,20}?)(?:根据|依据|依照|按照|行使)")
 _ORDER_HEAD = re.compile(
     rf"^(?P<body>[\u4e00-\u9fff\s]{{2,60}}?{_BODY_END})\s?(?:令|公告|通告|文件|行政处罚决定书|通知|批复)\s?(?:$|[\(第〔\[]|20\d\d)"
 )
 _TITLE_BODIES = re.compile(
-    rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
+    rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)"
+    rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
 )
 _TITLE_SPLIT = re.compile(r"[\s、]+")
 _MAX_FOOT_LINES = 16
@@ -42,18 +47,30 @@ _MAX_FOOT_LINES = 16
 _EN_SUFFIX = r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators|Legislature|Division)"
 _EN_WORD = r"(?:[A-Z][A-Za-z'’&-]*|of|for|and|the|on|in|to|&)"
 _EN_BODY = re.compile(
-    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar|Administration)\s(?:of|for|on)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
-    rf"|(?:[A-Z][A-Za-z'’&-]*\s)(?:(?:[A-Z][A-Za-z'’&-]*|for|and|on|the|of\sthe)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)"
+    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank"
+    rf"|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
+    rf"|Administration)\s(?:of|for|on)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and"
+    rf"|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
+    rf"|(?:[A-Z][A-Za-z'’&-]*\s)(?:(?:[A-Z][A-Za-z'’&-]*|for|and|on|the|of\sthe)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of"
+    rf"|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)(?![a-z])"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
-    r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body|authority|agency)|Issued\sby|Issuer|Publisher|Organisation|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
+    r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted"
+    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
+    r"|authority|agency)|Issued\sby|Issuer|Publisher|Organisation"
+    r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
 )
 _EN_DATE_LABEL = re.compile(
-    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at)[^\n\d]{0,40})?|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son|Approved|Sealed\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
+    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
+    r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
+    r"|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
+    r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
+    r"|Approved|Sealed\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
-    r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
+    r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
+    r"|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
 )
 
 
@@ -260,7 +277,11 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
     for place in (*foot, *range(min(_HEAD_LINES, len(lines)))):
         line = lines[place]
         day_at = _parse_whole_day(line.text) if len(line.text) < _MAX_DAY_LINE_CHARS else None
-        if day_at is None or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]]) or line.text[day_at[2] :].strip(" ().,"):
+        if (
+            day_at is None
+            or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]])
+            or line.text[day_at[2] :].strip(" ().,")
+        ):
             continue
         around = f"{lines[place - 1].text if place else ''}\n{lines[place + 1].text if place + 1 < len(lines) else ''}"
         if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
@@ -269,14 +290,18 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
 
 
 _MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
-_DAY_LINE_AHEAD = re.compile(r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*")
+_DAY_LINE_AHEAD = re.compile(
+    r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
+)
 _ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
 _GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
 
 
 def _find_bodies(text: str) -> list[str]:
     """Return the public bodies that a text names in full."""
-    names = (re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text))
+    names = (
+        re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text)
+    )
     return [name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name)]
 
 
@@ -285,7 +310,12 @@ def _read_body_line(line: Line) -> list[str]:
     bare = _ACRONYM.sub("", line.text.strip(" .,"))
     plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
     plain = plain.removeprefix("The ").removeprefix("the ")
-    if len(bare) > _MAX_BODY_CHARS or bare.startswith(("By ", "For ", "To ", "BY ", "FOR ")) or _GAZETTE.search(plain) or not _EN_BODY.fullmatch(plain):
+    if (
+        len(bare) > _MAX_BODY_CHARS
+        or bare.startswith(("By ", "For ", "To ", "BY ", "FOR "))
+        or _GAZETTE.search(plain)
+        or not _EN_BODY.fullmatch(plain)
+    ):
         return []
     return [bare]
 
@@ -316,8 +346,10 @@ _AGENCY_TAIL = re.compile(
     r"\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$"
 )
 _ACTS = re.compile(
-    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today|makes?|issues?"
-    r"|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas|launch|set"
+    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today"
+    r"|makes?|issues?"
+    r"|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas"
+    r"|launch|set"
     r"|on\s\d|hereby|jointly|recognis|determin|grant|gives?|calls?|directs?|expects?)"
 )
 
@@ -331,9 +363,13 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
     for found in _EN_BODY.finditer(head):
         names = _find_bodies(found[0])
         if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":
-            joint = re.search(r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()])
+            joint = re.search(
+                r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()]
+            )
             others = _find_bodies(joint["other"]) if joint else []
-            with_others = re.match(r",?\s(?:and|together with|jointly with)\s(?:the\s)?(?P<other>[A-Z][^.,;\n]{6,80})", head[found.end() :])
+            with_others = re.match(
+                r",?\s(?:and|together with|jointly with)\s(?:the\s)?(?P<other>[A-Z][^.,;\n]{6,80})", head[found.end() :]
+            )
             behind = _find_bodies(with_others["other"])[:1] if with_others else []
             return [*others, *names, *behind], found.span()
     for line in reversed(document.lines[-_MAX_SIGNATURE_LINES:]):

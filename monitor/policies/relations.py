@@ -15,7 +15,8 @@ _QUOTE_MAX = 160
 _BEHIND_TITLE = re.compile(r"\s?\((?P<inside>[^()]{2,60}(?:\([^()]{1,20}\)[^()]{0,30})?)\)")
 _AFFAIRS = r"(?:等\d*[件项个部份]*|及其|以及|和|及|、|，|或|与|中|有关|相关|现行|以下|下列|\s|原|的)*"
 _REPEAL_BEHIND = re.compile(
-    r"(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并|即行|予以|即|相应|全部)*(?:予以|即)?(?:废止|失效|停止执行|停止使用|不再执行|不再施行|作废)"
+    r"(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并"
+    r"|即行|予以|即|相应|全部)*(?:予以|即)?(?:废止|失效|停止执行|停止使用|不再执行|不再施行|作废)"
 )
 _REPEAL_AHEAD = re.compile(r"(?:废止|废除|宣布失效|决定废止|停止执行|撤销)(?:下列|以下|了)?[^《。；，]{0,20}$")
 _REPLACE_AHEAD = re.compile(
@@ -24,7 +25,8 @@ _REPLACE_AHEAD = re.compile(
 _REPLACE_BEHIND = re.compile(r"[^。；《]{0,10}(?:被(?:本|该)[^。；《]{0,16}(?:代替|取代|替代))")
 _AMEND_AHEAD = re.compile(r"(?:修改|修订|修正|对|将|调整|完善)(?:了|后的)?[^《。；]{0,6}$")
 _AMEND_BEHIND = re.compile(
-    r"(?:\([^()]{1,60}\))?[^《。；]{0,30}?(?:(?:作|做)(?:出|了)?(?:如下|以下|部分)?(?:修改|修正|修订|调整)|予以修改|进行(?:了)?(?:修改|修订|修正)|修改为|(?:部分|个别|有关)?(?:条款|内容|条文)的?修改|第[^《。；，]{1,12}(?:修改|改)为|中的?[“\"])"
+    r"(?:\([^()]{1,60}\))?[^《。；]{0,30}?(?:(?:作|做)(?:出|了)?(?:如下|以下|部分)?(?:修改|修正|修订|调整)|予以修改|进行(?:了)?(?:修改|修订|修正)"
+    r"|修改为|(?:部分|个别|有关)?(?:条款|内容|条文)的?修改|第[^《。；，]{1,12}(?:修改|改)为|中的?[“\"])"
 )
 _BASE_AHEAD = re.compile(r"(?:根据|依据|按照|依照|遵照|基于|援引|行使)(?:了)?[^。；]{0,160}$")
 _BASE_BREAK = re.compile(r"(?:制定|规定[，,]|要求[，,]|制订|现(?:将|就)|结合|决定|作出|给予)")
@@ -41,7 +43,9 @@ _OWN_NAME = re.compile(r"以下简称|下称|以下统称")
 _LIST_HEAD = re.compile(
     r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件)|(?:废止|失效)的?[^。]{0,30}(?:目录|清单)|^附件[^。]{0,30}废止|宣布失效"
 )
-_GENERIC = re.compile(r"(?:新|本|该|原|旧)?(?:管理|暂行|实施)?(?:办法|通知|规定|条例|意见|方案|细则|指引|决定|标准|公告|规则|规划|法|指南|目录|规范|措施|计划|清单|令|函)")
+_GENERIC = re.compile(
+    r"(?:新|本|该|原|旧)?(?:管理|暂行|实施)?(?:办法|通知|规定|条例|意见|方案|细则|指引|决定|标准|公告|规则|规划|法|指南|目录|规范|措施|计划|清单|令|函)"
+)
 _DRAFT_NAME = re.compile(
     r"\((?:征求意见稿|草案|送审稿|修订征求意见稿|公开征求意见稿|修订草案|草案征求意见稿|试行|暂行|修订草案征求意见稿|修订稿)[^()]{0,10}\)"
 )
@@ -86,7 +90,9 @@ def _find_chinese_named(document: DocumentText, start: int, end: int) -> list[Na
         taken.append((first, stop))
         found.append(NamedDocument(original[first + 1 : last - 1].strip(), written, start + first, start + stop))
     for number in CHINESE_NUMBER.finditer(text):
-        if all(not first <= number.start() < last for first, last in taken) and (not re.fullmatch(r"第\S+号", number[0]) or "/" in number[0]):
+        if all(not first <= number.start() < last for first, last in taken) and (
+            not re.fullmatch(r"第\S+号", number[0]) or "/" in number[0]
+        ):
             written = normalize_number(original[number.start() : number.end()], is_chinese=True)
             found.append(NamedDocument(None, written, start + number.start(), start + number.end()))
     return sorted(found, key=lambda named: named.start)
@@ -164,7 +170,9 @@ def _iter_chinese(document: DocumentText, sentences: Sequence[Sentence], stage: 
     is_list = False
     for sentence in sentences:
         line = document.lines[sentence.line].text
-        if (_ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))) or (_NUMBERED.match(line) and stage is not PolicyStage.ENFORCEMENT):
+        if (_ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))) or (
+            _NUMBERED.match(line) and stage is not PolicyStage.ENFORCEMENT
+        ):
             is_opening = False
         if (
             _LIST_HEAD.search(line)
@@ -185,7 +193,7 @@ def _iter_chinese(document: DocumentText, sentences: Sequence[Sentence], stage: 
             kind = _classify_chinese(sentence, target, named, stage, is_opening=is_opening, is_list=is_list)
             if kind is None or (target.title and _GENERIC.fullmatch(target.title)):
                 continue
-            if (target.title and _is_own(document, target, titles, kind, stage)):
+            if target.title and _is_own(document, target, titles, kind, stage):
                 continue
             yield Relation(
                 type=kind,
@@ -216,7 +224,9 @@ def _iter_table(document: DocumentText) -> Iterator[Relation]:
 
 _MAX_ROW_CHARS = 200
 _REPLACED_LABEL = re.compile(r"(?:代替|替代)(?:的)?(?:标准|文件)?(?:编号|号)?\s?[:]?")
-_STANDARD_NUMBER = re.compile(r"(?<![A-Za-z])[A-Z]{2,4}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d")
+_STANDARD_NUMBER = re.compile(
+    r"(?<![A-Za-z])[A-Z]{2,4}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
+)
 
 
 def _clean(title: str | None) -> str | None:
@@ -263,7 +273,9 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
         if kind is RelationType.AMENDS and re.search(r"印发|发布", ahead):
             continue
         of_title = kind
-        if (stage is PolicyStage.IMPLEMENTATION and re.search(r"(?:贯彻|落实|执行|实施|转发)[^《]{0,20}$", ahead)) or (stage is PolicyStage.IMPLEMENTATION and re.match(r"》?的?(?:实施|若干措施)", title[last - 1 :])):
+        if (stage is PolicyStage.IMPLEMENTATION and re.search(r"(?:贯彻|落实|执行|实施|转发)[^《]{0,20}$", ahead)) or (
+            stage is PolicyStage.IMPLEMENTATION and re.match(r"》?的?(?:实施|若干措施)", title[last - 1 :])
+        ):
             of_title = RelationType.IMPLEMENTS
         if of_title is not None and name:
             number = next((n for t, n in _pair_numbers(document) if t == _fold(name)), None)
@@ -298,6 +310,8 @@ def _classify_chinese(
         return RelationType.REPLACES
     if stage is PolicyStage.REPEAL and is_list and _NUMBERED.match(text):
         return RelationType.REPEALS
+    if stage is PolicyStage.REPEAL and _AMEND_BEHIND.match(behind):
+        return RelationType.AMENDS
     if stage is PolicyStage.AMENDMENT and (_AMEND_BEHIND.match(behind) or _AMEND_AHEAD.search(ahead[-12:])):
         return RelationType.AMENDS
     if stage in (PolicyStage.INTERPRETATION, PolicyStage.QA):
@@ -310,9 +324,17 @@ def _classify_chinese(
         return None
     if _IMPLEMENT_AHEAD.search(ahead) and re.search(r"(?:为|深入|认真|全面|切实)?(?:贯彻|落实)", ahead) and is_opening:
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
-    if stage is PolicyStage.IMPLEMENTATION and is_opening and re.match(r"(?:\([^()]{1,60}\))?(?:将|已)?(?:于|自)", behind):
+    if (
+        stage is PolicyStage.IMPLEMENTATION
+        and is_opening
+        and re.match(r"(?:\([^()]{1,60}\))?(?:将|已)?(?:于|自)", behind)
+    ):
         return RelationType.IMPLEMENTS
-    if stage is PolicyStage.FINAL and re.search(r"征求意见|咨询文件|咨询", target.title or "") and re.search("考虑|回应|吸收|结合|就|参考", ahead[-20:]):
+    if (
+        stage is PolicyStage.FINAL
+        and re.search(r"征求意见|咨询文件|咨询", target.title or "")
+        and re.search("考虑|回应|吸收|结合|就|参考", ahead[-20:])
+    ):
         return RelationType.BASED_ON
     base = _BASE_AHEAD.search(ahead)
     if base and (is_opening or stage is PolicyStage.ENFORCEMENT) and not _BASE_BREAK.search(_drop_titles(base[0])):
