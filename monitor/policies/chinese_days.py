@@ -151,16 +151,16 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
         context = sentences[place - 1].text if place and sentences[place - 1].line >= sentence.line - 1 else ""
         for kind, found in () if reading.is_news else _match_validity(sentence, reading):
             taken.add(found["day"])
-            stated = _state(sentence, kind, found, reading)
+            stated = _state(sentence, kind, found)
             if stated:
                 yield stated
         for found, kind in _match_due(sentence, context, reading, taken):
-            stated = _state(sentence, kind, found, reading)
+            stated = _state(sentence, kind, found)
             if stated:
                 yield stated
 
 
-def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str], reading: DayReading) -> StatedDay | None:
+def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
     mention = sentence.get_day(found["day"])
     if "n" in found.re.groupindex and found["n"]:
         day = add_period(mention.day, read_count(found["n"]), found["unit"])

@@ -133,7 +133,7 @@ def _split_chinese(line: str) -> Iterator[str]:
 
 
 def fold(text: str) -> str:
-    """Return the text in simplified characters, plain digits and half-width brackets; each character keeps its place."""
+    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
     return simplify(fold_digits(text)).translate(_FOLDED)
 
 

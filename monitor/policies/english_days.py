@@ -10,7 +10,11 @@ from monitor.policies.document_text import DAY, Sentence
 from monitor.vocabulary import DeadlineKind
 
 _D = rf"(?P<day>{DAY})"
-_CLOCK = r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
+_CLOCK = (
+    r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
+    r"(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight"
+    r"|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
+)
 _AT = rf"(?:(?:at\s|by\s)?{_CLOCK},?\s?(?:\([A-Z]{{2,5}}\)\s)?(?:on\s)?)?(?:on\s)?(?:the\s)?"
 _BY = re.compile(
     rf"\b(?:by|before|until|till|(?:no|not)\slater\sthan|on\sor\sbefore|prior\sto|through"

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from monitor.document import Relation
 from monitor.policies.document_text import DocumentText, Sentence
-from monitor.policies.named import NamedDocument
-from monitor.policies.numbers import ENGLISH_NUMBER, normalize_number
+from monitor.policies.numbers import ENGLISH_NUMBER, NamedDocument, normalize_number
 from monitor.vocabulary import PolicyStage, RelationType
 
 _W = r"(?:[A-Z][A-Za-z0-9'’&/-]*|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
@@ -224,6 +223,7 @@ def _is_number(own: str, number: str) -> bool:
 
 
 def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+    """Return what a sentence says that is done to a document, by the words ahead of its name and behind it."""
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
     chain = _drop_names(ahead)
@@ -237,24 +237,25 @@ def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, prog
         return RelationType.INTERPRETS if progress.is_opening and not progress.is_explained else None
     if stage is not PolicyStage.CONSULTATION and (_AMEND.search(chain) or _AMENDED.match(behind)):
         return RelationType.AMENDS
+    return _classify_ground(chain, named, stage, progress)
+
+
+def _classify_ground(chain: str, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+    """Return whether a document carries out another one, follows its consultation, or rests on a law."""
     if _IMPLEMENT.search(chain):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
-    is_consultation = bool(named.number and _CONSULTATION_NUMBER.match(named.number)) or bool(
-        named.title and re.search("Consultation", named.title)
+    is_order = stage is PolicyStage.ENFORCEMENT
+    is_consultation = bool(
+        _CONSULTATION_NUMBER.match(named.number or "") or re.search("Consultation", named.title or "")
     )
-    follows = _FOLLOWS.search(chain)
-    is_follower = stage not in (PolicyStage.ENFORCEMENT, PolicyStage.CONSULTATION) and is_consultation
-    if (
-        (is_follower or (follows and stage is not PolicyStage.ENFORCEMENT))
-        and (named.number or is_consultation)
-        and (progress.is_opening or is_follower)
-    ):
+    if is_consultation and stage is not PolicyStage.CONSULTATION and not is_order:
         return RelationType.BASED_ON
-    base = _BASE.search(chain) or _UNDER.search(chain)
-    is_law = named.title or (named.number and _EU_LAW.search(named.number))
-    if base and is_law and (progress.is_opening or stage is PolicyStage.ENFORCEMENT):
+    is_followed = _FOLLOWS.search(chain) and (named.number or is_consultation)
+    if is_followed and progress.is_opening and not is_order:
         return RelationType.BASED_ON
-    return None
+    is_law = named.title or _EU_LAW.search(named.number or "")
+    is_ground = is_law and (_BASE.search(chain) or _UNDER.search(chain))
+    return RelationType.BASED_ON if is_ground and (progress.is_opening or is_order) else None
 
 
 def _drop_names(ahead: str) -> str:

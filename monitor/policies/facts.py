@@ -1,16 +1,17 @@
-"""Reads the facts of a document by rule: what it is, who made it and when, what it sets by when, what it does to others."""
+"""Reads the facts of a document by rule: what it is, who made it when, what is due when, what it does to others."""
 
 import datetime as dt
 from dataclasses import replace
 
 from monitor.document import DocumentFacts, Relation
+from monitor.policies.chinese_relations import list_titles
 from monitor.policies.day_mentions import DayBase
 from monitor.policies.day_rules import DayReading
 from monitor.policies.days import read_days
 from monitor.policies.document_text import DocumentText
 from monitor.policies.issuers import read_signature
 from monitor.policies.numbers import find_own_number
-from monitor.policies.relations import list_titles, read_relations
+from monitor.policies.relations import read_relations
 from monitor.policies.stages import asks_for_comments, read_standing
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 

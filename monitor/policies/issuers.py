@@ -41,11 +41,18 @@ _TITLE_BODIES = re.compile(
     rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)"
     rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
 )
-_TITLE_SPLIT = re.compile(r"[\s、]+")
+_ZH_HEAD_LINES, _MAX_ORDER_HEAD_CHARS = 10, 60
+_SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
+_TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
 _MAX_FOOT_LINES = 16
 
-_EN_SUFFIX = r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators|Legislature|Division)"
-_EN_WORD = r"(?:[A-Z][A-Za-z'’&-]*|of|for|and|the|on|in|to|&)"
+_EN_SUFFIX = (
+    r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration"
+    r"|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court"
+    r"|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center"
+    r"|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators"
+    r"|Legislature|Division)"
+)
 _EN_BODY = re.compile(
     rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank"
     rf"|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
@@ -85,7 +92,7 @@ class Signature:
 
 
 def read_signature(document: DocumentText, *, issuer: str | None, is_issued: bool) -> Signature:
-    """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document at all."""
+    """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document."""
     read = _read_chinese if document.is_chinese else _read_english
     found = read(document, is_issued=is_issued)
     is_weak = found.issuers_at is None or (not document.is_chinese and len(found.issuers) == 1)
@@ -215,45 +222,54 @@ def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]]
 
 
 def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
-    if labelled := _LABELLED_BODY.search(document.folded):
-        value = re.split(r"[，。；]", labelled["value"])[0].strip()
-        bodies = [piece for piece in re.split(r"[\s、]+", value) if _BODY.fullmatch(piece)]
-        if bodies:
-            start = labelled.start("value")
-            original = document.original[start : start + len(labelled["value"])]
-            return [piece for piece in re.split(r"[\s、\u3000]+", original.strip()) if piece][: len(bodies)], (
-                start,
-                labelled.end(),
-            )
+    """Return the bodies that a document without a foot names: labelled, at its head, as its makers, in its title."""
+    return _find_labelled_bodies(document) or _find_head_bodies(document) or (_find_title_bodies(document), None)
+
+
+def _find_labelled_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    labelled = _LABELLED_BODY.search(document.folded)
+    if not labelled:
+        return None
+    value = re.split(r"[，。；]", labelled["value"])[0].strip()
+    bodies = [piece for piece in _TITLE_SPLIT.split(value) if _BODY.fullmatch(piece)]
+    start = labelled.start("value")
+    original = document.original[start : start + len(labelled["value"])]
+    written = [piece for piece in _TITLE_SPLIT.split(original.strip()) if piece][: len(bodies)]
+    return (written, (start, labelled.end())) if bodies else None
+
+
+def _find_head_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    """Return the bodies of the first lines that are nothing but bodies, or that say who makes what follows."""
     found: list[str] = []
-    start = 0
-    for line in document.lines[:10]:
-        bodies = _split_bodies(line.text) if len(line.text) < 90 else []
-        head = _ORDER_HEAD.match(line.text)
-        if head and len(line.text) < 60:
-            bodies = _split_bodies(head["body"])
-        if not bodies and found:
-            break
+    start = end = 0
+    for line in document.lines[:_ZH_HEAD_LINES]:
+        head = _ORDER_HEAD.match(line.text) if len(line.text) < _MAX_ORDER_HEAD_CHARS else None
+        bodies = _split_bodies(head["body"] if head else line.text)
         if bodies:
-            start = start or line.start
+            start, end = (start if found else line.start), line.end
             found += _restore(document, line, bodies)
+        elif found:
+            break
     if found:
-        return list(dict.fromkeys(found)), (start, document.lines[0].end if start == 0 else start + 1)
-    for line in document.lines[:8]:
-        if (maker := _MAKER.match(line.text)) and _BODY.fullmatch(maker["body"]) and "制定" in line.text:
+        return list(dict.fromkeys(found)), (start, end)
+    for line in document.lines[:_ZH_HEAD_LINES]:
+        maker = _MAKER.match(line.text) if "制定" in line.text else None
+        if maker and _BODY.fullmatch(maker["body"]):
             return [document.original[line.start : line.start + maker.end("body")]], (line.start, line.end)
-    title = document.title
-    if found := _TITLE_BODIES.match(title):
-        pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]
-        original = document.original_title[: found.end("bodies")]
-        written = [piece for piece in re.split(r"[\s、]+", original.strip(" 、等")) if piece]
-        if (
-            len(written) == len(pieces)
-            and all(_BODY.fullmatch(piece) for piece in pieces)
-            and not re.match(r"^[一二三四五六七八九十多]+(?:部|委|局|厅)", pieces[0])
-        ):
-            return written, None
-    return [], None
+    return None
+
+
+def _find_title_bodies(document: DocumentText) -> list[str]:
+    """Return the bodies before 关于 or 印发 in a title; 五部门 are none."""
+    found = _TITLE_BODIES.match(document.title)
+    if not found:
+        return []
+    written = [
+        piece for piece in _TITLE_SPLIT.split(document.original_title[: found.end("bodies")].strip(" 、等")) if piece
+    ]
+    pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]
+    is_whole = len(written) == len(pieces) and all(map(_BODY.fullmatch, pieces))
+    return written if is_whole and not _SEVERAL.match(pieces[0]) else []
 
 
 def _read_english(document: DocumentText, *, is_issued: bool) -> Signature:
@@ -357,9 +373,9 @@ _ACTS = re.compile(
 def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
     head = document.folded[:_MAX_HEAD_CHARS]
-    if issued := _EN_ISSUED.search(head):
-        if names := _find_bodies(issued["value"] or issued["label"]):
-            return names, issued.span()
+    issued = _EN_ISSUED.search(head)
+    if issued and (names := _find_bodies(issued["value"] or issued["label"])):
+        return names, issued.span()
     for found in _EN_BODY.finditer(head):
         names = _find_bodies(found[0])
         if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":

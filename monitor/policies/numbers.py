@@ -21,7 +21,10 @@ _CHINESE = (
     r"|(?<![A-Za-z])(?:GB|GBZ|DB\d{2,6}|DL|NB|YD|HJ|JT|JR|SJ|QB|HG|SY|MT|TB|CJ|JG|JGJ|JJF|JJG|YY|WS|NY|LY|SL|MH"
     r"|AQ|GA|XF|RB|RCC|T/[A-Z]{2,8})(?:/T|/Z)?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
 )
-_EU = r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))\s\((?:EU|EC|EEC|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
+_EU = (
+    r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))"
+    r"\s\((?:EU|EC|EEC|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
+)
 _NAME_WORD = r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14})"
 _NUMBERED_TYPES = (
     r"Notice|NOTICE|Circular|CIRCULAR|Bulletin|BULLETIN|Instrument|Guidelines?|Advisory|Regulatory\sGuide"
@@ -101,6 +104,16 @@ _EU_FORM = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDocument:
+    """A document that a text names by title, by number, or by both, and the span of the words."""
+
+    title: str | None
+    number: str | None
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)

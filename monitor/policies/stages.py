@@ -7,7 +7,7 @@ from monitor.policies.document_text import DocumentText
 from monitor.vocabulary import DocumentKind, PolicyStage
 
 _HEAD_CHARS = 1_500
-_FIRST_CHARS = 400
+_FIRST_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,9 @@ _ZH_NEWS = _compile(
     r"|表彰|先进|突破|同比|环比|增长|下降|运行情况|统计|数据|月报|季报|年报|月度|交易情况|指数|发展报告|白皮书|综述|纪实|动态|简讯|快讯|一线|侧记|聚焦|观察|成效|硕果|亮点|培训班"
     r"|宣传(?:周|月|日)|巡礼|专访|节目|值班|放假|情况通报|发布会|人事|公报$|首(?:个|次|家|批)|再创|圆满|顺利|成功|上线|投产|竣工|开工|贺信|悼念|讣告|新闻稿"
 )
+_ZH_ROUTINE = _compile(
+    r"中标|采购|成交(?:结果|公告)|招标|招聘|录用|拟任|任免|任职前|拟认定|名单(?:的)?公示|(?:预算|决算)(?:公开|公告)?$|放假|中选|比选|遴选结果"
+)
 _ZH_BINDING_BODY = _compile(
     r"现(?:予|将|印发)[^。]{0,60}(?:公布|公告|印发|发布|通知|通告)|印发给你们|特此(?:通知|公告|通告)|第一条|(?:本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准"
     r"|方案))[^。]{0,40}(?:施行|实施|执行|生效)|之日起(?:施行|实施|执行|生效)|经[^。]{2,40}(?:审议通过|同意|批准)[^。]{0,20}(?:现予|公布|印发)|各省、自治区"
@@ -113,7 +116,6 @@ _ZH_ASKS = _compile(
     r"|提出)[^。\n]{0,20}(?:意见|建议)[^。\n]{0,60}(?:截止|日前|之前)|意见(?:反馈)?截止|公众可(?:以)?通过[^。\n]{0,40}(?:提出|反馈)"
 )
 _ZH_FORM_END = _compile(rf"(?:{_FORM}){_END}")
-_ZH_ISSUED = _compile(r"印发|发布|出台|公布|制定|颁布|施行|实施|联合(?:印发|发布)")
 _ZH_ISSUED_TITLE = _compile(
     r"(?:印发|发布|出台|公布|颁布)[^，。]{0,6}《|(?:印发|发布|出台|公布|颁布|推出|施行).{2,40}(?:办法|规定|条例|细则|规则|意见|方案|标准|规范|目录|政策|措施|指引|通知)"
     r"|(?:正式|起|今起|将)(?:施行|实施|生效)"
@@ -238,8 +240,9 @@ _EN_NEWS = _compile(
     r"|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent))|\bfigures\b"
     r"|\bindex\b|\bsurvey\b|\bannual report\b|\bquarterly\b|\bmonthly\b|\bbulletin\b|\bwelcom|\bstatement (?:by"
     r"|from|on)\b|\bblog\b|\bnewsletter\b|\bwebinar|\bworkshop|\bevent\b|\bhearing\b|\bopens? new office"
-    r"|\bmemorandum of understanding|\bMoU\b|\bcelebrat|\baward|\bjoins\b|\bnamed\b|\bnew (?:chair|chief|head"
-    r"|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b|\breport (?:on|shows|finds)|\bstudy\b"
+    r"|\bmemorandum of understanding|\bMoU\b|\bcelebrat|\baward|\bjoins\b|\bnamed\b"
+    r"|\bnew (?:chair|chief|head|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b"
+    r"|\breport (?:on|shows|finds)|\bstudy\b"
     r"|\bresearch\b|\bminutes\b|\breadout\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b"
     r"|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b|\bspring|\bupdate on\b",
     _I,
@@ -279,6 +282,9 @@ _EN_DRAFT_BODY = _compile(
     r"|proposes? to|this consultation)\b",
     _I,
 )
+_SPOKEN_OF = (PolicyStage.PILOT, PolicyStage.IMPLEMENTATION, PolicyStage.DRAFT, PolicyStage.PLAN)
+"""Stages that news speak of as well: 推进试点工作座谈会 is no pilot."""
+
 _KIND_BY_STAGE = {
     PolicyStage.CONSULTATION: DocumentKind.CONSULTATION,
     PolicyStage.ENFORCEMENT: DocumentKind.ENFORCEMENT,
@@ -286,8 +292,8 @@ _KIND_BY_STAGE = {
     PolicyStage.QA: DocumentKind.INTERPRETATION,
 }
 _PERSONNEL = _compile(
-    r"任免|任命|任职|免去|拟任|招聘|录用|人事|\bappoint(?:s|ed|ment|ments)?\b|\bnominat|\bnamed as\b|\bnew (?:chair|chief|head"
-    r"|director|commissioner)|\bsteps? down\b|\bretires?\b|\bjoins\b",
+    r"任免|任命|任职|免去|拟任|招聘|录用|人事|\bappoint(?:s|ed|ment|ments)?\b|\bnominat|\bnamed as\b"
+    r"|\bnew (?:chair|chief|head|director|commissioner)|\bsteps? down\b|\bretires?\b|\bjoins\b",
     _I,
 )
 _MEETING = _compile(
@@ -334,57 +340,40 @@ def _read_kind(title: str, stage: PolicyStage | None) -> DocumentKind:
 
 
 def _read_chinese_stage(document: DocumentText) -> PolicyStage | None:
-    title, head = document.title, document.folded[:_HEAD_CHARS]
-    named = next(((stage, True) for stage, words in _ZH_TITLES if words.search(title)), (None, False))
-    stage, is_named = named
+    title = document.title
+    stage, is_named = next(((stage, True) for stage, words in _ZH_TITLES if words.search(title)), (None, False))
     has_form = bool(_ZH_FORM_END.search(title))
-    if (
-        stage in (PolicyStage.PILOT, PolicyStage.IMPLEMENTATION, PolicyStage.DRAFT, PolicyStage.PLAN)
-        and _ZH_NEWS.search(title)
-        and not has_form
-    ):
+    is_news = bool(_ZH_NEWS.search(title)) and not has_form
+    if stage in _SPOKEN_OF and is_news:
         return None
-    if stage is PolicyStage.DRAFT:
-        is_note = title.endswith("说明")
-        return PolicyStage.CONSULTATION if not is_note and asks_for_comments(document) else stage
-    if is_named and stage is not None:
-        return stage
-    if _ZH_NEWS.search(title) and not has_form and not _ZH_ISSUED_TITLE.search(title):
-        return None
-    if asks_for_comments(document) and not is_named and re.search("征求意见稿|草案|公开征求|征求意见", head):
+    if stage is PolicyStage.DRAFT and not title.endswith("说明") and asks_for_comments(document):
         return PolicyStage.CONSULTATION
     if is_named:
+        return stage
+    if _ZH_ROUTINE.search(title):
         return None
-    if _ZH_NEWS.search(title) and not _ZH_BINDING_BODY.search(document.folded) and not _ZH_ISSUED_TITLE.search(title):
+    is_issued = bool(_ZH_ISSUED_TITLE.search(title))
+    if is_news and not is_issued:
         return None
-    if has_form or _ZH_BINDING_BODY.search(document.folded) or _ZH_ISSUED_TITLE.search(title):
-        return PolicyStage.FINAL
-    return None
+    if asks_for_comments(document) and re.search("征求意见|草案", document.folded[:_HEAD_CHARS]):
+        return PolicyStage.CONSULTATION
+    is_binding = has_form or is_issued or bool(_ZH_BINDING_BODY.search(document.folded))
+    return PolicyStage.FINAL if is_binding else None
 
 
 def _read_english_stage(document: DocumentText) -> PolicyStage | None:
     title, head = document.title, document.folded[:_HEAD_CHARS]
     stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
-    is_news = bool(_EN_NEWS.search(title))
-    is_exposed = re.search(r"\bexposure draft\b", title, _I)
-    if stage is PolicyStage.DRAFT and not is_exposed and asks_for_comments(document):
-        return PolicyStage.CONSULTATION
-    if (
-        stage is PolicyStage.AMENDMENT
-        and re.search(r"\bproposed\b|\bconsult", title + head[:_FIRST_CHARS], _I)
-        and asks_for_comments(document)
-    ):
+    first = head[:_FIRST_CHARS]
+    is_proposal = (stage is PolicyStage.DRAFT and not re.search(r"\bexposure draft\b", title, _I)) or (
+        stage is PolicyStage.AMENDMENT and re.search(r"\bproposed\b|\bconsult", title + first, _I)
+    )
+    if stage is None:
+        is_proposal = _EN_DRAFT_BODY.search(first) and not re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
+    if is_proposal and asks_for_comments(document):
         return PolicyStage.CONSULTATION
     if stage is not None:
         return stage
-    if (
-        _EN_DRAFT_BODY.search(head[: _FIRST_CHARS + 200])
-        and asks_for_comments(document)
-        and not re.search(r"\bfinal rule\b|\bpolicy statement\b", head[:_FIRST_CHARS], _I)
-    ):
-        return PolicyStage.CONSULTATION
-    if is_news and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
+    if _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
         return None
-    if _EN_FINAL.search(title):
-        return PolicyStage.FINAL
-    return PolicyStage.FINAL if _EN_BINDING_BODY.search(head) else None
+    return PolicyStage.FINAL if _EN_FINAL.search(title) or _EN_BINDING_BODY.search(head) else None
