@@ -42,6 +42,9 @@ COMMANDS = {
     "verify": LazyCommand(
         "verify:verify", "Judge sentences against pages, both as JSON lines on stdin: is it on the page?"
     ),
+    "facts": LazyCommand(
+        "facts:facts", "Read facts of documents, JSON lines on stdin: stage, number, issuers, days, relations."
+    ),
     "replay": LazyCommand(
         "runs:replay", "Do a run again from its records, without network and model, and show what differs."
     ),

@@ -1,0 +1,142 @@
+"""A document's text as the rules read it: folded without moving a character, in lines and sentences with their days."""
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from monitor.dates.names import fold_digits
+from monitor.extract.sentences import split_sentences
+from monitor.policies.day_mentions import DayBase, DayMention, find_day_mentions
+from monitor.verify.traditional import simplify
+
+MAX_CHARS = 120_000
+"""How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""
+
+_FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_LATIN = re.compile("[A-Za-z]{2,}")
+_LINE = re.compile(r"[^\n]+")
+_CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
+_FIRST_SIGN, _MAX_SIGNS = 0x100000, 0xFFFD
+_FROM_FORCE = re.compile(
+    r"(?:施行|实施|生效|执行)(?:之日|后)起?|\b(?:after|of|from|following)\s(?:the\s)?"
+    r"(?:commencement|entry\sinto\sforce|effective\sdate|coming\sinto\s(?:force|effect)|rules?\stak)",
+    re.IGNORECASE,
+)
+DAY = "[\U00100000-\U0010fffd]"
+"""A pattern for one day of a masked sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in folded characters, where it begins, the line that it stands in, and its days."""
+
+    text: str
+    start: int
+    line: int
+    days: tuple[DayMention, ...] = ()
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @cached_property
+    def masked(self) -> str:
+        """The sentence with one sign for each of its days."""
+        pieces, last = [], 0
+        for place, day in enumerate(self.days[:_MAX_SIGNS]):
+            pieces += [self.text[last : day.start], chr(_FIRST_SIGN + place)]
+            last = day.end
+        return "".join([*pieces, self.text[last:]])
+
+    def get_day(self, sign: str) -> DayMention:
+        return self.days[ord(sign) - _FIRST_SIGN]
+
+    def restore(self, masked: str) -> str:
+        """Return a piece of the masked sentence with its days as they were written."""
+        return masked.translate({_FIRST_SIGN + place: day.written for place, day in enumerate(self.days)})
+
+
+class DocumentText:
+    """The title and text of a document. `quote` gives the words of the original for a span of the folded text."""
+
+    def __init__(self, title: str, text: str, *, published_on: dt.date | None = None) -> None:
+        self.original_title = " ".join(title.split())
+        self.original = text.replace("\r\n", "\n").replace("\r", "\n")[:MAX_CHARS]
+        self.title = fold(self.original_title)
+        self.folded = fold(self.original)
+        self.published_on = published_on
+        self.is_chinese = is_chinese(self.title + self.folded[:4000])
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines that are not empty, without the space around them."""
+        lines = []
+        for found in _LINE.finditer(self.folded):
+            bare = found[0].strip()
+            if bare:
+                lines.append(Line(bare, found.start() + found[0].index(bare)))
+        return tuple(lines)
+
+    @cached_property
+    def counts_from_force(self) -> bool:
+        """Whether it counts days from the one on which it is in force."""
+        return bool(_FROM_FORCE.search(self.folded))
+
+    def quote(self, start: int, end: int) -> str:
+        return self.original[start:end].strip()
+
+    def read_sentences(self, base: DayBase) -> list[Sentence]:
+        """Return the sentences with their days; those that count from publication count from `base`."""
+        mentions = find_day_mentions(self.folded, base, is_chinese=self.is_chinese)
+        starts = [mention.start for mention in mentions]
+        return [
+            Sentence(text, start, line, _shift(mentions, starts, start, start + len(text)))
+            for text, start, line in self._iter_sentences()
+        ]
+
+    def _iter_sentences(self) -> Iterator[tuple[str, int, int]]:
+        for number, line in enumerate(self.lines):
+            at = 0
+            for sentence in _split_chinese(line.text) if self.is_chinese else split_sentences(line.text):
+                at = line.text.index(sentence, at)
+                yield sentence, line.start + at, number
+                at += len(sentence)
+
+
+def _shift(mentions: Sequence[DayMention], starts: Sequence[int], start: int, end: int) -> tuple[DayMention, ...]:
+    first, last = bisect_left(starts, start), bisect_left(starts, end)
+    return tuple(mention.shift(-start) for mention in mentions[first:last] if mention.end <= end)
+
+
+def _split_chinese(line: str) -> Iterator[str]:
+    start = 0
+    for found in _CHINESE_END.finditer(line):
+        if sentence := line[start : found.end()].strip():
+            yield sentence
+        start = found.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def fold(text: str) -> str:
+    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
+    return simplify(fold_digits(text)).translate(_FOLDED)
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text has more Chinese characters than a quarter of its Latin words."""
+    return 4 * len(_CHINESE.findall(text)) > len(_LATIN.findall(text))

@@ -1,0 +1,416 @@
+"""The rules by which English documents state their days."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+
+from monitor.policies.day_mentions import add_period, read_count
+from monitor.policies.day_rules import DayReading, StatedDay, Term
+from monitor.policies.document_text import DAY, Sentence
+from monitor.vocabulary import DeadlineKind
+
+_D = rf"(?P<day>{DAY})"
+_CLOCK = (
+    r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
+    r"(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight"
+    r"|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
+)
+_AT = rf"(?:(?:at\s|by\s)?{_CLOCK},?\s?(?:\([A-Z]{{2,5}}\)\s)?(?:on\s)?)?(?:on\s)?(?:the\s)?"
+_BY = re.compile(
+    rf"\b(?:by|before|until|till|(?:no|not)\slater\sthan|on\sor\sbefore|prior\sto|through"
+    rf"|up\sto(?:\sand\sincluding)?|within|in\stime\sfor|required\s(?:on\sand\safter|from"
+    rf"|beginning(?:\son)?))\s{_AT}{_D}",
+    re.IGNORECASE,
+)
+_CLOSE = re.compile(
+    rf"\b(?:clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off"
+    rf"|postponed|moved)\b(?P<between>[^.;{DAY[1:-1]}]{{0,90}}?)(?:\b(?:is|are|on|at|by|to|until|for|from|:|now"
+    rf"|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
+    re.IGNORECASE,
+)
+_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY})\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
+_RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
+
+_FORCE = (
+    r"(?:tak(?:es?|ing|en)\seffect|com(?:es?|ing)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought"
+    r"|put)\sinto\s(?:effect|force|operation)|"
+    r"enter(?:s|ing)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)"
+    r"|go(?:es)?\sinto\s(?:effect|force)|becom(?:es?|ing)\s(?:effective|applicable|operative|law|mandatory)|"
+    r"(?:is|are|be|was|were)\s(?:in\sforce|effective|applicable|operative)|\bin\sforce|effective|commenc(?:es?"
+    r"|ing|ement)|appl(?:y|ies|icable)|"
+    r"(?:shall|will)\sapply|with\seffect|start(?:s|ing)?\sto\sapply|operative|in\seffect|starts?|begins?"
+    r"|implement(?:ed|ation))"
+)
+_STRONG_FORCE = re.compile(r"effect|force|operati|commenc|appl|becom|law", re.IGNORECASE)
+_IN_FORCE = (
+    re.compile(
+        rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof"
+        rf"|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with\seffect\sfrom|since)\s|:\s?"
+        rf"|\s?[-–—]+\s?|\s|\()(?:(?:00[:.]01|12[:.]01\sa\.?m\.?|midnight|0[:.]00)\s?(?:on\s)?)?(?:the\s)?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:from|on|as\sof|effective"
+        rf"|beginning)\s(?:the\s)?{_D},?\s(?P<between>(?:(?!and\b)[a-z'-]+\s){{0,8}}?)(?P<verb>will\sapply"
+        rf"|shall\sapply|apply|applies|takes?\seffect|comes?\sinto\s(?:force|effect|operation)"
+        rf"|enters?\sinto\sforce|become\seffective|will\scome\sinto\s(?:force|effect|operation)"
+        rf"|will\stake\seffect)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_D}\s(?P<between>)(?P<verb>is\sthe\s(?:effective|commencement|start)\sdate|effective\sdate"
+        rf"|as\sthe\seffective\sdate)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<verb>effective\sdate|commencement\sdate|date\sof\seffect|date\sof\scommencement"
+        rf"|implementation\sdate|start\sdate|in\sforce\sdate"
+        rf"|application\sdate)s?\b(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?){_D}",
+        re.IGNORECASE,
+    ),
+)
+_BEGINS = re.compile(
+    rf"\b(?P<verb>appl(?:y|ies)|effective)\b(?P<between>[^.;]{{0,60}}?\b(?:periods?"
+    rf"|years?)\s(?:that\s)?(?:begin(?:ning)?|starting|commencing)\son\sor\safter)\s{_D}",
+    re.IGNORECASE,
+)
+_FROM_DAY = re.compile(
+    rf"^(?:\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
+    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are)\b)"
+)
+_RUNS = re.compile(
+    rf"\b(?:runs?|lasts?|operates?|continues?)\sfor\s(?:a\speriod\sof\s)?(?P<n>\d{{1,3}}"
+    rf"|[a-z]{{3,9}})\s(?P<unit>years?|months?|weeks?)\s(?:from|starting|beginning)\s(?:on\s)?{_D}",
+    re.IGNORECASE,
+)
+_VALID = (
+    re.compile(
+        rf"\bextend(?:s|ed|ing)?\b(?P<between>[^.;]{{0,60}}?\b(?:relief|waiver|exemption|order|pilot|sandbox"
+        rf"|scheme|measures?|rules?|guidance|instrument|authori[sz]ation)\b[^.;]{{0,40}}?)\s(?:to|until"
+        rf"|through)\s{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:expir(?:es?|y|ing|ation)|sunsets?|laps(?:es?|ing)|ceas(?:es?|ing)\s(?:to\s(?:have\seffect|apply"
+        rf"|be\sin\sforce|be\seffective)|on|operation|effect)|valid|remains?\sin\s(?:force|effect|operation)"
+        rf"|continues?\sin\s(?:force|effect)|(?:in\s(?:force|effect)|effective|appl(?:y|ies))\suntil|runs?\suntil"
+        rf"|terminat(?:es?|ion))\b(?P<between>[^.;{DAY[1:-1]}]{{0,50}}?)(?:on|until|through|to|at|is|:"
+        rf"|by)?\s?(?:the\s)?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:in\s(?:force|effect)|effective|appl(?:y|ies)|runs?|valid)\s(?P<between>)(?:from\s)?{DAY}\s?(?:to"
+        rf"|until|through|[-–—])\s?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
+        re.IGNORECASE,
+    ),
+)
+_COMMENT = re.compile(
+    r"\bcomment|\brespon[ds]|\bfeedback|\bviews?\b|\bconsultation\b(?!\spaper\s[A-Z0-9])|\brepresentations?\b"
+    r"|\bobjections?\b|\bsubmissions?\b|\bwritten\b|\bhave\syour\ssay|\bcall\sfor\s(?:evidence|input)"
+    r"|\bfeed\s?back|\binput\b|\breply\b|\breplies\b|\banswers?\b",
+    re.IGNORECASE,
+)
+_STRONG_COMMENT = re.compile(
+    r"\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
+    r"|will\s(?:close|end)|deadline|closing)|\bviews\b|\bresponses?\s(?:to\sth|should|must|are|by|due|deadline)"
+    r"|\brepresentations\b|\brespond\b",
+    re.IGNORECASE,
+)
+_APPLY = re.compile(
+    r"\bappl(?:y|ications?|icants?|ying)\b(?!\s(?:to|from|the\srule))|\bbids?\b|\btenders?\b|\bnominat"
+    r"|\bregist(?:er|ration)|\bexpressions?\sof\sinterest|\bproposals?\b|\bgrant\b|\benrol|\bsubmit\b"
+    r"|\bsubmissions?\b|\bfile\b|\bfilings?\b|\b(?:to|can|may)\sbe\s(?:submitted|filed|lodged|sent)\b"
+    r"|\breports?\s(?:are\s)?due|\bnotify\b|\bsend\b|\bentries\b",
+    re.IGNORECASE,
+)
+_APPLY_NOUN = re.compile(
+    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|expressions?\sof\sinterest|grants?"
+    r"|registrations?|entries|proposals?)\b",
+    re.IGNORECASE,
+)
+_COMPLY = re.compile(
+    r"\bcompl(?:y|iance|iant)|\bmust\b|\bshall\b|\brequired\b|\bshould\b|\btransition|\bensure|\bin\splace\b"
+    r"|\bmeet\b|\bremediat|\badopt\b|\bphase[d\s-]|\bhave\suntil\b|\bneed\sto\b|\bobliged|\btranspos"
+    r"|\bgrace\speriod|\bcease\b|\bretrofit",
+    re.IGNORECASE,
+)
+_DUTY = re.compile(
+    r"\bmust\b|\bshall\b|\brequired\s(?:to|by)\b|\bhave\suntil\b|\bneed\sto\b|\bobliged\b|\bcompl(?:y|iance"
+    r"|iant)\b|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
+    re.IGNORECASE,
+)
+_GOAL = re.compile(
+    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:publish|reach|consult|take|come"
+    r"|enter|issue|finali[sz]e|make|be\sin)|\bplans?\sto\b|\bintends?\b|\bforecast|\bproject(?:ed|ion)"
+    r"|\blikely\b|\bwill\s(?:publish|issue|consult|announce|report|review|consider|set\sout|finali[sz]e|make\sa"
+    r"|decide)|\bwe\s(?:will|expect|aim|plan|intend|hope)\b|\bGDP\b|\bper\scent\sby\b|\bnet\szero\b|\banticipat",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"\bmeeting|\bhearing|\bworkshop|\bwebinar|\bconference|\bseminar|\bforum\b|\bevent\b|\broundtable|\bspeech"
+    r"|\bsummit|\bround-?table",
+    re.IGNORECASE,
+)
+_HEARSAY = re.compile(
+    r"\bexpect(?:s|ed)?\b|\banticipat|\blikely\b|\bmay\b|\bmight\b|\bcould\b|\bplans?\sto\b|\baims?\sto\b"
+    r"|\bintends?\b|\bproposed\s(?:effective|implementation|commencement|start)|\btarget(?:ed|ing)?\b"
+    r"|\bscheduled\sto\sbe\smade|\bif\sapproved|\bsubject\sto\b|\bwould\b|\bprovisional|\bindicative",
+    re.IGNORECASE,
+)
+_PAST_FORCE = re.compile(
+    r"\b(?:took|came|entered|went|became|had|was|were|has|have)\b|\b(?:applied|commenced)\b|\bsince\b", re.IGNORECASE
+)
+_OTHER_SUBJECT = re.compile(
+    r"\b(?:Act|Regulations?|Directive|Ordinance|Order|Code|Treaty"
+    r"|Agreement)\b(?:\s\([^()]{1,30}\))?(?:\s(?:No\.\s)?[\d/]{1,9})?,?\s(?:which|that|as)\b",
+    re.IGNORECASE,
+)
+_PERIOD_OF_FIGURES = re.compile(
+    r"\b(?:quarter|months?|year|period|week|half)\s(?:ended|ending|to)\b|\bas\s(?:of|at)\b|\brose\b|\bfell\b"
+    r"|\bincreased\b|\bdecreased\b|\bcompared\b|\bper\scent\b|\btotall?ed\b",
+    re.IGNORECASE,
+)
+_N = r"(?P<n>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen|twenty-four)(?:\s\(\d{1,3}\))?"
+_TERM = re.compile(
+    rf"\b(?:remains?|continues?|(?:stays?|is|are|be)|valid|ha(?:s|ve)\seffect|expires?|runs?|appl(?:y|ies)"
+    rf"|in\s(?:force|effect)|pilot|effective|lasts?|ceases?)\b[^.;]{{0,40}}?\b(?:for|after|of)\s(?:a\s(?:period"
+    rf"|term)\sof\s|an\sinitial\s(?:period|term)\sof\s|an\sinitial\s)?{_N}[\s-](?P<unit>years?|months?)\b",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\s?(?:[-•*–·▪]|\(?[a-z0-9]{1,3}[.)])\s")
+_SUBJECT = re.compile(
+    r"(?:^|[.;:,]\s|\b(?:and|while|but|whereas)\s)(?:the\s|all\s|any\s"
+    r"|existing\s(?=existing))?(?P<subject>(?:(?!must|shall|will|should|are|is|have|has|may|need|can"
+    r"|to\b)[A-Za-z][\w'’/-]*\s){1,8}?)(?:must|shall|will|should|are|is|have|has|need)\b[^;]{0,160}$",
+    re.IGNORECASE,
+)
+_GENERAL_SUBJECT = re.compile(
+    r"^(?:th(?:e|is|ese|ose)\s)?(?:(?:final|new|amended|revised|interim|proposed|updated)\s)*(?:rules?"
+    r"|regulations?|orders?|guidance|guidelines?|directive|notice|circular|act|policy|instrument|requirements?"
+    r"|amendments?|standard|changes?|comments?|responses?|consultation|submissions?|it|they|you|we|firms?"
+    r"|applications?|interested\sparties|all\sfirms|decision|code|statement|deadline|closing\sdate|scheme"
+    r"|measures?|provisions?|determination|bylaw|by-law)\s*$",
+    re.IGNORECASE,
+)
+
+
+def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iterator[StatedDay]:
+    """Yield the days that the sentences of a document state of it, in no order."""
+    for place, sentence in enumerate(sentences):
+        if not sentence.days:
+            continue
+        context = sentences[place - 1].text if place and sentences[place - 1].line >= sentence.line - 1 else ""
+        if _BULLET.match(sentence.text):
+            context = next(
+                (lead.text for lead in reversed(sentences[max(0, place - 12) : place]) if lead.text.endswith(":")),
+                context,
+            )
+        taken: set[str] = set()
+        for kind, found in () if reading.is_news else _match_validity(sentence, reading):
+            taken.add(found["day"])
+            if stated := _state(sentence, kind, found):
+                yield stated
+        for kind, found in _match_due(sentence, context, reading, taken):
+            if stated := _state(sentence, kind, found):
+                yield stated
+        if runs := _RUNS.search(sentence.masked):
+            yield from _state_run(sentence, runs)
+
+
+def _state_run(sentence: Sentence, runs: re.Match[str]) -> Iterator[StatedDay]:
+    """Yield both ends of what runs for 18 months from 1 March 2027."""
+    first = sentence.get_day(runs["day"]).day
+    end = add_period(first, read_count(runs["n"]), runs["unit"])
+    if first is None or end is None or end == first:
+        return
+    span = (sentence.start, sentence.end)
+    yield StatedDay(DeadlineKind.IN_FORCE, first, "", *span)
+    yield StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", *span)
+
+
+def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
+    day = sentence.get_day(found["day"]).day
+    if day is None:
+        return None
+    subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
+    return StatedDay(kind, day, subject, sentence.start, sentence.end)
+
+
+def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
+    masked = sentence.masked
+    seen: set[str] = set()
+    for kind, patterns in (
+        (DeadlineKind.VALID_UNTIL, _VALID),
+        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY)),
+    ):
+        for pattern in patterns:
+            for found in pattern.finditer(masked):
+                if found["day"] in seen or not _is_own(masked, found, reading, kind):
+                    continue
+                seen.add(found["day"])
+                yield kind, found
+
+
+def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: DeadlineKind) -> bool:
+    before = masked[max(0, found.start() - 160) : found.start()]
+    clause = re.split(r"[;.]\s", before)[-1]
+    head = clause[-80:] + found[0]
+    between = found["between"]
+    if kind is DeadlineKind.IN_FORCE:
+        if re.search(
+            r"\b(?:until|before|by|no later than|end|expire)\b", between + head[len(clause[-80:]) :], re.IGNORECASE
+        ):
+            return False
+        if re.match(r"appl|start|begin|implement|commenc", found["verb"], re.IGNORECASE) and _EVENT.search(head):
+            return False
+        if re.match(r"start|begin|implement", found["verb"], re.IGNORECASE):
+            return False
+        if re.search(
+            r"\bfor\s(?:applications|comments|consultation)|\bapplications?\b|\bconsultation\b", head, re.IGNORECASE
+        ):
+            return False
+        if (
+            _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
+            and re.search(
+                r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b",
+                clause[-40:] + found["verb"] + between,
+                re.IGNORECASE,
+            )
+            and not reading.explains
+        ):
+            return False
+    if not reading.asks_comments and _HEARSAY.search(clause[-60:] + found["between"]) and kind is DeadlineKind.IN_FORCE:
+        return False
+    if reading.asks_comments and re.search(
+        r"\b(?:expect|anticipat|likely|could|might|provisional|indicative)", clause[-60:], re.IGNORECASE
+    ):
+        return False
+    return not _OTHER_SUBJECT.search(clause)
+
+
+def _match_due(
+    sentence: Sentence, context: str, reading: DayReading, taken: set[str]
+) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
+    masked = sentence.masked
+    for pattern in (_MOVED, _BY, _CLOSE, _RANGE):
+        for found in pattern.finditer(masked):
+            if pattern is _MOVED:
+                taken.add(found["old"])
+            if found["day"] in taken:
+                continue
+            kind = _classify_due(masked, found, pattern, context, reading)
+            if kind is not None and not (reading.is_news and kind is DeadlineKind.COMPLY_BY):
+                taken.add(found["day"])
+                yield kind, found
+
+
+def _classify_due(
+    masked: str, found: re.Match[str], pattern: re.Pattern[str], context: str, reading: DayReading
+) -> DeadlineKind | None:
+    """Return what is due by a day, by the words of its clause."""
+    ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
+    whole = ahead + found[0] + behind
+    lead = context if context.endswith(":") else ""
+    if _is_no_deadline(ahead, whole, lead) or (reading.is_news and _EVENT.search(masked)):
+        return None
+    if reading.is_order:
+        is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
+        return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
+    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang", ahead, re.IGNORECASE):
+        return None
+    if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
+        is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
+        return DeadlineKind.APPLY_BY if pattern is not _RANGE or is_window else None
+    if _STRONG_COMMENT.search(whole) or (
+        reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
+    ):
+        return DeadlineKind.COMMENTS_UNTIL
+    if pattern is _RANGE:
+        return None
+    return _classify_duty(whole, whole + lead)
+
+
+def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
+    """Return whether something is to be done or handed in by a day; None where it is neither."""
+    if _DUTY.search(with_lead):
+        if _APPLY_TO.search(whole):
+            return DeadlineKind.APPLY_BY
+        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE)
+        is_act = re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE)
+        return DeadlineKind.APPLY_BY if is_paper and not is_act else DeadlineKind.COMPLY_BY
+    if _APPLY.search(whole):
+        return DeadlineKind.APPLY_BY
+    return DeadlineKind.COMPLY_BY if re.search(r"\bcompliance\b|\btransition", whole, re.IGNORECASE) else None
+
+
+def _cut_clause(masked: str, found: re.Match[str], *, is_range: bool) -> tuple[str, str]:
+    """Return the words ahead of a day and behind it, up to a semicolon or another day."""
+    start = masked.rfind(";", 0, found.start()) + 1
+    stop = masked.find(";", found.end())
+    behind = _ANY_DAY.split(masked[found.end() : stop if stop > 0 else len(masked)])[0][:120]
+    ahead = masked[start : found.start()]
+    return (ahead if is_range else _ANY_DAY.split(ahead)[-1]), behind
+
+
+def _is_no_deadline(ahead: str, whole: str, lead: str) -> bool:
+    """Whether a day is that of a figure, of a plan of the body itself, of an event, or of what is over."""
+    is_duty = _DUTY.search(whole + lead)
+    is_paper = re.search(r"\bcomments?\b|\bresponses?\b|\bsubmissions?\b|\bfeedback\b", whole, re.IGNORECASE)
+    if _PERIOD_OF_FIGURES.search(ahead[-60:]) and not is_duty:
+        return True
+    if _GOAL.search(whole) and not (is_paper or re.search(r"\b(?:must|shall)\b", whole, re.IGNORECASE)):
+        return True
+    if _EVENT.search(whole) and not (is_duty or is_paper):
+        return True
+    if re.search(
+        r"\boriginal|\bwas\s(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bpreviously\b", ahead[-90:], re.IGNORECASE
+    ):
+        return not re.search(r"\bextended\b|\bmoved\b|\bpostponed\b", whole, re.IGNORECASE)
+    return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
+
+
+_ANY_DAY = re.compile(DAY)
+_OVER = re.compile(r"\b(?:received|closed|ended|was|were|ran)\b", re.IGNORECASE)
+_STILL_DUE = re.compile(r"\b(?:must|should|shall|may|to|can|will)\b|\bextended\b|\bpostponed\b", re.IGNORECASE)
+_APPLY_TO = re.compile(
+    r"\bappl(?:y|ications?)\b(?!\s(?:the|these|this|to))|\bnominat|\bbids?\b|\btender", re.IGNORECASE
+)
+
+
+def _find_subject(masked: str, start: int) -> str:
+    """Return what a day holds for, where the sentence names something other than the document; else nothing."""
+    head = masked[max(0, start - 200) : start]
+    found = _SUBJECT.search(re.split(DAY, head)[-1])
+    if not found:
+        return ""
+    subject = found["subject"].strip()
+    return "" if _GENERAL_SUBJECT.match(subject) or len(subject) > 60 else subject
+
+
+def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
+    """Yield how long the document holds, where it says so in years or months."""
+    for sentence in sentences:
+        found = _TERM.search(sentence.masked)
+        if not found:
+            continue
+        head = sentence.masked[: found.start()][-60:]
+        if re.search(
+            r"\b(?:licen[cs]es?|permits?|certificates?|records?|approvals?|authori[sz]ations?|passports?"
+            r"|registrations?|imprison|document(?:s|ation)|retain(?:ed)?)\b",
+            head + found[0],
+            re.IGNORECASE,
+        ):
+            continue
+        if re.search(
+            r"\b(?:rules?|regulations?|order|guidance|guidelines?|notice|pilot|scheme|instrument|measures?"
+            r"|directive|circular|determination|waiver|relief|sandbox|policy|programme|program|trial|it"
+            r"|exemption)\b",
+            head + found[0],
+            re.IGNORECASE,
+        ) and re.search(r"remain|continu|effect|force|expire|valid|pilot|last|trial|run", found[0], re.IGNORECASE):
+            yield Term(read_count(found["n"]), found["unit"], sentence.start, sentence.end)
+            return
