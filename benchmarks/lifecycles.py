@@ -8,6 +8,7 @@ import datetime as dt
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from pydantic import BaseModel
 
 from monitor.document import DocumentFacts
 from monitor.policies.facts import read_facts
-from monitor.policies.lifecycle import FiledDocument, describe_document, find_link, find_policies, may_start_policy
+from monitor.policies.lifecycle import FiledDocument, find_policies, may_start_policy
+from monitor.policies.names import list_references
 from monitor.vocabulary import DocumentKind
-
 
 _KINDS = {"penalty": DocumentKind.ENFORCEMENT, "data": DocumentKind.STATISTICS, "notice": DocumentKind.POLICY}
 """Words of the labels that the vocabulary has not; what is none of it, as news, starts no policy."""
@@ -97,20 +98,16 @@ def file_papers(papers: Sequence[LabelledPaper], *, is_gold: bool) -> list[tuple
     filed: list[FiledDocument] = []
     for number, paper in enumerate(papers):
         facts = paper.build_facts(is_gold=is_gold)
-        described = describe_document(paper.title, paper.text, facts, day=paper.published)
-        document = FiledDocument(number, paper.title, facts, described.references, paper.published)
+        references = tuple(list_references(paper.title, paper.text, facts))
+        document = FiledDocument(number, paper.title, facts, references, paper.published)
         policies = {proposal.policy_id for proposal in find_policies(document, filed)}
         if not policies and may_start_policy(facts):
             policies = {number}
-        filed.append(
-            FiledDocument(number, paper.title, facts, described.references, paper.published, frozenset(policies))
-        )
-        for place, earlier in enumerate(filed[:-1]):
-            if not earlier.policies and policies and find_link(earlier, filed[-1]):
-                found = {proposal.policy_id for proposal in find_policies(earlier, filed[-1:])}
-                filed[place] = FiledDocument(
-                    place, earlier.title, earlier.facts, earlier.references, earlier.day, frozenset(found)
-                )
+        document = replace(document, policies=frozenset(policies))
+        for place, earlier in enumerate(filed):
+            if not earlier.policies and (found := find_policies(earlier, [document])):
+                filed[place] = replace(earlier, policies=frozenset(proposal.policy_id for proposal in found))
+        filed.append(document)
     return [(paper, set(document.policies)) for paper, document in zip(papers, filed, strict=True)]
 
 

@@ -37,6 +37,15 @@ _LIFE = (
 )
 """The stages that a policy itself goes through, in their order; the others accompany it."""
 
+_NAMING_ORDER = (
+    PolicyStage.FINAL,
+    PolicyStage.PILOT,
+    PolicyStage.CONSULTATION,
+    PolicyStage.DRAFT,
+    PolicyStage.PLAN,
+    PolicyStage.AMENDMENT,
+    PolicyStage.REPEAL,
+)
 _BEFORE_FINAL = frozenset({PolicyStage.DRAFT, PolicyStage.CONSULTATION, PolicyStage.PLAN})
 _ABOUT_ANOTHER = frozenset(set(PolicyStage) - set(_LIFE)) | {PolicyStage.AMENDMENT, PolicyStage.REPEAL}
 _ACTING_RELATIONS = frozenset(set(RelationType) - {RelationType.BASED_ON})
@@ -110,9 +119,14 @@ class JoinProposal:
     reason: Message
 
 
-def describe_document(title: str, text: str, facts: DocumentFacts, *, day: dt.date | None = None) -> FiledDocument:
-    """Return a document as it is compared with others; reading its text may take long, comparing does not."""
-    return FiledDocument(0, title, facts, tuple(list_references(title, text, facts)), day)
+def read_document(
+    title: str, text: str, *, published_on: dt.date | None = None, issuer: str | None = None
+) -> tuple[DocumentFacts, list[Reference]]:
+    """Return what a text says of itself and what it is found by: for a worker, since texts come from outside."""
+    from monitor.policies.facts import read_facts  # what only joins documents reads none
+
+    facts = read_facts(title, text, published_on=published_on, issuer=issuer)
+    return facts, list_references(title, text, facts)
 
 
 def may_start_policy(facts: DocumentFacts) -> bool:
@@ -129,7 +143,9 @@ def find_policies(document: FiledDocument, candidates: Iterable[FiledDocument]) 
     best: dict[int, tuple[Link, FiledDocument]] = {}
     for candidate in candidates:
         link = find_link(document, candidate) if candidate.policies else None
-        for policy_id in candidate.policies if link else ():
+        if link is None:
+            continue
+        for policy_id in candidate.policies:
             known = best.get(policy_id)
             if known is None or (link.strength, _order_days(candidate)) > (known[0].strength, _order_days(known[1])):
                 best[policy_id] = link, candidate
@@ -328,8 +344,9 @@ def _may_mention(citing: FiledDocument, cited: FiledDocument) -> bool:
 
 
 def _link_similar(one: FiledDocument, other: FiledDocument) -> Link | None:
-    """Return the link of two documents of one office with nearly one name: a draft and what came of it, or two that
-    change and explain one and the same document.
+    """Return the link of two documents of one office with nearly one name.
+
+    They are a draft and what came of it, or change and explain one and the same document.
     """
     if not (one.offices and other.offices) or not _share_office(one.offices, other.offices):
         return None
@@ -386,3 +403,14 @@ def choose_stage(documents: Iterable[FiledDocument]) -> tuple[PolicyStage | None
         return max(reached, key=lambda found: found[1] or dt.date.min, default=(None, None))
     stage = max((stage for stage, _ in own), key=_LIFE.index)
     return stage, max((day for reached, day in own if reached is stage and day), default=None)
+
+
+def choose_title(documents: Iterable[FiledDocument]) -> str:
+    """Return the title that names a policy: that of its first final document, else of one that comes nearest to it."""
+
+    def order(document: FiledDocument) -> tuple[int, dt.date, int]:
+        stage = document.facts.stage
+        place = _NAMING_ORDER.index(stage) if stage in _NAMING_ORDER else len(_NAMING_ORDER)
+        return place, document.day or dt.date.max, document.item_id
+
+    return min(documents, key=order).title

@@ -115,6 +115,7 @@ _ORDER_BEHIND = re.compile(r"第\s?(\d{1,4})\s?[号號]令")
 _CODE_WORD = re.compile(r"\S*\d\S*")
 _ACRONYM = re.compile(r"\(?(?:[A-Z][A-Za-z]{0,3}[A-Z][A-Za-z]{0,5}|[A-Z](?:\.[A-Z]){1,3}\.?)\)?")
 _NO_CODE = re.compile(r"[\d.,:%]+|\d{4}-\d\d?-\d\d?|\d{1,2}/\d{1,2}/\d{2,4}|[£$€¥]\S+|https?:\S+|\S+@\S+")
+_NO_BEFORE = re.compile(r"\b(?:No|Nos|Number)\b\.?$")
 _OF_YEAR = re.compile(r"(\d{1,4}) of ((?:19|20)\d\d)\b")
 _WORDS_OF_NUMBER = re.compile(
     r"\b(?:release|order|notice|circular|regulation|directive|decision|file|docket|instrument|number|nos?|of)\b\.?"
@@ -156,8 +157,8 @@ def _iter_numbers(text: str) -> Iterator[Reference]:
         word = found[0].strip(_EDGES) if found[0].count("(") != found[0].count(")") else found[0].strip(".,;:")
         if len(word) > 40 or not word.isascii():
             continue
-        before = re.sub(r"\b(?:No|Nos|Number)\b\.?$", "", text[max(0, found.start() - 24) : found.start()].rstrip())
-        acronym = _ACRONYM.fullmatch(before.rstrip().rpartition(" ")[2].rpartition("\n")[2].strip(",;:"))
+        left = _NO_BEFORE.sub("", text[max(0, found.start() - 24) : found.start()].rstrip())
+        acronym = _ACRONYM.fullmatch(left.rstrip().rpartition(" ")[2].rpartition("\n")[2].strip(",;:"))
         if acronym:
             yield Reference(f"number:{_fold_code(f'{acronym[0]} {word}')}", KeyRole.MENTIONED, f"{acronym[0]} {word}")
         if not _NO_CODE.fullmatch(word) and len(code := _fold_code(word)) > 3:
@@ -195,8 +196,7 @@ def list_own_names(title: str) -> list[str]:
     quotes = _OUTER_QUOTES.findall(plain)
     around = _OUTER_QUOTES.sub("", plain)
     if quotes and (_OWN_VERB.search(around) or not keep_alphanumerics(_STAGE_IN_BRACKETS.sub("", around))):
-        if not _ABOUT_VERB.search(around) or _OWN_VERB.search(around):
-            return quotes
+        return quotes
     if consulted := _CONSULTATION.match(keep_alphanumerics(plain)):
         return [consulted[1]]
     return [parse_title(_STAGE_IN_BRACKETS.sub("", plain), published=None, site_names=()).body]
@@ -223,7 +223,7 @@ def _iter_quotes(plain: str) -> Iterator[str]:
 
 @lru_cache(4096)
 def fold_name(name: str) -> str:
-    """Return a name without its stage, edition and form: equal for 《办法（征求意见稿）》 and 《办法》; empty for none."""
+    """Return a name without stage, edition and form, equal for 《办法（征求意见稿）》 and 《办法》; empty for none."""
     plain = normalize_text(name)
     while (stripped := _STAGE_IN_BRACKETS.sub("", plain)) != plain:
         plain = stripped
@@ -236,22 +236,25 @@ def fold_name(name: str) -> str:
 
 
 _ENGLISH_STAGES = re.compile(
-    r"\b(?:(?:notice of )?proposed (?:rule(?:s|making)?|changes?|amendments?|regulations?)|(?:interim )?final (?:rules?|guidance|report|notice)"
+    r"\b(?:(?:notice of )?proposed (?:rule(?:s|making)?|changes?|amendments?|regulations?)"
+    r"|(?:interim )?final (?:rules?|guidance|report|notice)"
     r"|(?:advance )?notice of proposed rulemaking|consultation (?:papers?|conclusions|documents?|response)"
     r"|(?:sfc|fca|hkma|mas|we|government|commission)? ?consult(?:s|ing|ation)? on|consultations?|exposure draft"
-    r"|draft|policy statements?|finali[sz]ed guidance|frequently asked questions|faqs?|q ?& ?as?|questions? and answers?"
+    r"|draft|policy statements?|finali[sz]ed guidance|frequently asked questions|faqs?"
+    r"|q ?& ?as?|questions? and answers?"
     r"|corrections?|extension of (?:the )?comment period|reopening of (?:the )?comment period|comment period"
     r"|(?:delay|postponement) of (?:effective|compliance) dates?|amend(?:ments?|ing|ed)(?: to)?|repeal(?:ing)?(?: of)?"
     r"|government response(?: to)?|feedback(?: statements?)?(?: to)?|responses? to|call for (?:evidence|input|views)"
-    r"|request for (?:comments?|information|input)|circular to [a-z ]{3,40}?(?=:|$)|explanatory (?:note|memorandum|statement)"
+    r"|request for (?:comments?|information|input)|circular to [a-z ]{3,40}?(?=:|$)"
+    r"|explanatory (?:note|memorandum|statement)"
     r"|guidance (?:note )?(?:on|for|to)|guide to|how to|technical standards?|(?:commission )?(?:delegated|implementing)"
     r" (?:regulation|decision|act)s?|notice|updates?|summary)\b"
 )
 _ENGLISH_WORD = re.compile(r"[a-z][a-z'’]+")
-_ENGLISH_STOP_WORDS = frozenset(
-    "a an the of on in for to and or by with under from at as its their our this that is are be new final rule rules"
-    " regulation regulations order act bill instrument no eu uk us about into via per proposal proposals paper"
-    " commission how what why further other certain must know publishes published".split()
+_ENGLISH_STOP_WORD = re.compile(
+    r"an?|the|of|on|in|for|to|and|or|by|with|under|from|at|as|its|their|our|this|that|is|are|be|new|final|rules?"
+    r"|regulations?|order|act|bill|instrument|no|eu|uk|us|about|into|via|per|proposals?|paper|commission|how|what|why"
+    r"|further|other|certain|must|know|publish(?:es|ed)"
 )
 _ENGLISH_SUFFIX = re.compile(r"(?<=[a-z]{4})(?:ings?|ed|es|s|e)$")
 
@@ -259,7 +262,7 @@ _ENGLISH_SUFFIX = re.compile(r"(?<=[a-z]{4})(?:ings?|ed|es|s|e)$")
 def _list_english_words(plain: str) -> set[str]:
     kept = _ENGLISH_STAGES.sub(" ", re.sub(r"\S*\d\S*", " ", plain))
     words = {word.replace("’", "'").removesuffix("'s") for word in _ENGLISH_WORD.findall(kept)}
-    return {_ENGLISH_SUFFIX.sub("", word) for word in words - _ENGLISH_STOP_WORDS if len(word) > 2}
+    return {_ENGLISH_SUFFIX.sub("", word) for word in words if not _ENGLISH_STOP_WORD.fullmatch(word)}
 
 
 def split_words(words: str) -> frozenset[str]:
@@ -280,11 +283,19 @@ def _sketch(words: str) -> list[str]:
     ]
 
 
+_NAME_IN_TITLE = re.compile(r"《((?:[^《》〈〉]|[《〈][^《》〈〉]*[》〉]){4,})》")
+_STAGE_OF_NAME = re.compile(
+    r"[（(][^（）()]{0,30}(?:征求意见|徵求意見|草案|送审|送審|稿|号|號|试行|試行|暂行|draft|proposed)[^（）()]{0,20}[）)]",
+    re.IGNORECASE,
+)
+_LEADING_STAGE = re.compile(
+    r"^(?:(?:final|proposed) rule|exposure draft|consultation (?:paper|on)|policy statement)s?\b[:\s]{0,3}",
+    re.IGNORECASE,
+)
+
+
 def name_document(title: str) -> str:
     """Return the name of a policy as a title of one of its documents writes it, without stage and number."""
-    found = re.search(r"《((?:[^《》〈〉]|[《〈][^《》〈〉]*[》〉]){4,})》", title)
-    name = found[1] if found else title
-    name = re.sub(
-        r"[（(][^（）()]{0,30}(?:征求意见|草案|送审|稿|号|試行|试行|暂行|draft|proposed)[^（）()]{0,20}[）)]", "", name
-    )
+    found = _NAME_IN_TITLE.search(title)
+    name = _LEADING_STAGE.sub("", _STAGE_OF_NAME.sub("", found[1] if found else title).strip())
     return " ".join(name.split()) or title

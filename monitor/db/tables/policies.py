@@ -30,7 +30,7 @@ class ItemFacts(SQLModel, table=True):
 
 
 class KeyRole(StrEnum):
-    """What a name or number has to do with a document: its own, named with a relation or in the title, or in passing."""
+    """What a name or number is to a document: its own, that of one it is about, or one that it mentions in passing."""
 
     OWN = "own"
     CITED = "cited"
