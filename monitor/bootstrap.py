@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
+    from monitor.services.policies import PolicyService
     from monitor.services.prompts import PromptService
     from monitor.services.recording import RunDependencyFactory
     from monitor.services.replay import ReplayService
@@ -77,6 +78,8 @@ _READING_MODULES = (
     "monitor.extract.parse",
     "monitor.extract.redirects",
     "monitor.evidence.passages",
+    "monitor.policies.lifecycle",
+    "monitor.policies.facts",
     "monitor.sweep.article",
     "monitor.sweep.extracts",
     "monitor.verify.grounding",
@@ -246,6 +249,7 @@ class App:
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
     marks: "_Part[MarkService]" = _Part("services.items.MarkService")
+    policies: "_Part[PolicyService]" = _Part("services.policies.PolicyService")
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")

@@ -109,6 +109,16 @@ def upgrade() -> None:
     sa.ForeignKeyConstraint(['item_id'], ['item.id'], ondelete='CASCADE'),
     sa.PrimaryKeyConstraint('item_id')
     )
+    op.create_table('document_key',
+    sa.Column('item_id', sa.Integer(), nullable=False),
+    sa.Column('key', sa.String(length=200), nullable=False),
+    sa.Column('role', sa.String(length=32), nullable=False),
+    sa.Column('written', sa.Text(), nullable=False),
+    sa.ForeignKeyConstraint(['item_id'], ['item.id'], ondelete='CASCADE'),
+    sa.PrimaryKeyConstraint('item_id', 'key')
+    )
+    op.create_index('ix_document_key_key', 'document_key', ['key'])
+
     op.create_table('policy_document',
     sa.Column('policy_id', sa.Integer(), nullable=False),
     sa.Column('item_id', sa.Integer(), nullable=False),
@@ -162,6 +172,7 @@ def downgrade() -> None:
         "topic_fit",
         "policy_document",
         "item_facts",
+        "document_key",
         "deadline",
         "alert",
         "topic_follower",

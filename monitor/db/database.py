@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
+    from monitor.db.queries.policies import PolicyStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
     from monitor.db.queries.runs import RunEventStore, RunStore
     from monitor.db.queries.sections import SectionStore
@@ -72,6 +73,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     dashboard: "_Queries[DashboardQueries]" = _Queries("queries.dashboard.DashboardQueries")
     items: "_Queries[ItemStore]" = _Queries("queries.items.ItemStore")
     fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
+    policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
     marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
     revisions: "_Queries[RevisionStore]" = _Queries("queries.evidence.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")

@@ -220,6 +220,20 @@ def compare_snapshots(before: PageSnapshot, after: PageSnapshot) -> PageChange:
     )
 
 
+def compare_texts(before: str, after: str) -> PageChange:
+    """Return how one text became another, as a draft its final version: by article where it is a regulation."""
+    from monitor.evidence.differences import diff_paragraphs  # its library is for workers
+
+    old, new = split_paragraphs(before), split_paragraphs(after)
+    edits = diff_paragraphs(old, new)
+    return PageChange(
+        kind=ChangeKind.CHANGED if edits else ChangeKind.NONE,
+        edits=[_shorten_edit(edit) for edit in edits[:MAX_EDITS]],
+        more_edits=max(0, len(edits) - MAX_EDITS),
+        kept=_compute_kept_share(old, new),
+    )
+
+
 def _extract_own_paragraphs(snapshot: PageSnapshot, other: PageSnapshot) -> list[TextParagraph]:
     """The document's paragraphs without links, its title, and what the other snapshot has outside of the text."""
     beside = set(other.beside)

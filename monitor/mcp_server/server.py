@@ -13,6 +13,7 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.bootstrap import App
+from monitor.db.queries.policies import PolicyFilter
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.research import Research, ResearchEvent
 from monitor.exports.document import normalize_line
@@ -21,12 +22,15 @@ from monitor.mcp_server.answers import (
     BriefingOutput,
     ItemDetailOutput,
     ItemListOutput,
+    PolicyListOutput,
+    PolicyOutput,
     ResearchOutput,
     RunOutput,
     SourceListOutput,
     SourceOutput,
     build_item_detail,
     build_item_output,
+    build_policy_output,
     build_research_output,
     build_run_output,
     build_tool_result,
@@ -34,6 +38,7 @@ from monitor.mcp_server.answers import (
     render_item,
     render_item_list,
     render_page,
+    render_policies,
     render_research,
     render_run,
     render_sources,
@@ -44,7 +49,7 @@ from monitor.services.audit import ASSISTANT
 from monitor.services.briefings import BriefingQuery
 from monitor.services.items import ItemQuery
 from monitor.services.sources.service import SourceFilter
-from monitor.vocabulary import ItemType
+from monitor.vocabulary import ItemType, PolicyStage
 
 _MAX_ENTRIES = 50
 _MAX_TEXT_CHARS = 100_000
@@ -54,6 +59,7 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _INSTRUCTIONS = f"""\
 Monitor watches the sites of governments, regulators and industry bodies. search_items finds what it saved, read_item \
 shows one item with the passages of the saved page that its statements rest on: cite these and the item's url. \
+policies shows which documents belong together, from draft to repeal. \
 run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
 start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. \
 web_fetch reads any page. {UNTRUSTED_NOTICE}"""
@@ -172,6 +178,24 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
             item, proof = await app.archive.get_item(item_id), await app.proofs.get_proof(item_id)
             read = build_item_detail(item, proof, max_chars=max_chars)
             return build_tool_result(read, render_item(read))
+
+    @server.tool(annotations=_READ_ONLY)
+    async def policies(
+        policy_id: Annotated[
+            int | None, Field(ge=1, le=2**31 - 1, description="One of them, with its documents")
+        ] = None,
+        text: Annotated[str, Field(max_length=200, description="Stands in the name")] = "",
+        stages: list[PolicyStage] = [],  # noqa: B006
+        limit: Annotated[int, Field(ge=1, le=_MAX_ENTRIES)] = 10,
+    ) -> Annotated[CallToolResult, PolicyListOutput]:
+        """List policies, from draft to repeal, or read one: its documents, why each belongs to it, its deadlines."""
+        with raise_tool_errors():
+            if policy_id is not None:
+                found = build_policy_output(await app.policies.get(policy_id))
+            else:
+                page = await app.policies.list(PolicyFilter(text=text.strip(), stages=stages), limit=limit)
+                found = PolicyListOutput(policies=[PolicyOutput(**row.model_dump()) for row in page.policies])
+            return build_tool_result(found, render_policies(found))
 
     @server.tool(annotations=_READ_ONLY)
     async def list_sources(

@@ -12,11 +12,13 @@ from monitor.briefing.item import ItemSchema, build_item_schema
 from monitor.db.database import Store
 from monitor.db.fulltext import FullTextScope, ItemKey
 from monitor.db.queries.filters import ItemFilter
+from monitor.db.queries.policies import PolicyReference
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
 from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
+from monitor.document import DocumentFacts
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
 from monitor.i18n.message import Message
@@ -197,9 +199,14 @@ class RevisionSchema(MessageModel):
 
 
 class FullItemSchema(ItemSchema):
-    """An item with the text of its page as it was last seen, as far as it is kept, and its revisions, newest first."""
+    """An item with the text of its page as it was last seen, as far as it is kept, and its revisions, newest first.
+
+    `facts` are what the text says of itself, None where it was never read for them; `policy` is the one it belongs to.
+    """
 
     run_id: str
+    facts: DocumentFacts | None = None
+    policy: PolicyReference | None = None
     text: str | None = None
     revisions: list[RevisionSchema] = Field(default_factory=list)
 
@@ -224,9 +231,14 @@ class ArchiveService:
         item = await load_item(item_id, self._store)
         text = await self._store.items.get_text(item_id)
         rows = await self._store.revisions.list_for_item(item_id)
-        revisions = [_build_revision_schema(row, language) for row in rows]
+        facts = (await self._store.policies.load_facts([item_id])).get(item_id)
         return FullItemSchema(
-            **build_item_schema(item).model_dump(), run_id=item.run_id, text=text, revisions=revisions
+            **build_item_schema(item).model_dump(),
+            run_id=item.run_id,
+            text=text,
+            facts=None if facts is None else facts.document,
+            policy=await self._store.policies.find_policy_of(item_id),
+            revisions=[_build_revision_schema(row, language) for row in rows],
         )
 
     async def search(self, item_query: ItemQuery, limit: int = 50) -> ItemMatchesSchema:

@@ -27,6 +27,7 @@ from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate, Page
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.policies import PolicyService
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
 from monitor.services.runs import RunReport, RunService, load_run_report
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
@@ -126,6 +127,7 @@ class SweepService(AuditedService):
     presence: WorkerRegistry
     runs: RunService
     alarm_service: AlarmService
+    policies: PolicyService
     dependency_factory: RunDependencyFactory
     saved_search: SavedSearch
 
@@ -386,6 +388,7 @@ class SweepService(AuditedService):
                 on_progress=on_progress,
                 cancel_event=event,
                 is_trial=is_trial,
+                file_documents=None if is_trial else self.policies.file_documents,
                 judge_run=None if is_trial else self.alarm_service.judge_run,
             )
             try:

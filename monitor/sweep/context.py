@@ -32,9 +32,10 @@ class SweepDependencies:
 
     `workers` read what comes from outside. `model` None: every phase works by rule. `linker` None: nothing is recorded,
     so nothing is linked to evidence. `query_runner` answers the queries of a `query` source. `is_trial`: nothing is
-    summarised or ranked. `feedback` is what a run that is replayed honoured; None: what the store has. `before_end` is
-    called before the end of a run is stored, `judge_run` in the transaction that stores it, where it only reads and
-    writes the database.
+    summarised or ranked. `file_documents` reads the documents of the run with this id and joins them to their policies;
+    what it has done it does not do again. `feedback` is what a run that is replayed honoured; None: what the store has.
+    `before_end` is called before the end of a run is stored, `judge_run` in the transaction that stores it, where it
+    only reads and writes the database.
     """
 
     store: Store
@@ -52,6 +53,7 @@ class SweepDependencies:
     on_progress: ProgressCallback | None = None
     cancel_event: asyncio.Event | None = None
     is_trial: bool = False
+    file_documents: Callable[[str], Awaitable[None]] | None = None
     feedback: Sequence[RankFeedbackEntry] | None = None
     before_end: Callable[[], None] | None = None
     judge_run: Callable[[str], Awaitable[None]] | None = None

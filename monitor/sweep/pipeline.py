@@ -18,6 +18,7 @@ from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
+from monitor.page import ChangeKind
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.ranking.prompt import build_ranking_messages, repair_order
 from monitor.sweep.context import RunContext, SweepDependencies
@@ -79,6 +80,13 @@ class _FirstLook(BaseModel):
     status: RunStatus | None = None
 
 
+class _RunItems(BaseModel):
+    """The items of a run that no model has summarised, and whether it has any at all."""
+
+    unsummarised: list[int]
+    has_items: bool
+
+
 @dataclass(frozen=True)
 class _ReadSection:
     reading: SectionReading
@@ -112,9 +120,11 @@ class _SweepPipeline:
                 await self._run_step(f"crawl:{plan.ordinal}", str, partial(self._crawl, plan))
             if not self._deps.is_trial:
                 if left or look.has_new:
-                    await self._summarise()
+                    if await self._summarise():
+                        await self._file_documents("file")
                     await self._run_step("rank", int, self._rank)
-                await self._revisit()
+                if await self._revisit():
+                    await self._file_documents("file:changed")
         except RunCancelled:
             return await self._run_step("end", RunStatus, partial(self._finish, RunStatus.CANCELLED))
         return await self._run_step("end", RunStatus, self._finish)
@@ -199,8 +209,10 @@ class _SweepPipeline:
         is_read = _describe_section(reading.plan).model_copy(update=_summarise_reading(reading))
         self._store.sessions.call_after_commit(partial(self._run.report_progress, is_read))
 
-    async def _summarise(self) -> None:
-        items = await self._run_step("unsummarised", list[int], self._list_unsummarised)
+    async def _summarise(self) -> bool:
+        """Summarise what no model has summarised yet; whether the run has any items."""
+        found = await self._run_step("unsummarised", _RunItems, self._list_unsummarised)
+        items = found.unsummarised
         slots = asyncio.Semaphore(self._deps.limits.summary_concurrency)
         done = 0
         titles: dict[int, str] = {}
@@ -227,11 +239,26 @@ class _SweepPipeline:
                     group.create_task(summarise_one(item_id))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
+        return found.has_items
 
-    async def _list_unsummarised(self) -> list[int]:
+    async def _list_unsummarised(self) -> _RunItems:
         items = await self._store.items.list_unsummarised(self._run.run_id)
         self._cached_items = {item.id or 0: item for item in items}
-        return list(self._cached_items)
+        has_items = bool(items) or bool(await self._store.items.list_for_run(self._run.run_id))
+        return _RunItems(unsummarised=list(self._cached_items), has_items=has_items)
+
+    async def _file_documents(self, step: str) -> None:
+        """Read what documents say of themselves, and join them to their policies."""
+        file_documents = self._deps.file_documents
+        if file_documents is None:
+            return
+
+        async def file() -> str:
+            self._run.check_cancelled()
+            await file_documents(self._run.run_id)
+            return step
+
+        await self._run_step(step, str, file)
 
     async def _rank(self) -> int:
         self._run.check_cancelled()
@@ -250,7 +277,8 @@ class _SweepPipeline:
         await self._store.evidence.save_feedback(self._run.run_id, feedback)
         return feedback
 
-    async def _revisit(self) -> None:
+    async def _revisit(self) -> bool:
+        """Visit the pages of earlier items again; whether one of them was found changed."""
         revisitor = ItemRevisitor(self._run)
 
         async def revisit(item_id: int) -> str:
@@ -258,9 +286,12 @@ class _SweepPipeline:
             return str(await revisitor.revisit(item_id))
 
         items = await self._run_step("due", list[int], self._list_due)
+        kinds = set()
         for done, item_id in enumerate(items, start=1):
             kind = await self._run_step(f"revisit:{item_id}", str, partial(revisit, item_id))
+            kinds.add(kind)
             self._report_phase("revisit", f"{item_id}: {kind}", done, len(items))
+        return not kinds <= {str(ChangeKind.NONE), str(ChangeKind.UNREACHABLE)}
 
     async def _list_due(self) -> list[int]:
         days, now = self._deps.limits.revisit_days, self._deps.clock.now()

@@ -23,6 +23,7 @@ from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
 from monitor.web.api import people as people_api
+from monitor.web.api import policies as policies_api
 from monitor.web.api import research as research_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
@@ -58,6 +59,7 @@ _API_ROUTERS = (
     people_api.router,
     health_api.audit_router,
     items_api.router,
+    policies_api.router,
     sources_api.router,
     items_api.feed_router,
     briefings_api.router,

@@ -29,6 +29,25 @@ class ItemFacts(SQLModel, table=True):
         return DocumentFacts.model_validate(self.facts)
 
 
+class KeyRole(StrEnum):
+    """What a name or number is to a document: its own, that of one it is about, or one that it mentions in passing."""
+
+    OWN = "own"
+    CITED = "cited"
+    MENTIONED = "mentioned"
+
+
+class DocumentKey(SQLModel, table=True):
+    """A name or number by which documents of one policy find each other; `written` is how the document writes it."""
+
+    __tablename__ = "document_key"
+
+    item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
+    key: str = Field(primary_key=True, max_length=200, index=True)
+    role: KeyRole = Field(sa_column=Column(StrEnumType(KeyRole), nullable=False))
+    written: str = Field(default="", sa_column=Column(Text, nullable=False))
+
+
 class Policy(SQLModel, table=True):
     """Documents that belong to one policy. `stage` is the furthest one reached, on the day `stage_on`.
 

@@ -145,6 +145,15 @@ MATRIX: dict[str, Entry] = {
     "DELETE /api/items/{item_id}/feedback": may(READER, 404),
     "PUT /api/items/{item_id}/hidden": may(EDITOR, 404, sent={"reason": "x"}),
     "DELETE /api/items/{item_id}/hidden": may(EDITOR, 404),
+    # policies
+    "GET /api/policies": may(READER, 200),
+    "POST /api/policies": may(EDITOR, 422),
+    "GET /api/policies/{policy_id}": may(READER, 404),
+    "PATCH /api/policies/{policy_id}": may(EDITOR, 404, sent={"name": "x"}),
+    "GET /api/policies/{policy_id}/comparison": may(READER, 404),
+    "POST /api/policies/{policy_id}/documents": may(EDITOR, 404, sent={"item": 1}),
+    "DELETE /api/policies/{policy_id}/documents/{item_id}": may(EDITOR, 404),
+    "POST /api/policies/{policy_id}/notes": may(READER, 404, sent={"text": "x"}),
     # today and health
     "GET /": may(READER, 200),
     "GET /health": may(READER, 200),
