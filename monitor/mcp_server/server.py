@@ -190,9 +190,7 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
     ) -> Annotated[CallToolResult, DeadlineListOutput]:
         """List what begins or ends when, the nearest first: by default what is still to come. Moved days show both."""
         with raise_tool_errors():
-            wanted = DeadlineQuery(
-                since=since, until=until, kinds=kinds, topic=topic, policy=policy, sources=sources
-            )
+            wanted = DeadlineQuery(since=since, until=until, kinds=kinds, topic=topic, policy=policy, sources=sources)
             rows = (await app.deadlines.list(wanted))[:limit]
             found = DeadlineListOutput(deadlines=[DeadlineOutput.model_validate(row.model_dump()) for row in rows])
             return build_tool_result(found, render_deadlines(found))
