@@ -107,12 +107,12 @@ def _build_entry(row: DeadlineRow, same: Sequence[DeadlineRow]) -> DeadlineEntry
     move = _find_last_move(row)
     return DeadlineEntry(
         **row.model_dump(exclude={"id", "moves", "published_on", "stage", "known_since", "scope"}),
-        id=min(one.id for one in same),
+        id=min(stated.id for stated in same),
         moved_from=move and move.before,
         moved_at=move and move.seen_at,
         moves=len(row.moves),
-        known_since=min(one.known_since for one in same),
-        items=list(dict.fromkeys(one.item_id for one in same)),
+        known_since=min(stated.known_since for stated in same),
+        items=list(dict.fromkeys(stated.item_id for stated in same)),
     )
 
 
@@ -124,7 +124,7 @@ def _supersedes(later: DeadlineRow, row: DeadlineRow, of_kind: Sequence[Deadline
     """Whether a later document of the policy sets another day in place of this one."""
     if later.item_id == row.item_id or later.day == row.day or later.published_on <= row.published_on:
         return False
-    if any(one.item_id == later.item_id and one.day == row.day for one in of_kind):
+    if any(stated.item_id == later.item_id and stated.day == row.day for stated in of_kind):
         return False
     if not _is_same_deadline(later, row, of_kind):
         return False

@@ -90,7 +90,7 @@ class DeadlineService:
         if row is None:
             raise NotFound("deadline.not_found", deadline=deadline_id)
         of_item = await self.store.deadlines.list_for_item(row.item_id)
-        dropped = any(one.id == row.id and one.dropped_at is not None for one in of_item)
+        dropped = any(deadline.id == row.id and deadline.dropped_at is not None for deadline in of_item)
         (entry,) = merge_deadlines([row])
         return DeadlineDetail(**entry.model_dump(), history=row.moves, dropped=dropped)
 

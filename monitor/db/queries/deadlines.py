@@ -242,12 +242,9 @@ class AlertStore(Queries):
         if not alerts:
             return fresh
         keys = {alert.key for alert in alerts}
-        told = set()
-        for target, key in await self._fetch_rows(
-            select(col(Alert.target), col(Alert.key)).where(col(Alert.key).in_(keys))
-        ):
-            told.add((target, key))
-        if all((alert.target, alert.key) in told for alert in alerts):
+        query = select(col(Alert.target), col(Alert.key)).where(col(Alert.key).in_(keys))
+        stored = {(target, key) for target, key in await self._fetch_rows(query)}
+        if all((alert.target, alert.key) in stored for alert in alerts):
             return fresh
         async with self._sessions.begin_write() as session:
             for alert in alerts:

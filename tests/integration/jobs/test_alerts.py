@@ -177,15 +177,15 @@ async def test_reminders_come_seven_days_and_one_day_before_each_once(new_bench:
     bench = new_bench()
     item = await bench.save("consultation")
     await bench.read(item, None, states(TODAY + dt.timedelta(days=10)))
-    told: dict[int, int] = {}
+    messages: dict[int, int] = {}
     for passed in range(14):
         before = len(bench.site.asked)
         await bench.pass_minute()
         await bench.pass_minute()
         if len(bench.site.asked) > before:
-            told[10 - passed] = len(bench.site.asked) - before
+            messages[10 - passed] = len(bench.site.asked) - before
         clock.turn(days=1, seconds=-244)
-    assert told == {7: 1, 1: 1}
+    assert messages == {7: 1, 1: 1}
 
 
 async def test_what_a_scheduler_that_stood_still_has_missed_is_told_until_the_day_itself(
@@ -266,14 +266,14 @@ async def test_the_targets_of_a_topic_hear_of_its_items_at_once(new_bench: NewBe
         await session.flush()
         fits = [
             TopicFit(
-                topic_id=one.id,
+                topic_id=fitting.id,
                 item_id=item.id,
                 score=0.9,
                 is_match=True,
                 reason=Message.other("words"),
                 judged_at=clock.now(),
             )
-            for one in (topic, later)
+            for fitting in (topic, later)
         ]
         session.add_all(fits)
     for _ in range(2):
