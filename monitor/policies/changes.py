@@ -16,6 +16,9 @@ from monitor.page import ChangeKind, EditOperation, PageChange, PageEdit, PagePa
 from monitor.verify.figures import parse_figures
 from monitor.vocabulary import DeadlineKind, ItemChangeKind, Verdict
 
+MAX_DEADLINES = 200
+"""So many days of one document are kept, the first ones."""
+
 MAX_SUBJECT_CHARS = 300
 _MAX_FIGURES = 3  # of one article or paragraph
 _MAX_EDITS_WITH_FIGURES = 20
@@ -74,7 +77,7 @@ def list_deadlines(facts: DocumentFacts) -> list[StatedDeadline]:
             passage = facts.evidence.get(kind.value, "")
             stated += [StatedDeadline(kind=kind, day=day, passage=passage, verdict=verdict)] if verdict.is_kept else []
     by_key = {(given.kind, given.day, build_subject_key(given.subject)): given for given in reversed(stated)}
-    return list(by_key.values())[::-1]
+    return list(by_key.values())[::-1][:MAX_DEADLINES]
 
 
 def compare_deadlines(before: DocumentFacts, after: DocumentFacts) -> list[DeadlineChange]:

@@ -125,9 +125,14 @@ class DeadlineService:
         every: dict[int, DeadlineRow] = {row.id: row for row in rows}
         for row in await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id):
             every.setdefault(row.id, row)
-        meant = {(row.scope, row.kind, row.day) for row in rows}
-        entries = merge_deadlines(every.values())
-        return [entry for entry in entries if (_get_scope(entry), entry.kind, entry.day) in meant]
+        meant = {(row.item_id, row.kind) for row in rows}
+        return [
+            entry
+            for entry in merge_deadlines(every.values())
+            if any((item_id, entry.kind) in meant for item_id in entry.items)
+            and (wanted.since is None or entry.day >= wanted.since)
+            and (wanted.until is None or entry.day <= wanted.until)
+        ]
 
     async def list(self, query: DeadlineQuery) -> list[DeadlineEntry]:
         """Return the deadlines that are meant, each once, the nearest first; `NotFound` for an unknown topic."""
@@ -151,10 +156,6 @@ class DeadlineService:
 
     def _get_today(self) -> dt.date:
         return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
-
-
-def _get_scope(entry: DeadlineEntry) -> str:
-    return f"i{entry.item_id}" if entry.policy_id is None else f"p{entry.policy_id}"
 
 
 def _build_move(change: DeadlineChange, run_id: str | None, now: dt.datetime) -> DeadlineMove:

@@ -32,6 +32,11 @@ MAX_ROWS = 5000
 """So many deadlines a period shows at most, the nearest of them."""
 
 
+def build_scope(item_id: int, policy_id: int | None) -> str:
+    """Return the key of what a deadline is of: the policy, or else the item."""
+    return f"i{item_id}" if policy_id is None else f"p{policy_id}"
+
+
 class DeadlineMoveView(BaseModel):
     """A move of a deadline: `before` is None where a revision added it, `after` where one dropped it."""
 
@@ -64,8 +69,7 @@ class DeadlineRow(BaseModel):
 
     @property
     def scope(self) -> str:
-        """What it is a deadline of: the policy, or else the item."""
-        return f"i{self.item_id}" if self.policy_id is None else f"p{self.policy_id}"
+        return build_scope(self.item_id, self.policy_id)
 
     @property
     def known_since(self) -> dt.datetime:
