@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from monitor.search.bundles.scoring import ResultScorerFactory
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
+    from monitor.services.alerts import AlertService
     from monitor.services.audit import AuditService, TokenService
     from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
+    from monitor.services.deadlines import DeadlineService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
@@ -249,6 +251,8 @@ class App:
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
     marks: "_Part[MarkService]" = _Part("services.items.MarkService")
+    alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
+    deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
     policies: "_Part[PolicyService]" = _Part("services.policies.PolicyService")
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
