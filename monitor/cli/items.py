@@ -84,12 +84,14 @@ def show(
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
         terminal.write_json(item.model_dump(mode="json") | proved)
         return
-    hidden = {"text", "attachments", "evidence", "revisions", "statements"}
+    hidden = {"text", "topics", "attachments", "evidence", "revisions", "statements"}
     for name, value in item.model_dump(mode="json", exclude=hidden).items():
         if value not in (None, ""):
             terminal.write_line(f"{name:<16} {value}")
     if item.statements is not None:
         terminal.write_line(f"{'statements':<16} {terminal.render(describe_statements(item.statements))}")
+    for topic in item.topics:
+        terminal.print("item.topic", topic=topic.name, percent=round(100 * topic.score), reason=topic.reason)
     for attachment in item.attachments:
         terminal.print("item.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     for revision in item.revisions:

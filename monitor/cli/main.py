@@ -59,6 +59,7 @@ COMMANDS = {
     "web": LazyCommand("serve:web", "Run the web pages and the HTTP API alone."),
     "sources": LazyCommand("sources:app", "Manage the monitored sources."),
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
+    "topics": LazyCommand("topics:app", "Keep what clients care about, and see what fits it."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),

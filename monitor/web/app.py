@@ -29,6 +29,7 @@ from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
+from monitor.web.api import topics as topics_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
@@ -59,6 +60,7 @@ _API_ROUTERS = (
     health_api.audit_router,
     items_api.router,
     sources_api.router,
+    topics_api.router,
     items_api.feed_router,
     briefings_api.router,
     briefings_api.delivery_router,
