@@ -181,7 +181,7 @@ def _score_words(topic: Topic, words: Mapping[str, float], item: TopicItem) -> T
         return TopicScore(0.0, False, Message("topic.no_word_found"), "")
     score = round(1 - rest, 4)
     parts = [_describe_place(place, by_place[place], found_in["text"]) for place in _PLACES if place in by_place]
-    passage = _choose_passage(item, found_in["text"], words)
+    passage = _choose_passage(item, found_in["text"], words, topic.exclusions)
     found = tuple(word for place in _PLACES for word in by_place.get(place, ()))
     return TopicScore(score, score >= MATCH_SCORE, Message.of("topic.found", parts=parts), passage, found)
 
@@ -343,7 +343,7 @@ def _split_sentence(sentence: str) -> list[str]:
 # The passage.
 
 
-def _choose_passage(item: TopicItem, in_text: _Found, words: Mapping[str, float]) -> str:
+def _choose_passage(item: TopicItem, in_text: _Found, words: Mapping[str, float], exclusions: Sequence[str]) -> str:
     """Return the sentence of the text with the most of the words, the first of equals; else the title."""
     text = item.text.text
     best: tuple[float, str] = (0.0, "")
@@ -357,7 +357,7 @@ def _choose_passage(item: TopicItem, in_text: _Found, words: Mapping[str, float]
         line = text[start : len(text) if end < 0 else end]
         for sentence in split_sentences(line[: 2 * MAX_SENTENCE_CHARS]):
             place = _Place.build(sentence)
-            found = _find_in(list(by_line[start]), place)
+            found = _find_in(list(by_line[start]), place, _merge_spans(_find_in(exclusions, place)))
             value = sum(words[word] for word in found)
             if value > best[0]:
                 first = min(spans[0][0] for spans in found.values())

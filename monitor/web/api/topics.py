@@ -7,7 +7,8 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from monitor.db.queries.topics import ItemTopic
-from monitor.services.topics import TopicFollowing, TopicForm, TopicItemSchema, TopicPatch, TopicSchema
+from monitor.services.topic_form import TopicForm, TopicPatch, TopicSchema
+from monitor.services.topics import TopicFollowing, TopicItemSchema
 from monitor.vocabulary import RankDirection
 from monitor.web.api.cursors import Cursor, Limit, decode_cursor, encode_cursor
 from monitor.web.auth import AppDep, Editor, Principal, Reader

@@ -145,6 +145,16 @@ MATRIX: dict[str, Entry] = {
     "DELETE /api/items/{item_id}/feedback": may(READER, 404),
     "PUT /api/items/{item_id}/hidden": may(EDITOR, 404, sent={"reason": "x"}),
     "DELETE /api/items/{item_id}/hidden": may(EDITOR, 404),
+    # topics
+    "GET /api/topics": may(READER, 200),
+    "POST /api/topics": may(EDITOR, 422),
+    "GET /api/topics/{topic_id}": may(READER, 404),
+    "PATCH /api/topics/{topic_id}": may(EDITOR, 404, sent={}),
+    "DELETE /api/topics/{topic_id}": may(EDITOR, 404),
+    "GET /api/topics/{topic_id}/items": may(READER, 404),
+    "PUT /api/topics/{topic_id}/follow": may(READER, 404, program=403),
+    "DELETE /api/topics/{topic_id}/follow": may(READER, 404, program=403),
+    "PUT /api/topics/{topic_id}/feedback": may(READER, 404, sent={"item": 7, "wish": "lower"}),
     # today and health
     "GET /": may(READER, 200),
     "GET /health": may(READER, 200),
