@@ -57,7 +57,7 @@ class DeadlineUpdater(Protocol):
 class TopicJudge(Protocol):
     """Judges items for the topics; asked with every item of a run, also with those that it has judged."""
 
-    async def judge(self, item_ids: Sequence[int]) -> None: ...
+    async def judge(self, item_ids: Sequence[int], *, run_id: str | None = None) -> None: ...
 
 
 class PolicyMember(MessageModel, ItemReference):
@@ -142,7 +142,7 @@ class PolicyService(AuditedService):
         item_ids = await self.store.policies.list_run_items(run_id)
         await self._file(item_ids, run_id)
         if self.topics is not None and item_ids:
-            await self.topics.judge(item_ids)
+            await self.topics.judge(item_ids, run_id=run_id)
 
     async def refresh(self, *, by: Actor, on_progress: Callable[[int], None] | None = None) -> int:
         """Read the whole archive again, and join what was never joined; returns how many documents were read.

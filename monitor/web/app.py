@@ -31,6 +31,7 @@ from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
+from monitor.web.api import topics as topics_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
@@ -62,6 +63,7 @@ _API_ROUTERS = (
     items_api.router,
     policies_api.router,
     sources_api.router,
+    topics_api.router,
     items_api.feed_router,
     deadlines_api.router,
     deadlines_api.feed_router,
