@@ -23,7 +23,7 @@ from monitor.extract.sentences import MAX_SENTENCE_CHARS, is_prose, split_senten
 from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
-from monitor.ranking.rule import classify_item_type
+from monitor.ranking.kinds import classify_item_type
 from monitor.services.schedules import check_schedule
 from monitor.urls import clean_url, get_registrable_domain, is_on_site, url_key
 from monitor.verify.citations import PassageIndex, parse_cited_sentences
