@@ -139,19 +139,19 @@ _LARGE_SUM = (
 )
 _PENALTY_ZH = (
     r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
-    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|典型案例|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责"
+    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|典型案例|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款"
 )
 _PENALTY_EN = (
     r"final notice|(?:decision|supervisory|warning|infringement|penalty) notices?\b|fine[sd]\b|fined?\b(?=.{0,40}[£$€])|penalt(?:y|ies)|censure|bann?ed\b|"
     r"bans (?!on )|(?:SEC|CFTC|FTC|DOJ|FCA|ASIC|ACCC|EPA|commission|agency|regulator|grand jury) charges\b|charged with|sue[sd]\b|"
     r"settle[sd]? (?:charges|with|for|claims)|settlement (?:with|agreement|of)|(?:to|in) .{0,40}settlement|consent (?:order|decree|agreement)|"
-    r"cease[- ]and[- ]desist|enforcement action|prohibition orders?|pays? [£$€]|ordered to pay|convict|sentenced|jailed|disqualif|court orders|"
+    r"cease[- ]and[- ]desist|enforcement action|prohibition orders?|pays? [£$€]|ordered to pay|judgment against|convict|sentenced|jailed|disqualif|court orders|"
     r"(?:institut\w+|takes?|launch\w*) (?:legal |court |civil )?(?:proceedings|action) against|guilty|reprimand|"
     r"(?:cancels?|suspends?|revokes?) .{0,40}(?:licen[cs]e|registration|permission)|"
     r"antitrust: commission|statement of objections|warning letters?\b|composition penalt|insider (?:dealing|trading) case|enforceable undertaking"
 )
 _ASKS = (
-    r"(?:征求|征集|听取|征询|谘询|咨询|諮询).{0,14}意见|意见征[集求]|征求意见|意见稿|谘询文件|咨询文件|諮询文件|公众谘询|公开谘询|公众咨询|草案"
+    r"(?:征求|征集|听取|征询|谘询|咨询|諮询).{0,14}意见|意见征[集求]|征求意见|意见稿|(?:展开|进行|开展|公众|公开|就.{2,60})[咨谘諮]询(?!热线|机构|委员|公司|电话)|[咨谘諮]询文件|草案"
 )
 _ASKS_EN = (
     r"(?:C?CP|DP) ?\d+/\d+|consult(?:s|ing|ation|ations)\b|proposed (?:rule|rules|rulemaking|regulation|regulations|amendments?|order|standard|changes|guidance|policy|"
@@ -167,7 +167,7 @@ _ABOUT_RULES = (
 _UNMISTAKABLE = (
     _rule(
         Act.BULLETIN,
-        r"汇率中间价|公开市场业务交易|每日要闻|今日要闻|信息速递|工作简报|早报|晚报$|一周要闻",
+        r"汇率中间价|公开市场业务(?:交易)?(?:公告|结果)|每日要闻|今日要闻|信息速递|工作简报|早报|晚报$|一周要闻",
         r"daily news\b|exchange rates\b|weekly (?:digest|round-?up|bulletin|agenda)|newsletter|daily (?:digest|bulletin|summary)"
         r"|week ahead|upcoming events|media advisory|diary of",
         unless=r"method|reform|办法|规定|形成机制",
@@ -204,11 +204,13 @@ _UNMISTAKABLE = (
 )
 
 _OF_MEETINGS = (
+    _rule(Act.MEETING, "", r"statement (?:on|regarding) .{0,80}(?:commissioner|chair(?:man|woman|person)?)\b|(?:commissioner|chair\w*) .{0,30}['’]?s? (?:dissent\w*|concurring) ?statement"),
+    _rule(Act.REPORT, "", r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, "),
     _rule(
         Act.NATIONAL_PLAN,
-        r"国务院常务会议|政治局会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
+        r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
         r"FOMC statement|monetary policy (?:decisions?|statement|summary)|(?:cash|bank|policy|interest|official) rate (?:decision|statement)"
-        r"|(?:raises?|cuts?|holds?|maintains?|keeps?) (?:the )?(?:official |target )?(?:cash|bank|policy|interest|overnight) rates?",
+        r"|(?:raises?|cuts?|holds?|maintains?|keeps?|lowers?) (?:the |its )?(?:official |target |key |benchmark )*(?:cash|bank|policy|interest|overnight) rates?",
         unless=r"传达|学习|贯彻|宣讲|座谈|落实|党组|党委|minutes|speech|remarks",
     ),
     _rule(
@@ -232,10 +234,10 @@ _OF_MEETINGS = (
         Act.MEETING,
         r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会|年会)(?:在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
         r"|纪要|综述|预告|顺利|圆满|成功|$)|会议(?:议程|日程|通知|讲话)|致辞|讲话(?!精神)|演讲|发言|出席|开幕|闭幕|党组|党委|传达学习|学习贯彻|深入学习|理论学习|听证会|吹风会"
-        r"|记者会|高峰论坛|讲座",
+        r"|记者会|发布会|高峰论坛|讲座",
         r"speech|keynote|remarks\b|address (?:by|to|at)|fireside|panel discussion|statement (?:by|from|of) (?:the )?(?:commissioner|chair|administrator|president|minister|governor)"
         r"|(?:chair\w*|commissioner|president|minister|governor|administrator|secretary)\b.{0,40} (?:outlines|urges|hails|speaks|says|highlights|reflects)|dissent(?:s|ing)"
-        r"|minutes (?:of|for)|board (?:meeting|minutes)|meeting (?:notice|agenda|minutes|summary)|(?:public|open|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
+        r"|minutes\b|board (?:meeting|minutes)|meeting (?:notice|agenda|minutes|summary)|(?:public|open|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
         r"|agenda\b|summit|conference|forum\b|round-?table|workshop|webinar|symposium|seminar|testimony|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
         r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|op-?ed\b|interview|foreword|opening statement|press (?:conference|briefing)",
         unless=_OF_A_FORM + r"|proposed rule|final rule|rulemaking|征求意见|regulatory agenda|rulemaking agenda|(?:办法|规定|条例|意见稿)",
@@ -252,6 +254,8 @@ _OF_CASES = (
         r"|self-regulatory organizations|combined notice of filings|notices? of filing|notice of application|applications? (?:for|to) (?!fund|grant)|petition(?:s)? for|surrender of|environmental (?:impact statement|assessment)"
         r"|prior notification|notice of intent to (?:prepare|grant)|candidate cases?|notice of availability|complaint;",
         unless=r"guidance|final rule|regulations?\b"),
+    _rule(Act.SUPERVISION, r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)", r"market (?:investigation|study|inquiry)|anti-dumping .{0,30}(?:initiation|review)"),
+    _rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     _rule(Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"),
     _rule(Act.REPEAL, r"废止|失效|停止执行|停止施行|撤销.{0,20}(?:文件|规定|通知|公告)",
         r"repeal(?:s|ed|ing)?\b|rescind(?:s|ed|ing)?|rescission|revo(?:kes?|ked|cation|king)\b|withdraw(?:al|s|n|ing)?\b|obsolete",
@@ -259,7 +263,7 @@ _OF_CASES = (
     _rule(Act.PENALTY, _PENALTY_ZH, _PENALTY_EN, unless=_OF_A_FORM + r"|意见稿|征求意见|consultation|penalty (?:regime|policy|framework|guidelines)|policy on penalties|penalt\w+ (?:inflation|adjustment)"),
     _rule(Act.PRODUCT_RULE, r"检验检疫要求|检疫卫生要求|农药.{0,10}残留|道路机动车辆生产企业及产品|地理标志",
         r"tolerances?\b|air plan|implementation plans?;|airworthiness directives?|safety zones?|drawbridge|special local regulation|placing on the market|protected (?:designation|geographical)"
-        r"|geographical indication|entering a name|maximum residue|feed additive|novel food|deviation from drawbridge|air quality plan|class e airspace|position to be taken on behalf"),
+        r"|geographical indication|entering a name|maximum residue|feed additive|novel food|deviation from drawbridge|air quality plan|class e airspace|active substances?\b|position to be taken on behalf"),
 )
 
 _OF_FINAL_RULES = (
@@ -281,21 +285,21 @@ _OF_CONSULTATIONS = (
     _rule(Act.DRAFT_LAW, r"(?<![办方做])法[（(《]?(?:草案|修订草案|修正草案|征求意见稿|修订征求意见稿)|法律?草案|条例(?:草案|[（(][^）)]{0,8}(?:草案|意见稿))|法修[订正]草案",
         r"proposal for a (?:regulation|directive|decision)|commission proposes|proposes .{0,80}(?:directive|regulation|legislation|law|act)\b|bill (?:introduced|published|20\d\d)|\bbill\b.{0,30}(?:reading|introduced|gazetted)|draft (?:bill|legislation|act)\b"),
     _rule(Act.DRAFT_STANDARD, rf"标准.{{0,40}}(?:{_ASKS})|(?:规范|规程|导则|技术要求|能效限定值|限值).{{0,20}}意见稿", unless=r"办法|规定"),
-    _rule(Act.POLICY, r"谘询总结|咨询总结|諮询总结", r"consultation (?:conclusions?|outcome|response)|feedback statement|response to (?:the )?consultation|summary of responses|FS\d+/\d+"),
+    _rule(Act.POLICY, r"[咨谘諮]询总结", r"final report on .{0,40}(?:technical standards|guidelines|RTS|ITS)|consultation (?:conclusions?|outcome|response)|feedback statement|response to (?:the )?consultation|summary of responses|FS\d+/\d+"),
     _rule(Act.CONSULTATION, _ASKS, _ASKS_EN, unless=r"座谈会|选题|(?:final|adopted) (?:report|guid)"),
 )
 
 _OF_ADMINISTRATION = (
-    _rule(Act.WARNING, r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|消费提示|消费警示|不法分子|非法集资",
+    _rule(Act.WARNING, r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|伪冒|提防|消费提示|消费警示|不法分子|非法集资",
         r"warning:|not authori[sz]ed|unauthori[sz]ed (?:firm|entit|business|compan)|clone (?:of|firm)|scams?\b|(?:investor|consumer|fraud) alert|fraudulent|beware|phishing|suspicious website"
         r"|fake (?:website|app)", unless=_OF_A_FORM),
     _rule(Act.RECALL, r"召回|不合格|监督抽[查检]|抽检", r"recalls?\b|safety alert|unsafe product|field safety", unless=_OF_A_FORM),
     _rule(Act.POLICY, r"^国务院关于.{2,80}的批复"),
     _rule(Act.APPROVAL,
         rf"(?:批复|核准|复函|准予|许可决定){_TAIL}$|核准(?:批复|决定)|同意.{{2,40}}(?:注册|设立|变更|开业|筹建|合并)|注销|许可证?.{{0,8}}(?:颁发|公告|公示|情况|核发)|上市(?:交易|仪式)?的?(?:公告|决定)"
-        r"|终止.{2,40}(?:上市|挂牌)|经营者集中.{0,10}(?:案|公示|批准)|审批(?:决定|意见)|受理(?:公示|公告|情况|通知)|竣工|验收|(?:环评|环境影响).{0,24}(?:公示|公告|批复|受理|审批)|审议会议(?:结果|公告)|审核结果"
+        r"|终止.{2,40}(?:上市|挂牌)|经营者集中.{0,10}(?:案|公示|批准)|审批(?:决定|意见)|受理(?:公示|公告|情况|通知)|竣工|验收|(?:环评|环境影响).{0,24}(?:公示|公告|批复|受理|审批)|批准.{1,40}(?:上市|注册|进口|挂牌)|审议会议(?:结果|公告)|审核结果"
         r"|备案(?:信息|公告|公示|情况|名单)|上市批准|批准(?:上市|注册)|登记(?:信息)?公告|用地预审|(?:水土保持|节能审查|规划许可).{0,10}(?:公示|公告|决定)|颁发.{0,12}(?:证|牌照)|建议的?答复|提案的?答复|信访",
-        r"mergers?: |clears? .{0,40}(?:acquisition|merger|deal)|(?:approves?|approval of|approving) .{0,60}(?:acquisition|joint venture|merger|application|scheme|stipulation|licen[cs]e|plan of|drug|device|treatment|project|transfer)|state aid|concentration\b"
+        r"mergers?: |clears? .{0,40}(?:acquisition|merger|deal)|(?:approves?|approval of|approving) .{0,60}(?:therapy|vaccine|acquisition|joint venture|merger|application|scheme|stipulation|licen[cs]e|plan of|drug|device|treatment|project|transfer)|state aid:|concentration\b|approves? (?:first|new)\b|(?:not|no longer) oppose|investigation into .{0,30}(?:acquisition|merger|deal)"
         r"|order (?:issuing|granting|approving|denying|on rehearing|accepting)|certificate|authori[sz]ing\b|authori[sz]es\b|licen[cs]es? (?:granted|issued|renewal|transfer)|grants? (?:a |an |its )?(?:licen|exempt|approval|waiver|banking|relief|permission)"
         r"|exemptive|exemption order|no-action|phase (?:1|2|one|two)\b|premarket|emergency use|consents? to|anticipated acquisition|completed acquisition|, (?:LLC|L\.?P\.?|Inc\.?|Ltd)\b.{0,6};",
         unless=_OF_A_FORM + r"|(?:条例|办法|规定|基准|标准|权限|改革)|(?:rules?|guidance|methodology|standards)\b"),
@@ -307,7 +311,7 @@ _ISSUES = re.compile(r"印发|发布|公布|颁布|批准|实施|施行|下发|�
 _OF_RULES = (
     _rule(Act.NATIONAL_PLAN, r"(?:国务院|中共中央|中央办公厅|国办|中办|全国人大|全国人民代表大会)[^，。]{0,80}(?:意见|规划|方案|纲要|计划|决定|措施|通知)|五年规划|中长期.{0,10}规划|现代化.{0,12}规划纲要|国家.{2,20}(?:战略|发展规划)"
         r"|“?十[五六]五”?.{0,30}规划", unless=r"国务院(?:国资委|办公厅秘书局|令)|贯彻|落实|批复|国资委"),
-    _rule(Act.TERMS, r"负面清单|产业结构调整指导目录|鼓励(?:外商投资|类)|(?:禁止|限制|管制).{0,12}(?:目录|清单|名录)|医保(?:药品)?目录|出口管制|不可靠实体|反倾销|反补贴|保障措施"
+    _rule(Act.TERMS, r"负面清单|产业结构调整指导目录|鼓励(?:外商投资|类)|(?:禁止|限制|管制).{0,12}(?:目录|清单|名录)|(?:医疗保险|医保).{0,6}目录|(?:上调|下调|提高|降低|下调金融机构).{0,20}(?:准备金率|利率|税率|电价|价格)|出口管制|不可靠实体|反倾销|反补贴|保障措施"
         r"|(?:税率|关税|税收|增值税|消费税|所得税|退税|电价|价格机制|定价|费率|收费标准|收费政策|收费|补贴政策|准备金|保证金|配额|资本金|存款利率|利率|风险权重|消纳责任权重|最低工资|缴费)[^，。]{0,40}(?:通知|公告|决定|政策|通告)"
         r"|(?:调整|完善|降低|提高|取消|减免|延续)[^，。]{0,40}(?:税|电价|价格机制|费率|收费|补贴|比例|标准|限额|额度|准入|认证)[^，。]{0,30}(?:通知|公告|决定|通告)",
         r"tariffs?\b|duties on|levy\b|price cap|tax (?:rates?|credits?|relief|changes)|capital requirements?|minimum wage|fee (?:rates|schedule|increase)|allowed (?:revenue|return)",
@@ -317,7 +321,7 @@ _OF_RULES = (
 
 _OF_STANDARDS = (
     _rule(Act.EXECUTION, r"标准.{0,12}(?:计划|立项|制修订项目|复审)", unless=r"意见稿"),
-    _rule(Act.BINDING_STANDARD, r"强制性(?:国家)?标准|强制性产品认证|(?<![A-Z/])GB ?\d{3,}|排放标准|(?:排放|能效)?限(?:定)?值|标准.{0,10}修改单|地方标准.{0,40}排放", unless=r"废止|推荐性国家标准和"),
+    _rule(Act.BINDING_STANDARD, r"强制性(?:国家)?标准|强制性产品认证|(?<![A-Z/])GB ?\d{3,}|排放标准|(?:排放|能效)?限(?:定)?值|标准.{0,10}修改单|地方标准.{0,40}排放", r"(?:emission|conservation|efficiency|performance) standards\b", unless=r"废止|推荐性国家标准和"),
     _rule(Act.STANDARD, r"(?:国家|行业|地方|团体)标准|标准(?!化|厅)|(?:技术|设计|验收|施工|操作|工作|服务|管理|检测|建设)规范|规范(?:[（(》]|$|的(?:公告|通知))|规程|导则|技术要求|评价方法|GB/T|[A-Z]{2}/T",
         r"(?:ISO|IEC|EN|BS|AASB|IFRS|IAS|ASTM) ?[A-Z]?\d|standards?\b|codes? of (?:practice|conduct)|technical specifications?"),
 )
@@ -328,11 +332,11 @@ _OF_WORK = (
     _rule(Act.APPLICATION, r"申报|试点|示范|揭榜|征集.{0,20}(?:项目|案例|单位|产品|需求)|专项资金|扶持|奖补|奖励资金|补贴申|申领|申请(?:指南|受理|工作)|报名|竞争性配置|竞价|资助|沙盒|招商",
         r"funding opportunit|grants?\b|call for (?:proposals|applications|projects|expressions)|auctions?\b|applications? (?:open|now open|invited|window)|open call|sandbox|pilots?\b|innovation fund|expressions? of interest"
         r"|subsid(?:y|ies)|funding (?:round|available|call|program)|incentives?\b|competition (?:opens|launched)"),
-    _rule(Act.EXECUTION, r"成品油价格|成品油.{0,4}调价|休市|放假|节假日"),
+    _rule(Act.EXECUTION, r"成品油价格|成品油.{0,4}调价|休市|放假|节假日", r"sanctions?\b|national emergency|reminder"),
     _rule(Act.GUIDANCE, "", r"guidance|guidelines?\b|FG ?\d+/\d+|policy statement on|commission notice|thematic review|multi-firm review|good (?:and poor )?practice|practice (?:note|statement)|information sheet|RG \d+|bulletin no|advisory opinion|opinion on|interpretive|staff (?:notice|bulletin)"),
     _rule(Act.DATA,
         r"数据(?!安全|要素|中心|资源|出境|跨境|产业|基础|治理|知识|条例|流通|标注|集|管理)|统计|指数|排名|月报|季报|年报|公报|快报|运行情况|情况表|质量状况|合格率|发展情况|收支情况|完成情况|同比|环比|增长|下降|增速|[\d.]+[%％]|监测"
-        r"|走势|CPI|PPI|PMI|存煤|可用天数|社会融资|进出口|(?:月份?|季度|上半年|全年|旬).{0,24}(?:情况|数据|形势)|突破[\d.]+[万亿]|累计|规模达|创.{0,4}新高",
+        r"|走势|报价利率|行情|成交信息|储备资产|预算执行|决算|CPI|PPI|PMI|存煤|可用天数|社会融资|进出口|(?:月份?|季度|上半年|全年|旬).{0,24}(?:情况|数据|形势)|突破[\d.]+[万亿]|累计|规模达|创.{0,4}新高",
         r"statistic|data\b(?! (?:storage|protection|sharing|act|privacy|cent|access|govern|breach|security|portab))|index\b|inflation|(?:production|sales|output|prices?|exports?|imports?|employment|spending|approvals|confidence|demand|volumes?|turnover|gdp)\b.{0,20} (?:up|down|rise|rises|fall|falls|fell|rose|grew|increase[ds]?|decrease[ds]?|unchanged)\b"
         r"|[\d.]+ ?(?:%|per cent|percent)|quarterly|monthly|half-yearly|figures\b|indicators|gdp|unemployment|retail sales|balance of payments|trends report|dashboard|(?:Q[1-4]|H[12]) 20\d\d|consolidated .{0,20}release",
         unless=_OF_A_FORM + r"|(?:关于|加强|做好).{2,60}(?:通知|意见)$|guidance"),
