@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
+    from monitor.services.ranking import RankService
     from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
     from monitor.services.today import TodayService
@@ -260,6 +261,17 @@ class App:
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
         return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
+
+    @cached_property
+    def ranks(self) -> "RankService":
+        from monitor.services.ranking import RankService
+
+        async def build_model() -> "ChatModel | None":
+            return await self.models.build_run_model(f"rank-{secrets.token_hex(8)}", self.store)
+
+        return RankService(
+            workers=self.workers, clock=self.clock, new_model=build_model, new_prompts=self.prompts.load_active
+        )
 
     @cached_property
     def trials(self) -> "TrialService":

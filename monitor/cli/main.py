@@ -42,6 +42,7 @@ COMMANDS = {
     "verify": LazyCommand(
         "verify:verify", "Judge sentences against pages, both as JSON lines on stdin: is it on the page?"
     ),
+    "rank": LazyCommand("rank:rank", "Put titles and documents, JSON lines on stdin, in their order of importance."),
     "replay": LazyCommand(
         "runs:replay", "Do a run again from its records, without network and model, and show what differs."
     ),

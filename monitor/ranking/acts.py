@@ -150,9 +150,7 @@ _PENALTY_EN = (
     r"(?:cancels?|suspends?|revokes?) .{0,40}(?:licen[cs]e|registration|permission)|"
     r"antitrust: commission|statement of objections|warning letters?\b|composition penalt|insider (?:dealing|trading) case|enforceable undertaking"
 )
-_ASKS = (
-    r"(?:征求|征集|听取|征询|谘询|咨询|諮询).{0,14}意见|意见征[集求]|征求意见|意见稿|(?:展开|进行|开展|公众|公开|就.{2,60})[咨谘諮]询(?!热线|机构|委员|公司|电话)|[咨谘諮]询文件|草案"
-)
+_ASKS = r"(?:征求|征集|听取|征询|谘询|咨询|諮询).{0,14}意见|意见征[集求]|征求意见|意见稿|(?:展开|进行|开展|公众|公开|就.{2,60})[咨谘諮]询(?!热线|机构|委员|公司|电话)|[咨谘諮]询文件|草案"
 _ASKS_EN = (
     r"(?:C?CP|DP) ?\d+/\d+|consult(?:s|ing|ation|ations)\b|proposed (?:rule|rules|rulemaking|regulation|regulations|amendments?|order|standard|changes|guidance|policy|"
     r"decision|determination)\b|propos(?:es|ing|al|als)\b|rulemaking|have your say|call for (?:evidence|input|inputs|views|information|comments?|feedback)|"
@@ -160,9 +158,7 @@ _ASKS_EN = (
     r"instrument|method\w+|network|plan)|requests? for (?:comments?|information|views|feedback)|feedback (?:open|period|sought|invited)|(?:seeks?|invites?|seeking|inviting) (?:\w+ ){0,2}"
     r"(?:views|comments?|feedback|input|submissions)|public comment|green paper|comment period|advance notice"
 )
-_ABOUT_RULES = (
-    r"办法|规定|细则|规则|规例|准则|制度|条例|令\b|法（|法\(|条件|机制|价格|电价|税|\bC?CP ?\d+/\d+|rules?\b|rulemaking|regulations?\b|regime|directive|requirements?|act\b|order\b|standards? for|amendments?"
-)
+_ABOUT_RULES = r"办法|规定|细则|规则|规例|准则|制度|条例|令\b|法（|法\(|条件|机制|价格|电价|税|\bC?CP ?\d+/\d+|rules?\b|rulemaking|regulations?\b|regime|directive|requirements?|act\b|order\b|standards? for|amendments?"
 
 _UNMISTAKABLE = (
     _rule(
@@ -204,8 +200,16 @@ _UNMISTAKABLE = (
 )
 
 _OF_MEETINGS = (
-    _rule(Act.MEETING, "", r"statement (?:on|regarding) .{0,80}(?:commissioner|chair(?:man|woman|person)?)\b|(?:commissioner|chair\w*) .{0,30}['’]?s? (?:dissent\w*|concurring) ?statement"),
-    _rule(Act.REPORT, "", r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, "),
+    _rule(
+        Act.MEETING,
+        "",
+        r"statement (?:on|regarding) .{0,80}(?:commissioner|chair(?:man|woman|person)?)\b|(?:commissioner|chair\w*) .{0,30}['’]?s? (?:dissent\w*|concurring) ?statement",
+    ),
+    _rule(
+        Act.REPORT,
+        "",
+        r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, ",
+    ),
     _rule(
         Act.NATIONAL_PLAN,
         r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
@@ -240,119 +244,225 @@ _OF_MEETINGS = (
         r"|minutes\b|board (?:meeting|minutes)|meeting (?:notice|agenda|minutes|summary)|(?:public|open|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
         r"|agenda\b|summit|conference|forum\b|round-?table|workshop|webinar|symposium|seminar|testimony|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
         r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|op-?ed\b|interview|foreword|opening statement|press (?:conference|briefing)",
-        unless=_OF_A_FORM + r"|proposed rule|final rule|rulemaking|征求意见|regulatory agenda|rulemaking agenda|(?:办法|规定|条例|意见稿)",
+        unless=_OF_A_FORM
+        + r"|proposed rule|final rule|rulemaking|征求意见|regulatory agenda|rulemaking agenda|(?:办法|规定|条例|意见稿)",
     ),
 )
 
 _OF_CASES = (
-    _rule(Act.EXTENSION, r"(?:延长|延期|延至|延后|顺延|推迟|推迟至|展期|延期至).{0,60}(?:意见|反馈|期限|截止|时间|申报)|(?:意见|反馈|截止|申报).{0,30}(?:延长|延期|延至|延后|顺延|推迟)",
+    _rule(
+        Act.EXTENSION,
+        r"(?:延长|延期|延至|延后|顺延|推迟|推迟至|展期|延期至).{0,60}(?:意见|反馈|期限|截止|时间|申报)|(?:意见|反馈|截止|申报).{0,30}(?:延长|延期|延至|延后|顺延|推迟)",
         r"extension of .{0,50}(?:period|deadline|date)|(?:extends?|extended|extending) .{0,50}(?:period|deadline|consultation|closing)|re-?opening of .{0,30}comment period"
         r"|(?:consultation|deadline|period|closing date) .{0,60}(?:extended|now closes)|re-?opens? .{0,30}(?:comment|consultation)",
-        unless=r"final rules?\b"),
-    _rule(Act.FILING, "",
+        unless=r"final rules?\b",
+    ),
+    _rule(
+        Act.FILING,
+        "",
         r"invit\w+ comments? on .{0,60}(?:merger|acquisition)|proposed .{0,30}(?:settlement|consent decree)|merger inquiry|information collection|paperwork reduction|submission to OMB"
         r"|self-regulatory organizations|combined notice of filings|notices? of filing|notice of application|applications? (?:for|to) (?!fund|grant)|petition(?:s)? for|surrender of|environmental (?:impact statement|assessment)"
         r"|prior notification|notice of intent to (?:prepare|grant)|candidate cases?|notice of availability|complaint;",
-        unless=r"guidance|final rule|regulations?\b"),
-    _rule(Act.SUPERVISION, r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)", r"market (?:investigation|study|inquiry)|anti-dumping .{0,30}(?:initiation|review)"),
+        unless=r"guidance|final rule|regulations?\b",
+    ),
+    _rule(
+        Act.SUPERVISION,
+        r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)",
+        r"market (?:investigation|study|inquiry)|anti-dumping .{0,30}(?:initiation|review)",
+    ),
     _rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     _rule(Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"),
-    _rule(Act.REPEAL, r"废止|失效|停止执行|停止施行|撤销.{0,20}(?:文件|规定|通知|公告)",
+    _rule(
+        Act.REPEAL,
+        r"废止|失效|停止执行|停止施行|撤销.{0,20}(?:文件|规定|通知|公告)",
         r"repeal(?:s|ed|ing)?\b|rescind(?:s|ed|ing)?|rescission|revo(?:kes?|ked|cation|king)\b|withdraw(?:al|s|n|ing)?\b|obsolete",
-        unless=r"修改|修订|意见稿|征求意见|(?:licen|certificate|registration|authori[sz]ation|permission|application|order against)|proposed|consult|proposes"),
-    _rule(Act.PENALTY, _PENALTY_ZH, _PENALTY_EN, unless=_OF_A_FORM + r"|意见稿|征求意见|consultation|penalty (?:regime|policy|framework|guidelines)|policy on penalties|penalt\w+ (?:inflation|adjustment)"),
-    _rule(Act.PRODUCT_RULE, r"检验检疫要求|检疫卫生要求|农药.{0,10}残留|道路机动车辆生产企业及产品|地理标志",
+        unless=r"修改|修订|意见稿|征求意见|(?:licen|certificate|registration|authori[sz]ation|permission|application|order against)|proposed|consult|proposes",
+    ),
+    _rule(
+        Act.PENALTY,
+        _PENALTY_ZH,
+        _PENALTY_EN,
+        unless=_OF_A_FORM
+        + r"|意见稿|征求意见|consultation|penalty (?:regime|policy|framework|guidelines)|policy on penalties|penalt\w+ (?:inflation|adjustment)",
+    ),
+    _rule(
+        Act.PRODUCT_RULE,
+        r"检验检疫要求|检疫卫生要求|农药.{0,10}残留|道路机动车辆生产企业及产品|地理标志",
         r"tolerances?\b|air plan|implementation plans?;|airworthiness directives?|safety zones?|drawbridge|special local regulation|placing on the market|protected (?:designation|geographical)"
-        r"|geographical indication|entering a name|maximum residue|feed additive|novel food|deviation from drawbridge|air quality plan|class e airspace|active substances?\b|position to be taken on behalf"),
+        r"|geographical indication|entering a name|maximum residue|feed additive|novel food|deviation from drawbridge|air quality plan|class e airspace|active substances?\b|position to be taken on behalf",
+    ),
 )
 
 _OF_FINAL_RULES = (
-    _rule(Act.LAW, r"国务院令|主席令|中华人民共和国[^，。（(]{1,24}(?<!办|方|司|执)法(?:典)?(?:修正案|实施条例)?(?:全文)?(?:》|$|[（(](?!.{0,8}(?:草案|意见稿)))",
+    _rule(
+        Act.LAW,
+        r"国务院令|主席令|中华人民共和国[^，。（(]{1,24}(?<!办|方|司|执)法(?:典)?(?:修正案|实施条例)?(?:全文)?(?:》|$|[（(](?!.{0,8}(?:草案|意见稿)))",
         r"(?:regulation|directive) \(EU\) .{0,12}of the european parliament|royal assent|signed into law|public law no|(?:^|the )[A-Z][\w ,'-]{3,80} Act 20\d\d\b(?!.{0,60}(?:order|regulations|rules|guid|consult|section))"
         r"|enact(?:s|ed|ment)\b",
-        unless=r"贯彻|实施.{0,6}情况|宣传|draft|proposal|bill\b|征求|草案"),
-    _rule(Act.NATIONAL_PLAN, "", r"executive order|presidential (?:memorandum|proclamation|action)|proclamation \d|national (?:security |energy |industrial )?strategy|white paper|industrial strategy"
-        r"|ministry .{0,40}five-year plan"),
-    _rule(Act.RULE, "", r"final rules?\b|^(?:FCA )?PS ?\d+/\d+|order no\. ?\d+|report and order|adopt(?:s|ed|ion of) (?:new |final |amended |the )*(?:rules?|amendments?|standards?|regulations?|reforms?|requirements?)"
+        unless=r"贯彻|实施.{0,6}情况|宣传|draft|proposal|bill\b|征求|草案",
+    ),
+    _rule(
+        Act.NATIONAL_PLAN,
+        "",
+        r"executive order|presidential (?:memorandum|proclamation|action)|proclamation \d|national (?:security |energy |industrial )?strategy|white paper|industrial strategy"
+        r"|ministry .{0,40}five-year plan",
+    ),
+    _rule(
+        Act.RULE,
+        "",
+        r"final rules?\b|^(?:FCA )?PS ?\d+/\d+|order no\. ?\d+|report and order|adopt(?:s|ed|ion of) (?:new |final |amended |the )*(?:rules?|amendments?|standards?|regulations?|reforms?|requirements?)"
         r"|(?:implementing|delegated|commission|council) regulation|regulation \(e[uc]\)|directive \(e[uc]\)|\(amendment(?: no\.? ?\d+)?\) (?:regulations?|rules?|order|instrument|bylaw|act|ordinance|notice)"
         r"|(?:regulations?|rules?|order|instrument|determination|legislative instrument|by-?laws?) (?:\(.{1,20}\) )?20\d\d\b(?!-)|regulations amending|final (?:decision|determination) on|ACER decision"
         r"|(?:regulatory|telecom|broadcasting) policy .{0,8}20\d\d|prudential standards? [A-Z]{3}|notice (?:\d{3}[A-Z]?|[A-Z]{2,4}-N\d+)|finali[sz](?:es|ed|ing) (?:new |its |the )*(?:rules?|standards?|regulations?|requirements?|changes)"
         r"|(?:definitive|provisional) (?:anti-dumping|countervailing)|final RTS|entity list|export controls?|section 301|section 232|emergency order",
-        unless=r"draft|proposed|proposes|proposal|consult|implementing decision"),
+        unless=r"draft|proposed|proposes|proposal|consult|implementing decision",
+    ),
 )
 
 _OF_CONSULTATIONS = (
-    _rule(Act.DRAFT_LAW, r"(?<![办方做])法[（(《]?(?:草案|修订草案|修正草案|征求意见稿|修订征求意见稿)|法律?草案|条例(?:草案|[（(][^）)]{0,8}(?:草案|意见稿))|法修[订正]草案",
-        r"proposal for a (?:regulation|directive|decision)|commission proposes|proposes .{0,80}(?:directive|regulation|legislation|law|act)\b|bill (?:introduced|published|20\d\d)|\bbill\b.{0,30}(?:reading|introduced|gazetted)|draft (?:bill|legislation|act)\b"),
-    _rule(Act.DRAFT_STANDARD, rf"标准.{{0,40}}(?:{_ASKS})|(?:规范|规程|导则|技术要求|能效限定值|限值).{{0,20}}意见稿", unless=r"办法|规定"),
-    _rule(Act.POLICY, r"[咨谘諮]询总结", r"final report on .{0,40}(?:technical standards|guidelines|RTS|ITS)|consultation (?:conclusions?|outcome|response)|feedback statement|response to (?:the )?consultation|summary of responses|FS\d+/\d+"),
+    _rule(
+        Act.DRAFT_LAW,
+        r"(?<![办方做])法[（(《]?(?:草案|修订草案|修正草案|征求意见稿|修订征求意见稿)|法律?草案|条例(?:草案|[（(][^）)]{0,8}(?:草案|意见稿))|法修[订正]草案",
+        r"proposal for a (?:regulation|directive|decision)|commission proposes|proposes .{0,80}(?:directive|regulation|legislation|law|act)\b|bill (?:introduced|published|20\d\d)|\bbill\b.{0,30}(?:reading|introduced|gazetted)|draft (?:bill|legislation|act)\b",
+    ),
+    _rule(
+        Act.DRAFT_STANDARD,
+        rf"标准.{{0,40}}(?:{_ASKS})|(?:规范|规程|导则|技术要求|能效限定值|限值).{{0,20}}意见稿",
+        unless=r"办法|规定",
+    ),
+    _rule(
+        Act.POLICY,
+        r"[咨谘諮]询总结",
+        r"final report on .{0,40}(?:technical standards|guidelines|RTS|ITS)|consultation (?:conclusions?|outcome|response)|feedback statement|response to (?:the )?consultation|summary of responses|FS\d+/\d+",
+    ),
     _rule(Act.CONSULTATION, _ASKS, _ASKS_EN, unless=r"座谈会|选题|(?:final|adopted) (?:report|guid)"),
 )
 
 _OF_ADMINISTRATION = (
-    _rule(Act.WARNING, r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|伪冒|提防|消费提示|消费警示|不法分子|非法集资",
+    _rule(
+        Act.WARNING,
+        r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|伪冒|提防|消费提示|消费警示|不法分子|非法集资",
         r"warning:|not authori[sz]ed|unauthori[sz]ed (?:firm|entit|business|compan)|clone (?:of|firm)|scams?\b|(?:investor|consumer|fraud) alert|fraudulent|beware|phishing|suspicious website"
-        r"|fake (?:website|app)", unless=_OF_A_FORM),
-    _rule(Act.RECALL, r"召回|不合格|监督抽[查检]|抽检", r"recalls?\b|safety alert|unsafe product|field safety", unless=_OF_A_FORM),
+        r"|fake (?:website|app)",
+        unless=_OF_A_FORM,
+    ),
+    _rule(
+        Act.RECALL,
+        r"召回|不合格|监督抽[查检]|抽检",
+        r"recalls?\b|safety alert|unsafe product|field safety",
+        unless=_OF_A_FORM,
+    ),
     _rule(Act.POLICY, r"^国务院关于.{2,80}的批复"),
-    _rule(Act.APPROVAL,
+    _rule(
+        Act.APPROVAL,
         rf"(?:批复|核准|复函|准予|许可决定){_TAIL}$|核准(?:批复|决定)|同意.{{2,40}}(?:注册|设立|变更|开业|筹建|合并)|注销|许可证?.{{0,8}}(?:颁发|公告|公示|情况|核发)|上市(?:交易|仪式)?的?(?:公告|决定)"
         r"|终止.{2,40}(?:上市|挂牌)|经营者集中.{0,10}(?:案|公示|批准)|审批(?:决定|意见)|受理(?:公示|公告|情况|通知)|竣工|验收|(?:环评|环境影响).{0,24}(?:公示|公告|批复|受理|审批)|批准.{1,40}(?:上市|注册|进口|挂牌)|审议会议(?:结果|公告)|审核结果"
         r"|备案(?:信息|公告|公示|情况|名单)|上市批准|批准(?:上市|注册)|登记(?:信息)?公告|用地预审|(?:水土保持|节能审查|规划许可).{0,10}(?:公示|公告|决定)|颁发.{0,12}(?:证|牌照)|建议的?答复|提案的?答复|信访",
         r"mergers?: |clears? .{0,40}(?:acquisition|merger|deal)|(?:approves?|approval of|approving) .{0,60}(?:therapy|vaccine|acquisition|joint venture|merger|application|scheme|stipulation|licen[cs]e|plan of|drug|device|treatment|project|transfer)|state aid:|concentration\b|approves? (?:first|new)\b|(?:not|no longer) oppose|investigation into .{0,30}(?:acquisition|merger|deal)"
         r"|order (?:issuing|granting|approving|denying|on rehearing|accepting)|certificate|authori[sz]ing\b|authori[sz]es\b|licen[cs]es? (?:granted|issued|renewal|transfer)|grants? (?:a |an |its )?(?:licen|exempt|approval|waiver|banking|relief|permission)"
         r"|exemptive|exemption order|no-action|phase (?:1|2|one|two)\b|premarket|emergency use|consents? to|anticipated acquisition|completed acquisition|, (?:LLC|L\.?P\.?|Inc\.?|Ltd)\b.{0,6};",
-        unless=_OF_A_FORM + r"|(?:条例|办法|规定|基准|标准|权限|改革)|(?:rules?|guidance|methodology|standards)\b"),
+        unless=_OF_A_FORM + r"|(?:条例|办法|规定|基准|标准|权限|改革)|(?:rules?|guidance|methodology|standards)\b",
+    ),
 )
 
 _INNER = re.compile(r"《([^《》]{2,120}(?:《[^《》]{1,60}》[^《》]{0,60})?)》")
 _ISSUES = re.compile(r"印发|发布|公布|颁布|批准|实施|施行|下发|转发|出台|审议通过|关于执行")
 
 _OF_RULES = (
-    _rule(Act.NATIONAL_PLAN, r"(?:国务院|中共中央|中央办公厅|国办|中办|全国人大|全国人民代表大会)[^，。]{0,80}(?:意见|规划|方案|纲要|计划|决定|措施|通知)|五年规划|中长期.{0,10}规划|现代化.{0,12}规划纲要|国家.{2,20}(?:战略|发展规划)"
-        r"|“?十[五六]五”?.{0,30}规划", unless=r"国务院(?:国资委|办公厅秘书局|令)|贯彻|落实|批复|国资委"),
-    _rule(Act.TERMS, r"负面清单|产业结构调整指导目录|鼓励(?:外商投资|类)|(?:禁止|限制|管制).{0,12}(?:目录|清单|名录)|(?:医疗保险|医保).{0,6}目录|(?:上调|下调|提高|降低|下调金融机构).{0,20}(?:准备金率|利率|税率|电价|价格)|出口管制|不可靠实体|反倾销|反补贴|保障措施"
+    _rule(
+        Act.NATIONAL_PLAN,
+        r"(?:国务院|中共中央|中央办公厅|国办|中办|全国人大|全国人民代表大会)[^，。]{0,80}(?:意见|规划|方案|纲要|计划|决定|措施|通知)|五年规划|中长期.{0,10}规划|现代化.{0,12}规划纲要|国家.{2,20}(?:战略|发展规划)"
+        r"|“?十[五六]五”?.{0,30}规划",
+        unless=r"国务院(?:国资委|办公厅秘书局|令)|贯彻|落实|批复|国资委",
+    ),
+    _rule(
+        Act.TERMS,
+        r"负面清单|产业结构调整指导目录|鼓励(?:外商投资|类)|(?:禁止|限制|管制).{0,12}(?:目录|清单|名录)|(?:医疗保险|医保).{0,6}目录|(?:上调|下调|提高|降低|下调金融机构).{0,20}(?:准备金率|利率|税率|电价|价格)|出口管制|不可靠实体|反倾销|反补贴|保障措施"
         r"|(?:税率|关税|税收|增值税|消费税|所得税|退税|电价|价格机制|定价|费率|收费标准|收费政策|收费|补贴政策|准备金|保证金|配额|资本金|存款利率|利率|风险权重|消纳责任权重|最低工资|缴费)[^，。]{0,40}(?:通知|公告|决定|政策|通告)"
         r"|(?:调整|完善|降低|提高|取消|减免|延续)[^，。]{0,40}(?:税|电价|价格机制|费率|收费|补贴|比例|标准|限额|额度|准入|认证)[^，。]{0,30}(?:通知|公告|决定|通告)",
         r"tariffs?\b|duties on|levy\b|price cap|tax (?:rates?|credits?|relief|changes)|capital requirements?|minimum wage|fee (?:rates|schedule|increase)|allowed (?:revenue|return)",
-        unless=r"成品油|调查的公告|到期|statistics|国标委|标准.{0,6}(?:计划|编号)|report|analysis"),
-    _rule(Act.RULE, rf"令.{{0,4}}第.{{1,5}}号|公布.{{0,10}}令|修改.{{2,80}}(?:的)?决定|{_FORM.replace('|标准', '').replace('|规范', '').replace('|规程', '').replace('|指引|指南', '')}{_TAIL}(?:的(?:通知|公告|通告|决定|命令|令|函))?{_TAIL}$|(?:规则|办法|规定|准则|条例|细则)(?:第.{{1,5}}号)?(?:[（(][^）)》]{{0,30}}[）)])?[：:—-]{{0,2}}[^《》]{{0,30}}》|实施方案》", unless=r"标准化|举报|征文"),
+        unless=r"成品油|调查的公告|到期|statistics|国标委|标准.{0,6}(?:计划|编号)|report|analysis",
+    ),
+    _rule(
+        Act.RULE,
+        rf"令.{{0,4}}第.{{1,5}}号|公布.{{0,10}}令|修改.{{2,80}}(?:的)?决定|{_FORM.replace('|标准', '').replace('|规范', '').replace('|规程', '').replace('|指引|指南', '')}{_TAIL}(?:的(?:通知|公告|通告|决定|命令|令|函))?{_TAIL}$|(?:规则|办法|规定|准则|条例|细则)(?:第.{{1,5}}号)?(?:[（(][^）)》]{{0,30}}[）)])?[：:—-]{{0,2}}[^《》]{{0,30}}》|实施方案》",
+        unless=r"标准化|举报|征文",
+    ),
 )
 
 _OF_STANDARDS = (
     _rule(Act.EXECUTION, r"标准.{0,12}(?:计划|立项|制修订项目|复审)", unless=r"意见稿"),
-    _rule(Act.BINDING_STANDARD, r"强制性(?:国家)?标准|强制性产品认证|(?<![A-Z/])GB ?\d{3,}|排放标准|(?:排放|能效)?限(?:定)?值|标准.{0,10}修改单|地方标准.{0,40}排放", r"(?:emission|conservation|efficiency|performance) standards\b", unless=r"废止|推荐性国家标准和"),
-    _rule(Act.STANDARD, r"(?:国家|行业|地方|团体)标准|标准(?!化|厅)|(?:技术|设计|验收|施工|操作|工作|服务|管理|检测|建设)规范|规范(?:[（(》]|$|的(?:公告|通知))|规程|导则|技术要求|评价方法|GB/T|[A-Z]{2}/T",
-        r"(?:ISO|IEC|EN|BS|AASB|IFRS|IAS|ASTM) ?[A-Z]?\d|standards?\b|codes? of (?:practice|conduct)|technical specifications?"),
+    _rule(
+        Act.BINDING_STANDARD,
+        r"强制性(?:国家)?标准|强制性产品认证|(?<![A-Z/])GB ?\d{3,}|排放标准|(?:排放|能效)?限(?:定)?值|标准.{0,10}修改单|地方标准.{0,40}排放",
+        r"(?:emission|conservation|efficiency|performance) standards\b",
+        unless=r"废止|推荐性国家标准和",
+    ),
+    _rule(
+        Act.STANDARD,
+        r"(?:国家|行业|地方|团体)标准|标准(?!化|厅)|(?:技术|设计|验收|施工|操作|工作|服务|管理|检测|建设)规范|规范(?:[（(》]|$|的(?:公告|通知))|规程|导则|技术要求|评价方法|GB/T|[A-Z]{2}/T",
+        r"(?:ISO|IEC|EN|BS|AASB|IFRS|IAS|ASTM) ?[A-Z]?\d|standards?\b|codes? of (?:practice|conduct)|technical specifications?",
+    ),
 )
 
 _OF_WORK = (
-    _rule(Act.LIST, r"名单|名录|入选|拟.{0,12}(?:公示|名单)|结果.{0,6}公示|公示{0,1}$|第[^，。]{1,4}批.{0,20}(?:公示|公告|目录)|目录(?:公示|公告|（第)|公示[（(]",
-        r"list of|register of|updated? list|shortlist|successful (?:applicants|bidders)|selected (?:projects|applicants)|results of the .{0,30}(?:auction|round)|award(?:s|ed) .{0,40}(?:grants?|funding)|announces .{0,40}(?:grants?|funding) (?:to|for)"),
-    _rule(Act.APPLICATION, r"申报|试点|示范|揭榜|征集.{0,20}(?:项目|案例|单位|产品|需求)|专项资金|扶持|奖补|奖励资金|补贴申|申领|申请(?:指南|受理|工作)|报名|竞争性配置|竞价|资助|沙盒|招商",
+    _rule(
+        Act.LIST,
+        r"名单|名录|入选|拟.{0,12}(?:公示|名单)|结果.{0,6}公示|公示{0,1}$|第[^，。]{1,4}批.{0,20}(?:公示|公告|目录)|目录(?:公示|公告|（第)|公示[（(]",
+        r"list of|register of|updated? list|shortlist|successful (?:applicants|bidders)|selected (?:projects|applicants)|results of the .{0,30}(?:auction|round)|award(?:s|ed) .{0,40}(?:grants?|funding)|announces .{0,40}(?:grants?|funding) (?:to|for)",
+    ),
+    _rule(
+        Act.APPLICATION,
+        r"申报|试点|示范|揭榜|征集.{0,20}(?:项目|案例|单位|产品|需求)|专项资金|扶持|奖补|奖励资金|补贴申|申领|申请(?:指南|受理|工作)|报名|竞争性配置|竞价|资助|沙盒|招商",
         r"funding opportunit|grants?\b|call for (?:proposals|applications|projects|expressions)|auctions?\b|applications? (?:open|now open|invited|window)|open call|sandbox|pilots?\b|innovation fund|expressions? of interest"
-        r"|subsid(?:y|ies)|funding (?:round|available|call|program)|incentives?\b|competition (?:opens|launched)"),
+        r"|subsid(?:y|ies)|funding (?:round|available|call|program)|incentives?\b|competition (?:opens|launched)",
+    ),
     _rule(Act.EXECUTION, r"成品油价格|成品油.{0,4}调价|休市|放假|节假日", r"sanctions?\b|national emergency|reminder"),
-    _rule(Act.GUIDANCE, "", r"guidance|guidelines?\b|FG ?\d+/\d+|policy statement on|commission notice|thematic review|multi-firm review|good (?:and poor )?practice|practice (?:note|statement)|information sheet|RG \d+|bulletin no|advisory opinion|opinion on|interpretive|staff (?:notice|bulletin)"),
-    _rule(Act.DATA,
+    _rule(
+        Act.GUIDANCE,
+        "",
+        r"guidance|guidelines?\b|FG ?\d+/\d+|policy statement on|commission notice|thematic review|multi-firm review|good (?:and poor )?practice|practice (?:note|statement)|information sheet|RG \d+|bulletin no|advisory opinion|opinion on|interpretive|staff (?:notice|bulletin)",
+    ),
+    _rule(
+        Act.DATA,
         r"数据(?!安全|要素|中心|资源|出境|跨境|产业|基础|治理|知识|条例|流通|标注|集|管理)|统计|指数|排名|月报|季报|年报|公报|快报|运行情况|情况表|质量状况|合格率|发展情况|收支情况|完成情况|同比|环比|增长|下降|增速|[\d.]+[%％]|监测"
         r"|走势|报价利率|行情|成交信息|储备资产|预算执行|决算|CPI|PPI|PMI|存煤|可用天数|社会融资|进出口|(?:月份?|季度|上半年|全年|旬).{0,24}(?:情况|数据|形势)|突破[\d.]+[万亿]|累计|规模达|创.{0,4}新高",
         r"statistic|data\b(?! (?:storage|protection|sharing|act|privacy|cent|access|govern|breach|security|portab))|index\b|inflation|(?:production|sales|output|prices?|exports?|imports?|employment|spending|approvals|confidence|demand|volumes?|turnover|gdp)\b.{0,20} (?:up|down|rise|rises|fall|falls|fell|rose|grew|increase[ds]?|decrease[ds]?|unchanged)\b"
         r"|[\d.]+ ?(?:%|per cent|percent)|quarterly|monthly|half-yearly|figures\b|indicators|gdp|unemployment|retail sales|balance of payments|trends report|dashboard|(?:Q[1-4]|H[12]) 20\d\d|consolidated .{0,20}release",
-        unless=_OF_A_FORM + r"|(?:关于|加强|做好).{2,60}(?:通知|意见)$|guidance"),
-    _rule(Act.REPORT, r"报告(?!制度|管理|规定|核查|指南|书|工作)|白皮书|蓝皮书|研究|展望|评估结果|形势",
+        unless=_OF_A_FORM + r"|(?:关于|加强|做好).{2,60}(?:通知|意见)$|guidance",
+    ),
+    _rule(
+        Act.REPORT,
+        r"报告(?!制度|管理|规定|核查|指南|书|工作)|白皮书|蓝皮书|研究|展望|评估结果|形势",
         r"reports?\b|assessment\b|outlook|reviews?\b|surveys?\b|research|working paper|occasional paper|stud(?:y|ies)\b|findings|insights?\b|analysis|market watch|evaluation|annual plan|business plan",
-        unless=_OF_A_FORM + r"|的(?:通知|公告|意见|通告)$|reporting"),
-    _rule(Act.SUPERVISION, "", r"dear (?:ceo|cfo|chair|colleague|board|sir|remco)|letter to (?:firms|boards|banks|insurers|ceos|chairs|all|the)|portfolio letter|circulars?\b|supervisory (?:statement|expectations?|priorities|policy|letter)|SS ?\d+/\d+|expectations\b"
-        r"|handbook notice|regulatory (?:notice|guide)|notice to (?:industry|firms|all|licensees|importers|exporters)|(?:staged|delay|deferral|postpone\w*|transition\w*|no longer require|relief)\b|strategy|priorities|roadmap|framework|decision\b|plan\b|policy"),
+        unless=_OF_A_FORM + r"|的(?:通知|公告|意见|通告)$|reporting",
+    ),
+    _rule(
+        Act.SUPERVISION,
+        "",
+        r"dear (?:ceo|cfo|chair|colleague|board|sir|remco)|letter to (?:firms|boards|banks|insurers|ceos|chairs|all|the)|portfolio letter|circulars?\b|supervisory (?:statement|expectations?|priorities|policy|letter)|SS ?\d+/\d+|expectations\b"
+        r"|handbook notice|regulatory (?:notice|guide)|notice to (?:industry|firms|all|licensees|importers|exporters)|(?:staged|delay|deferral|postpone\w*|transition\w*|no longer require|relief)\b|strategy|priorities|roadmap|framework|decision\b|plan\b|policy",
+    ),
 )
 
 _OF_NOTICES = (
-    _rule(Act.POLICY, r"(?:指导意见|实施意见|若干意见|意见|若干措施|措施|行动方案|行动计划|实施方案|工作方案|总体方案|方案|规划|计划|纲要|指引|指南|路线图)"
-        rf"{_TAIL}(?:的(?:通知|公告|通告|函))?{_TAIL}$|通函|指引"),
-    _rule(Act.SUPERVISION, r"(?:规范|加强|严格|强化|进一步|完善|优化|改进|明确|调整|执行|实施|推进|促进|支持|深化|加快|健全|建立|推动|取消|暂停|降低|提高|限制|禁止|恢复|推行|实行|全面|有关事项|政策|适用|认定|权限|要求)[^。]{0,80}(?:通知|公告|通告|函|决定)|通函",
-        unless=r"(?:专项)?(?:检查|核查|督查|抽查|排查|自查|普查|评估|整治)(?:工作)?的(?:通知|公告)|做好|休市"),
-    _rule(Act.EXECUTION, r"(?:通知|公告|通告|函|通报|决定|命令|令|通函)" + _TAIL + r"$|专项行动|整治|检查|核查|督查|部署|(?:通知|公告|通告)", r"notices?\b|announcement|reminder|order\b|rules?\b|regulations?\b|requirements?\b|amendments?\b"),
+    _rule(
+        Act.POLICY,
+        r"(?:指导意见|实施意见|若干意见|意见|若干措施|措施|行动方案|行动计划|实施方案|工作方案|总体方案|方案|规划|计划|纲要|指引|指南|路线图)"
+        rf"{_TAIL}(?:的(?:通知|公告|通告|函))?{_TAIL}$|通函|指引",
+    ),
+    _rule(
+        Act.SUPERVISION,
+        r"(?:规范|加强|严格|强化|进一步|完善|优化|改进|明确|调整|执行|实施|推进|促进|支持|深化|加快|健全|建立|推动|取消|暂停|降低|提高|限制|禁止|恢复|推行|实行|全面|有关事项|政策|适用|认定|权限|要求)[^。]{0,80}(?:通知|公告|通告|函|决定)|通函",
+        unless=r"(?:专项)?(?:检查|核查|督查|抽查|排查|自查|普查|评估|整治)(?:工作)?的(?:通知|公告)|做好|休市",
+    ),
+    _rule(
+        Act.EXECUTION,
+        r"(?:通知|公告|通告|函|通报|决定|命令|令|通函)"
+        + _TAIL
+        + r"$|专项行动|整治|检查|核查|督查|部署|(?:通知|公告|通告)",
+        r"notices?\b|announcement|reminder|order\b|rules?\b|regulations?\b|requirements?\b|amendments?\b",
+    ),
 )
 
 _RULES = (
@@ -368,12 +478,16 @@ _RULES = (
     *_OF_NOTICES,
 )
 _LARGE = re.compile(_LARGE_SUM, re.IGNORECASE)
-_OF_THE_MARKET = re.compile(r"滥用市场支配地位|垄断协议|连续.{1,3}年.{0,6}造假|强制退市|\bcartel\b|abuse of dominan", re.IGNORECASE)
+_OF_THE_MARKET = re.compile(
+    r"滥用市场支配地位|垄断协议|连续.{1,3}年.{0,6}造假|强制退市|\bcartel\b|abuse of dominan", re.IGNORECASE
+)
 _BODIES = re.compile(
     r"发展和?改革委(?:员会)?|标准化管理委员会|(?:市场|金融)(?:监督管理|监管)(?:总局|局)?|(?:卫生健康|国有资产监督管理|规划和自然资源|住房和城乡建设)(?:委员会|委|局|厅)|数据局|统计局"
     r"|(?:Financial )?Reporting Council|Competition and Consumer Commission|Securities and Exchange Commission|Standards Board|Competition and Markets Authority"
 )
-_NUMBER_AT_END = re.compile(r"(?<!令)[（(][^（）()令]{1,24}〔\d{4}〕\d+号[）)]$|[（(][^（）()令]{0,12}\d{4}年第?\d+号[）)]$")
+_NUMBER_AT_END = re.compile(
+    r"(?<!令)[（(][^（）()令]{1,24}〔\d{4}〕\d+号[）)]$|[（(][^（）()令]{0,12}\d{4}年第?\d+号[）)]$"
+)
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,6 @@ from monitor.ranking.kinds import find_clear_type
 from monitor.ranking.topics import TopicScore
 from monitor.vocabulary import DeadlineKind, ItemType, PolicyStage, RelationType
 
-MAX_SCORE = 100.0
 _FIT_POINTS = 25.0
 _LOCAL_LOSS, _BRANCH_LOSS, _HOUSE_LOSS = 14, 20, 3
 _ORDER_GAIN, _HIGHEST_GAIN, _TERMS_GAIN, _JOINT_GAIN = 7, 8, 3, 2
@@ -81,6 +80,18 @@ _ACTS_BY_STAGE = {
 _OPEN_ACTS = {Act.UNCLEAR, Act.EXECUTION, Act.SUPERVISION}
 """What a title's form alone said: the text knows better."""
 
+_ACTS_BY_TYPE = {
+    ItemType.LAW: Act.RULE,
+    ItemType.POLICY: Act.SUPERVISION,
+    ItemType.PLAN: Act.POLICY,
+    ItemType.STANDARD: Act.STANDARD,
+    ItemType.INTERPRETATION: Act.INTERPRETATION,
+    ItemType.DATA: Act.DATA,
+    ItemType.PERSONNEL: Act.PERSONNEL,
+    ItemType.MEETING: Act.MEETING,
+    ItemType.NEWS: Act.CAMPAIGN,
+}
+
 _TYPES_BY_ACT = {
     Act.LAW: ItemType.LAW,
     Act.RULE: ItemType.LAW,
@@ -122,12 +133,16 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Importance:
-    """How important a document is: 0 to 100, its tier of the seed, its type, and why, what it does first."""
+    """How important a document is: 0 to 100, its tier of the seed, its type, and why, what it does first.
+
+    `is_open`: neither its title nor its text says clearly what it does. A topic's fit may lift the score above 100.
+    """
 
     score: float
     tier: int
     type: ItemType
     reasons: list[Message]
+    is_open: bool = False
 
     @property
     def reason(self) -> Message:
@@ -145,7 +160,7 @@ def score_importance(
     deadline is near.
     """
     title = normalise_title(item.title)
-    act = _read_act(title, facts)
+    act = _read_act(item, title, facts)
     reach = _read_reach(item, title, act)
     weight = WEIGHTS[act]
     reasons = [Message(f"rank.act.{act}")]
@@ -161,7 +176,7 @@ def score_importance(
         reasons.append(fit.reason)
     tier = _place_in_tier(act, reach, weight.tier)
     item_type = find_clear_type(item.title) or _TYPES_BY_ACT.get(act, ItemType.ANNOUNCEMENT)
-    return Importance(max(score, 0.0), tier, item_type, reasons)
+    return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and reach is not Reach.FIRM)
 
 
 def rank_by_rule(
@@ -199,15 +214,17 @@ def classify_tier(item: Item) -> int:
     return score_importance(item).tier
 
 
-def _read_act(title: str, facts: DocumentFacts | None) -> Act:
-    """What the title says; where it names a form alone, or nothing, what the text says."""
+def _read_act(item: Item, title: str, facts: DocumentFacts | None) -> Act:
+    """What the title says, or else the type; where a title names a form alone, or nothing, what the text says."""
     act = find_act(title)
-    if facts is None or facts.stage is None or act not in _OPEN_ACTS:
+    if act is Act.UNCLEAR:
+        act = _ACTS_BY_TYPE.get(item.type, act)
+    if facts is None or facts.stage is None or find_act(title) not in _OPEN_ACTS:
         return act
     if facts.stage is PolicyStage.FINAL and (facts.in_force or facts.comply_by):
         return Act.RULE
     by_text = _ACTS_BY_STAGE[facts.stage]
-    return by_text if act is Act.UNCLEAR or by_text not in (Act.POLICY, Act.EXECUTION) else act
+    return by_text if find_act(title) is Act.UNCLEAR or by_text not in (Act.POLICY, Act.EXECUTION) else act
 
 
 def _read_reach(item: Item, title: str, act: Act) -> Reach:
@@ -244,7 +261,7 @@ def _judge_words(act: Act, title: str, item: Item) -> list[tuple[int, Message | 
     if act is Act.RULE and _ORDER.search(title):
         found.append((_ORDER_GAIN, Message("rank.word.order")))
     if act in (Act.RULE, Act.TERMS, Act.CONSULTATION, Act.SUPERVISION, Act.POLICY) and _TERMS.search(title):
-        found.append((_TERMS_GAIN, Message("rank.word.terms")))
+        found.append((_TERMS_GAIN, None if act is Act.TERMS else Message("rank.word.terms")))
     if _JOINT.search(title):
         found.append((_JOINT_GAIN, Message("rank.word.joint")))
     if _HOUSE.search(title[:24]) or (act is Act.RULE and _HOUSE.search(item.source or "")):

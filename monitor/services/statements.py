@@ -22,7 +22,7 @@ from monitor.vocabulary import JudgedBy, Role, Verdict
 
 MAX_STATEMENT_CHARS = 4000
 _MAX_PLACE_CHARS = 80
-StatementId = str | int | float | None
+LineId = str | int | float | None
 
 
 def _parse_published(given: Any) -> Any:
@@ -37,16 +37,20 @@ def _parse_published(given: Any) -> Any:
         raise ValueError("statement.no_day") from None
 
 
+PublicationDay = Annotated[dt.date | None, BeforeValidator(_parse_published)]
+"""The day on which a page was published: a day, an instant of it, or nothing."""
+
+
 class StatementInput(BaseModel):
     """A sentence, and the page that it may rest on with the facts of its record."""
 
-    id: StatementId = None
+    id: LineId = None
     title: str = Field(max_length=MAX_STATEMENT_CHARS, examples=["关于完善绿色电价的通知"])
     page: str = Field(examples=["通知自2026年7月1日起施行。"])
     sentence: Annotated[str, StringConstraints(strip_whitespace=True)] = Field(
         min_length=1, max_length=MAX_STATEMENT_CHARS, examples=["通知自2026年7月1日起施行。"]
     )
-    published: Annotated[dt.date | None, BeforeValidator(_parse_published)] = Field(None, examples=["2026-06-20"])
+    published: PublicationDay = Field(None, examples=["2026-06-20"])
     publisher: str = Field("", max_length=MAX_STATEMENT_CHARS, examples=["国家发展改革委"])
     section: str = Field("", max_length=MAX_STATEMENT_CHARS, examples=["通知公告"])
 
@@ -64,14 +68,14 @@ class StatementInput(BaseModel):
 class CheckedStatement(BaseModel):
     """The verdict on a statement, with the passage that bears it or speaks against it."""
 
-    id: StatementId
+    id: LineId
     verdict: Verdict
     by: JudgedBy
     passage: str
     reasons: list[Reason]
 
     @classmethod
-    def build(cls, statement_id: StatementId, judgement: Judgement) -> Self:
+    def build(cls, statement_id: LineId, judgement: Judgement) -> Self:
         return cls(
             id=statement_id,
             verdict=judgement.verdict,
