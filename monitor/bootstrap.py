@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
     from monitor.services.prompts import PromptService
+    from monitor.services.ranking import RankService
     from monitor.services.recording import RunDependencyFactory
     from monitor.services.replay import ReplayService
     from monitor.services.research.dependencies import ResearchDependencyFactory
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
-    from monitor.services.ranking import RankService
     from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
     from monitor.services.today import TodayService

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,10 +20,11 @@ from monitor.vocabulary import Phase
 
 BATCH_SIZE = 60
 MAX_LABELLED = 200
-"""Of more items the foremost by rule are labelled; the others follow as the rules have them."""
+"""Of more items the foremost by rule are labelled; the others are placed by the rules alone."""
 
 _MODEL_SHARE = 0.6
 """How much a label counts beside the rules' score: the mean of two readers wavers less than one of them."""
+_TOLERANCE = 12
 _MAX_DISTANCE = 25
 """How far a label may lie from the score of an item whose title says clearly what it does."""
 
@@ -59,24 +61,23 @@ async def rank_items(items: Sequence[Item], context: RankingContext, model: Chat
     """Return items in their order of importance: by rule, and with a model by its labels and the rules together.
 
     An item that a model has labelled before keeps its label, so that an order does not waver from one day to the next.
-    Every batch reaches from the weightiest to the least by rule. Where a model answers with an order in place of labels,
-    the scores of the batch are dealt out in that order.
+    Every batch reaches from the weightiest to the least by rule. Where a model answers with an order and no labels, the
+    scores of the batch are dealt out in that order.
     """
     found = await asyncio.to_thread(_score_all, items, context)
     scores = [importance.score for importance in found]
     by_rule = sort_by_score(items, scores)
     labels = {n: ItemLabel(item.importance) for n, item in enumerate(items) if item.importance is not None}
-    open_places = [n for n in by_rule[:MAX_LABELLED] if n not in labels] if model is not None and len(items) > 1 else []
+    unlabelled = [n for n in by_rule[:MAX_LABELLED] if n not in labels] if len(items) > 1 else []
     faults: list[Message] = []
     dealt: dict[int, float] = {}
-    for batch in _split_into_batches(open_places):
-        assert model is not None
-        answer = await _ask(model, [items[n] for n in batch], context)
+    for batch in _split_into_batches(unlabelled):
+        answer = None if model is None else await _ask(model, [items[n] for n in batch], context)
         if isinstance(answer, Message):
             faults.append(answer)
         elif isinstance(answer, dict):
             labels |= {batch[number]: label for number, label in answer.items()}
-        else:
+        elif answer is not None:
             batch_scores = sorted((scores[n] for n in batch), reverse=True)
             dealt |= {batch[number]: score for number, score in zip(answer, batch_scores, strict=True)}
     ranked = [_apply_label(items[n], importance, labels.get(n)) for n, importance in enumerate(found)]
@@ -119,7 +120,8 @@ def _apply_label(item: Item, importance: Importance, label: ItemLabel | None) ->
     distance = label.score - importance.score
     if not importance.is_open:
         distance = min(max(distance, -_MAX_DISTANCE), _MAX_DISTANCE)
-    score = importance.score + _MODEL_SHARE * distance
+    beyond = math.copysign(max(abs(distance) - _TOLERANCE, 0.0), distance)
+    score = importance.score + _MODEL_SHARE * beyond
     why = clean_reason(label.why, item)
     reasons = [*importance.reasons, Message.of("rank.assessed", text=why)] if why else importance.reasons
     return replace(importance, score=score, reasons=reasons)

@@ -41,7 +41,8 @@ _MATERIAL = {
 
 _USER = define_prompt(
     "ranking.user",
-    zh="""下面有 {count} 个条目，编号 0 到 {last}。请按对企业的重要程度给每一条打分，0 到 100，只看这一条本身，不与其他条目攀比。
+    zh="""下面有 {count} 个条目，编号 0 到 {last}。请按对企业的重要程度
+给每一条打分，0 到 100，只看这一条本身，不与其他条目攀比。
 
 刻度（取 5 的倍数）：
 95 国家级法律、行政法规、全局性规划与重大改革；
@@ -56,8 +57,8 @@ _USER = define_prompt(
 [{"i": 0, "score": 85, "why": "……"}]
 
 {lines}""",
-    en="""Below are {count} items, numbered 0 to {last}. Give each a score of 0 to 100 for its importance to a business, \
-each on its own, not against the others.
+    en="""Below are {count} items, numbered 0 to {last}. Give each a score of 0 to 100 for its importance to a \
+business, each on its own, not against the others.
 
 The scale, in steps of 5:
 95 national laws, plans and reforms of the whole economy;

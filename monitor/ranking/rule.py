@@ -9,13 +9,14 @@ from enum import StrEnum
 from monitor.db.tables.collection import Item
 from monitor.document import DocumentFacts, StatedDeadline
 from monitor.i18n.message import Message
-from monitor.ranking.acts import WEIGHTS, Act, find_act, normalise_title
+from monitor.ranking.acts import WEIGHTS, Act
 from monitor.ranking.kinds import find_clear_type
+from monitor.ranking.titles import find_act, normalise_title
 from monitor.ranking.topics import TopicScore
 from monitor.vocabulary import DeadlineKind, ItemType, PolicyStage, RelationType
 
 _FIT_POINTS = 25.0
-_LOCAL_LOSS, _BRANCH_LOSS, _HOUSE_LOSS = 14, 20, 3
+_LOCAL_LOSS, _LOCAL_LOSS_OF_DATA, _BRANCH_LOSS, _HOUSE_LOSS = 14, 6, 20, 3
 _ORDER_GAIN, _HIGHEST_GAIN, _TERMS_GAIN, _JOINT_GAIN = 7, 8, 3, 2
 _FIRM_CAP = 31
 _SUBSTANTIVE = 41
@@ -32,15 +33,21 @@ _EXCHANGE = r"(?:证券|期货|黄金|票据|保险|环境|能源|电力|石油�
 
 LOCAL_ISSUER = re.compile(
     rf"(?:{_PROVINCES})(?!{_EXCHANGE})|^[\u4e00-\u9fff]{{2,6}}(?:省|自治区|自治州|(?<![城上超股楼车])市|县)(?!场|域|级|区|政|属)"
+    r"|^[\u4e00-\u9fff]{2,4}[区县](?:人民政府|政府|\w{2,10}局)"
     r"|(?<![跨各全分])[\u4e00-\u9fff]{2,4}(?:省|自治区|自治州|(?<![城上超股楼车])市(?!场))"
     r"(?:人民政府|政府|能源|发展|生态|住房|市场|财政|工业|.{0,8}[局委厅])|\b(?:county|municipal(?:ity)?"
-    r"|city (?:council|of)|borough|parish|state of [A-Z]\w+|(?:Alabama|Arizona|California|Colorado|Florida|Georgia|Texas|New York|Ohio"
-    r"|Virginia|Illinois|Washington State|Massachusetts|Ontario|Quebec|Alberta|Queensland|Victoria|New South Wales) \w+)\b",
+    r"|city (?:council|of)|borough|parish|state of [A-Z]\w+|(?:Alabama|Arizona|California|Colorado|Florida"
+    r"|Georgia|Texas|New York|Ohio"
+    r"|Virginia|Illinois|Washington State|Massachusetts|Ontario|Quebec|Alberta|Queensland|Victoria"
+    r"|New South Wales) \w+)\b",
     re.IGNORECASE,
 )
 
+_OF_THIS_PLACE = re.compile(r"[本我全](?:市|省|自治区)(?!场|长|面)")
+
 NATIONAL_ISSUER = re.compile(
-    r"国务院(?!国资委)|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令|\b(?:state council"
+    r"国务院(?!国资委)|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令"
+    r"|\b(?:state council"
     r"|european (?:commission|parliament|council)|council of the eu|president|prime minister|white house|parliament"
     r"|congress|cabinet|executive order|HM treasury)\b",
     re.IGNORECASE,
@@ -51,12 +58,13 @@ _BRANCH = re.compile(
     rf"(?:总局|委员会|人民银行|证监会|能源局|税务局|海关)(?:{_PROVINCES}|\w{{2,4}}市?)?(?:监管局|监管分局|分局|分行|证监局|专员办|办事处)|"
     rf"(?:华东|华北|华中|南方|西北|东北|西南|{_PROVINCES})(?:监管局|证监局|监管办|海关|税务局)"
 )
-_ORDER = re.compile(r"令.{0,6}第.{1,5}号|国务院令|主席令|第.{1,5}号令")
+_ORDER = re.compile(r"令.{0,6}第.{1,5}号|国务院令|主席令|第.{1,5}号令|\bfinal rules?\b|^order no\b", re.IGNORECASE)
 _HOUSE = re.compile(r"交易所|协会|中心|学会|登记公司|办公厅|综合司|有关司局")
 _JOINT = re.compile(r"等.{1,3}部门|(?:委|部|局|会|行|署|办) \w{2,14}(?:委|部|局|会|行|署|办)\w{0,6}(?: |关于)")
 _FIRM = re.compile(
     r"(?:股份|集团)?有限(?:责任)?公司|(?<!上市)(?<!保险)(?<!证券)(?<!基金)(?<!信托)(?<!租赁)(?<!期货)(?<!金融)公司(?:设立|变更|开业|合并|申请|收购)"
-    r"|(?-i:\b(?:LLC|L\.L\.C\.|Inc|Ltd|Limited|plc|PLC|LLP|L\.P\.|LP|GmbH|S\.A\.|N\.V\.|Pte|Pty|Corp|Corporation|Co)\b)"
+    r"|(?-i:\b(?:LLC|L\.L\.C\.|Inc|Ltd|Limited|plc|PLC|LLP|L\.P\.|LP|GmbH|S\.A\.|N\.V\.|Pte|Pty|Corp"
+    r"|Corporation|Co)\b)"
 )
 _TERMS = re.compile(
     r"电价|价格|关税|税率|税|收费|费率|配额|额度|保证金|准备金|资本|补贴|消纳责任权重|准入|许可|排放|"
@@ -174,7 +182,7 @@ def score_importance(
     if fit is not None and fit.is_match:
         score += _FIT_POINTS * min(max(fit.score, 0.0), 1.0)
         reasons.append(fit.reason)
-    tier = _place_in_tier(act, reach, weight.tier)
+    tier = _place_in_tier(act, reach, 1 if act is Act.RULE and _ORDER.search(title) else weight.tier)
     item_type = find_clear_type(item.title) or _TYPES_BY_ACT.get(act, ItemType.ANNOUNCEMENT)
     return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and reach is not Reach.FIRM)
 
@@ -235,7 +243,8 @@ def _read_reach(item: Item, title: str, act: Act) -> Reach:
         return Reach.HIGHEST
     if _BRANCH.search(title) or _BRANCH.search(issuer):
         return Reach.BRANCH
-    if LOCAL_ISSUER.search(issuer) or (LOCAL_ISSUER.match(title) and not NATIONAL_ISSUER.search(issuer)):
+    is_of_place = bool(LOCAL_ISSUER.match(title) or _OF_THIS_PLACE.search(title))
+    if LOCAL_ISSUER.search(issuer) or (is_of_place and not NATIONAL_ISSUER.search(issuer)):
         return Reach.LOCAL
     return Reach.INDUSTRY
 
@@ -245,7 +254,8 @@ def _judge_reach(act: Act, reach: Reach) -> list[tuple[int, Message | None]]:
     if reach is Reach.FIRM:
         return [(0, Message("rank.reach.firm"))]
     if reach is Reach.LOCAL:
-        return [(-_LOCAL_LOSS if is_substantive else -1, Message("rank.reach.local"))]
+        loss = _LOCAL_LOSS_OF_DATA if act in (Act.DATA, Act.REPORT) else _LOCAL_LOSS
+        return [(-loss if is_substantive else -1, Message("rank.reach.local"))]
     if reach is Reach.BRANCH:
         return [(-_BRANCH_LOSS if is_substantive else -1, Message("rank.reach.branch"))]
     if reach is Reach.HIGHEST and is_substantive and act not in (Act.LAW, Act.NATIONAL_PLAN):
@@ -264,7 +274,9 @@ def _judge_words(act: Act, title: str, item: Item) -> list[tuple[int, Message | 
         found.append((_TERMS_GAIN, None if act is Act.TERMS else Message("rank.word.terms")))
     if _JOINT.search(title):
         found.append((_JOINT_GAIN, Message("rank.word.joint")))
-    if _HOUSE.search(title[:24]) or (act is Act.RULE and _HOUSE.search(item.source or "")):
+    if (_HOUSE.search(title[:24]) and act is not Act.INTERPRETATION) or (
+        act is Act.RULE and _HOUSE.search(item.source or "")
+    ):
         found.append((-_HOUSE_LOSS, None))
     return found
 
