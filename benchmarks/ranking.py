@@ -102,7 +102,7 @@ async def measure(file: Path, *, off: float = 8.0) -> RankingFigures:
     sets = load_labels(file)
     labels = {title.title: title.importance for titles in sets.values() for title in titles}
     workers = WorkerPool(size=1)
-    service = RankService(workers=workers, clock=SystemClock())
+    service = RankService(workers=workers, clock=SystemClock(), store=None, models=None, prompts=None)
     found, began = [], time.process_time()
     for name, titles in sets.items():
         by_rule = await _rank(service, titles)

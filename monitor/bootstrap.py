@@ -252,6 +252,7 @@ class App:
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
     scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
     evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
+    ranks: "_Part[RankService]" = _Part("services.ranking.RankService")
 
     @cached_property
     def statements(self) -> "StatementService":
@@ -261,17 +262,6 @@ class App:
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
         return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
-
-    @cached_property
-    def ranks(self) -> "RankService":
-        from monitor.services.ranking import RankService
-
-        async def build_model() -> "ChatModel | None":
-            return await self.models.build_run_model(f"rank-{secrets.token_hex(8)}", self.store)
-
-        return RankService(
-            workers=self.workers, clock=self.clock, new_model=build_model, new_prompts=self.prompts.load_active
-        )
 
     @cached_property
     def trials(self) -> "TrialService":

@@ -49,9 +49,9 @@ async def rank_briefing_items(
 ) -> Ranking:
     """The order of items: the run's own where one run brought them all, else by their scores on the one scale.
 
-    `facts` and `fits` are those of items by their ids; with `fits`, to the topic of the briefing, a run's own order does
-    not count. A model is asked about items that none has labelled; without one, or where it fails, the rules decide.
-    Last come people's wishes: `lifts` says by place how far each item is to move.
+    `facts` and `fits` are those of items by their ids; with `fits`, to the topic of the briefing, a run's own order
+    does not count. A model is asked about items that none has labelled; without one, or where it fails, the rules
+    decide. Last come people's wishes: `lifts` says by place how far each item is to move.
     """
     ranking = _take_order_of_run(items) if not fits else None
     if ranking is None:

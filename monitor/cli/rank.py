@@ -28,7 +28,7 @@ def rank(
         workers = WorkerPool(size=1)
         lifetime.push_async_callback(workers.close)
         inputs, bad_lines = _read_inputs()
-        service, model = RankService(workers=workers, clock=SystemClock()), None
+        service, model = RankService(workers=workers, clock=SystemClock(), store=None, models=None, prompts=None), None
         if not no_model:
             service, model = runner.run(_open_service(terminal, lifetime, service))
         ranked, faults = runner.run(service.rank(inputs, model=model))

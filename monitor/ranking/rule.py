@@ -20,7 +20,7 @@ _LOCAL_LOSS, _LOCAL_LOSS_OF_DATA, _BRANCH_LOSS, _HOUSE_LOSS = 14, 6, 20, 3
 _ORDER_GAIN, _HIGHEST_GAIN, _TERMS_GAIN, _JOINT_GAIN = 7, 8, 3, 2
 _FIRM_CAP = 31
 _SUBSTANTIVE = 41
-"""From so many points on a document is about rules or work to be done: its reach changes its worth."""
+"""From so many points on a document is about rules or work to be done: its scope changes its worth."""
 
 _NEAR_DAYS, _SOON_DAYS = 14, 45
 _NEAR_GAIN, _SOON_GAIN, _CLOSED_LOSS = 4, 2, 15
@@ -129,7 +129,7 @@ _TYPES_BY_ACT = {
 }
 
 
-class Reach(StrEnum):
+class Scope(StrEnum):
     """How far a document reaches; what is none of these concerns an industry."""
 
     HIGHEST = "highest"
@@ -154,7 +154,7 @@ class Importance:
 
     @property
     def reason(self) -> Message:
-        """The reasons as one sentence."""
+        """What the document does and all that counted besides, as one sentence."""
         first, *others = self.reasons
         return Message.of("rank.reason", what=first, because=others) if others else Message.of("rank.only", what=first)
 
@@ -169,22 +169,22 @@ def score_importance(
     """
     title = normalise_title(item.title)
     act = _read_act(item, title, facts)
-    reach = _read_reach(item, title, act)
+    scope = _read_scope(item, title, act)
     weight = WEIGHTS[act]
     reasons = [Message(f"rank.act.{act}")]
     score = float(weight.points)
-    for points, reason in (*_judge_reach(act, reach), *_judge_words(act, title, item), *_judge_facts(facts, today)):
+    for points, reason in (*_judge_scope(act, scope), *_judge_words(act, title, item), *_judge_facts(facts, today)):
         score += points
         if reason is not None:
             reasons.append(reason)
-    if reach is Reach.FIRM:
+    if scope is Scope.FIRM:
         score = min(score, _FIRM_CAP)
     if fit is not None and fit.is_match:
         score += _FIT_POINTS * min(max(fit.score, 0.0), 1.0)
         reasons.append(fit.reason)
-    tier = _place_in_tier(act, reach, 1 if act is Act.RULE and _ORDER.search(title) else weight.tier)
+    tier = _place_in_tier(act, scope, 1 if act is Act.RULE and _ORDER.search(title) else weight.tier)
     item_type = find_clear_type(item.title) or _TYPES_BY_ACT.get(act, ItemType.ANNOUNCEMENT)
-    return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and reach is not Reach.FIRM)
+    return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and scope is not Scope.FIRM)
 
 
 def rank_by_rule(
@@ -235,31 +235,31 @@ def _read_act(item: Item, title: str, facts: DocumentFacts | None) -> Act:
     return by_text if find_act(title) is Act.UNCLEAR or by_text not in (Act.POLICY, Act.EXECUTION) else act
 
 
-def _read_reach(item: Item, title: str, act: Act) -> Reach:
+def _read_scope(item: Item, title: str, act: Act) -> Scope:
     issuer = item.issuer or item.source or ""
     if act in _MAY_BE_OF_FIRM and _FIRM.search(title):
-        return Reach.FIRM
+        return Scope.FIRM
     if _HIGHEST.search(f"{title} {item.document_number or ''}"):
-        return Reach.HIGHEST
+        return Scope.HIGHEST
     if _BRANCH.search(title) or _BRANCH.search(issuer):
-        return Reach.BRANCH
+        return Scope.BRANCH
     is_of_place = bool(LOCAL_ISSUER.match(title) or _OF_THIS_PLACE.search(title))
     if LOCAL_ISSUER.search(issuer) or (is_of_place and not NATIONAL_ISSUER.search(issuer)):
-        return Reach.LOCAL
-    return Reach.INDUSTRY
+        return Scope.LOCAL
+    return Scope.INDUSTRY
 
 
-def _judge_reach(act: Act, reach: Reach) -> list[tuple[int, Message | None]]:
+def _judge_scope(act: Act, scope: Scope) -> list[tuple[int, Message | None]]:
     is_substantive = WEIGHTS[act].points >= _SUBSTANTIVE
-    if reach is Reach.FIRM:
-        return [(0, Message("rank.reach.firm"))]
-    if reach is Reach.LOCAL:
+    if scope is Scope.FIRM:
+        return [(0, Message("rank.scope.firm"))]
+    if scope is Scope.LOCAL:
         loss = _LOCAL_LOSS_OF_DATA if act in (Act.DATA, Act.REPORT) else _LOCAL_LOSS
-        return [(-loss if is_substantive else -1, Message("rank.reach.local"))]
-    if reach is Reach.BRANCH:
-        return [(-_BRANCH_LOSS if is_substantive else -1, Message("rank.reach.branch"))]
-    if reach is Reach.HIGHEST and is_substantive and act not in (Act.LAW, Act.NATIONAL_PLAN):
-        return [(_HIGHEST_GAIN, Message("rank.reach.highest"))]
+        return [(-loss if is_substantive else -1, Message("rank.scope.local"))]
+    if scope is Scope.BRANCH:
+        return [(-_BRANCH_LOSS if is_substantive else -1, Message("rank.scope.branch"))]
+    if scope is Scope.HIGHEST and is_substantive and act not in (Act.LAW, Act.NATIONAL_PLAN):
+        return [(_HIGHEST_GAIN, Message("rank.scope.highest"))]
     return []
 
 
@@ -308,12 +308,12 @@ def _judge_deadlines(deadlines: Sequence[StatedDeadline], today: dt.date) -> lis
     return [(_NEAR_GAIN if days <= _NEAR_DAYS else _SOON_GAIN, reason)]
 
 
-def _place_in_tier(act: Act, reach: Reach, tier: int) -> int:
+def _place_in_tier(act: Act, scope: Scope, tier: int) -> int:
     if tier == 5 or act is Act.DATA:
         return tier
-    if reach in (Reach.LOCAL, Reach.BRANCH, Reach.FIRM):
+    if scope in (Scope.LOCAL, Scope.BRANCH, Scope.FIRM):
         return 4
-    return 1 if reach is Reach.HIGHEST and tier == 2 and act is not Act.INTERPRETATION else tier
+    return 1 if scope is Scope.HIGHEST and tier == 2 and act is not Act.INTERPRETATION else tier
 
 
 def _build_date_key(date: dt.date | None) -> tuple[bool, int]:

@@ -2,13 +2,15 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable, Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from monitor.clock import Clock
+from monitor.db.database import Store
 from monitor.db.tables.collection import Item
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
@@ -20,7 +22,8 @@ from monitor.ranking.kinds import classify_item_type
 from monitor.ranking.model import RankingContext, rank_items
 from monitor.ranking.topics import TopicScore
 from monitor.services.audit import Actor
-from monitor.services.prompts import PromptsLoader
+from monitor.services.models import ModelService
+from monitor.services.prompts import PromptService
 from monitor.services.statements import MAX_STATEMENT_CHARS, LineId, PublicationDay
 from monitor.verify.prose import is_chinese
 from monitor.vocabulary import ItemType, Role
@@ -68,18 +71,21 @@ class RankedInput:
 
 @dataclass(kw_only=True)
 class RankService:
-    """Ranks what is handed in; `read_facts`, where it is given, reads the facts of texts in `workers`."""
+    """Ranks what is handed in; without a store by rule alone. `read_facts`, where given, reads texts in `workers`."""
 
     workers: WorkerPool
     clock: Clock
+    store: Store | None
+    models: ModelService | None
+    prompts: PromptService | None
     read_facts: FactsReader | None = None
-    new_model: Callable[[], Awaitable[ChatModel | None]] | None = None
-    new_prompts: PromptsLoader | None = None
 
     async def build_model(self, *, by: Actor) -> ChatModel | None:
         """Return the model for `rank`, with a budget of its own, or None where none is set; for editors."""
         by.require(Role.EDITOR)
-        return await self.new_model() if self.new_model is not None else None
+        if self.models is None or self.store is None:
+            return None
+        return await self.models.build_run_model(f"rank-{secrets.token_hex(8)}", self.store)
 
     async def rank(
         self,
@@ -104,7 +110,7 @@ class RankService:
             fits=fits,
             place="rank",
             language="zh" if is_chinese(titles) else "en",
-            prompts=await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS,
+            prompts=await self.prompts.load_active() if self.prompts is not None else DEFAULT_PROMPTS,
         )
         ranked = await rank_items(items, context, model)
         found = []
