@@ -100,19 +100,24 @@ WEIGHTS: Mapping[Act, ActWeight] = {
 
 @dataclass(frozen=True)
 class ActRule:
-    """Titles that match are of this act, unless they also match `unless`."""
+    """Titles with such Chinese or English words are of this act, unless they also match `unless`."""
 
     act: Act
-    pattern: re.Pattern[str]
+    zh: re.Pattern[str] | None = None
+    en: re.Pattern[str] | None = None
     unless: re.Pattern[str] | None = None
 
-    def matches(self, title: str) -> bool:
-        return bool(self.pattern.search(title)) and not (self.unless and self.unless.search(title))
+    def matches(self, title: str, *, has_chinese: bool, has_latin: bool) -> bool:
+        """Whether a title is of this act; what it does not hold is not looked for."""
+        is_named = bool(has_chinese and self.zh and self.zh.search(title)) or bool(
+            has_latin and self.en and self.en.search(title)
+        )
+        return is_named and not (self.unless and self.unless.search(title))
 
 
 def define_rule(act: Act, zh: str = "", en: str = "", *, unless: str = "") -> ActRule:
-    words = "|".join(part for part in (zh, rf"\b(?:{en})" if en else "") if part)
-    return ActRule(act, re.compile(words, re.IGNORECASE), re.compile(unless, re.IGNORECASE) if unless else None)
+    patterns = [words and re.compile(words, re.IGNORECASE) for words in (zh, en and rf"\b(?:{en})", unless)]
+    return ActRule(act, *(pattern or None for pattern in patterns))
 
 
 FORM = r"(?:条例|办法|规定|规例|细则|规则|准则|守则|通则|章程|基准|程序|制度|规程|规范|标准|指引|指南)"

@@ -9,6 +9,7 @@ from monitor.ranking.routine_words import FIRST_RULES
 from monitor.ranking.rule_words import FURTHER_RULES
 
 _MAX_CHARS = 400
+_CHINESE, _LATIN = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]{2}")
 _RULES = (*FIRST_RULES, *FURTHER_RULES)
 
 _MONEY_EN = r"(?:[£$€¥]|(?:USD|EUR|GBP|AUD|SGD|CAD|HKD|RMB)\s?)"
@@ -34,7 +35,9 @@ _NUMBER_AT_END = re.compile(
 def find_act(title: str) -> Act:
     """Return what a title says that its document does; `UNCLEAR` where it does not say."""
     plain = _leave_out_names(normalise_title(title))
-    act = next((rule.act for rule in _RULES if rule.matches(plain)), Act.UNCLEAR)
+    has_chinese, has_latin = bool(_CHINESE.search(plain)), bool(_LATIN.search(plain))
+    found = (rule.act for rule in _RULES if rule.matches(plain, has_chinese=has_chinese, has_latin=has_latin))
+    act = next(found, Act.UNCLEAR)
     if act is Act.PENALTY and (_LARGE.search(plain) or _OF_THE_MARKET.search(plain)):
         return Act.MAJOR_CASE
     return act
