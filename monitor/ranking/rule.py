@@ -22,6 +22,7 @@ _FIRM_CAP = 31
 _SUBSTANTIVE = 41
 """From so many points on a document is about rules or work to be done: its scope changes its worth."""
 
+_MAX_ISSUER_CHARS = 200
 _NEAR_DAYS, _SOON_DAYS = 14, 45
 _NEAR_GAIN, _SOON_GAIN, _CLOSED_LOSS = 4, 2, 15
 
@@ -236,7 +237,7 @@ def _read_act(item: Item, title: str, facts: DocumentFacts | None) -> Act:
 
 
 def _read_scope(item: Item, title: str, act: Act) -> Scope:
-    issuer = item.issuer or item.source or ""
+    issuer = (item.issuer or item.source or "")[:_MAX_ISSUER_CHARS]
     if act in _MAY_BE_OF_FIRM and _FIRM.search(title):
         return Scope.FIRM
     if _HIGHEST.search(f"{title} {item.document_number or ''}"):

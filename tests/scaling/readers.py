@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.dates import date_in_url, detect_order, find_dates, find_days, find_periods, infer_order, mask_dates
 from monitor.dates.numerals import parse_date_numeral, parse_numeral
+from monitor.db.tables.collection import Item
 from monitor.db.terms import TextQuery, extract_terms, fold_text
 from monitor.dedupe.titles import parse_title
 from monitor.errors import MonitorError
@@ -24,6 +25,7 @@ from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
 from monitor.ranking.kinds import classify_item_type
+from monitor.ranking.rule import score_importance
 from monitor.services.schedules import check_schedule
 from monitor.urls import clean_url, get_registrable_domain, is_on_site, url_key
 from monitor.verify.citations import PassageIndex, parse_cited_sentences
@@ -262,6 +264,7 @@ READERS: dict[str, Reader] = {
     "title of a document": lambda text: (
         parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()),
         classify_item_type(text[:_MAX_TITLE_CHARS]),
+        score_importance(Item(title=text, source="")),
     ),
     "Markdown": format_inline,
 }

@@ -79,11 +79,11 @@ def test_the_text_says_what_a_title_leaves_open_and_no_more() -> None:
     assert score("Reporting of Securities Lending by Custodians", final) > 80
     assert score("Reporting of Securities Lending by Custodians", penalty) < 35
     assert score("《电价办法》解读", final) == score("《电价办法》解读")
-    told = DocumentFacts(
+    changed = DocumentFacts(
         figures=[FigureChange(subject="保证金", old="80%", new="100%")],
         relations=[Relation(type=RelationType.REPLACES, title="旧办法")],
     )
-    assert score("储能安全管理办法", told) > score("储能安全管理办法")
+    assert score("储能安全管理办法", changed) > score("储能安全管理办法")
 
 
 def test_the_type_counts_where_the_title_says_nothing() -> None:

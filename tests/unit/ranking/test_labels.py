@@ -139,5 +139,5 @@ async def test_two_runs_with_a_model_that_wavers_agree() -> None:
         items = lines(TITLES)
         order = (await rank_items(items, RankingContext(), Labelling(label(scores)))).order
         places.append([float(order.index(n)) for n in range(len(items))])
-    taus = [compute_tau(one, other) for one in places for other in places if one is not other]
+    taus = [compute_tau(first, second) for first in places for second in places if first is not second]
     assert sum(taus) / len(taus) >= 0.9
