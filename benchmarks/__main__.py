@@ -355,6 +355,27 @@ def age(
 
 
 @app.command()
+def ranking(
+    labels: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled titles, a JSON line each.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the order of importance with a person's: tau-b, the best ten, and how much a wavering model moves it."""
+    from benchmarks.ranking import OrderFigures, run
+
+    terminal = Terminal("en")
+    figures = run(labels)
+    if as_json:
+        terminal.write_json({"bench": "ranking", "figures": figures.model_dump()})
+        return
+    rows = [
+        tuple(f"{value:.3f}" if isinstance(value, float) else value for value in each.model_dump().values())
+        for each in figures.sets
+    ]
+    terminal.write_rows([tuple(name.replace("_", " ") for name in OrderFigures.model_fields), *rows])
+    terminal.write_line(f"Titles a second of one core: {figures.titles_a_second:.0f}.")
+
+
+@app.command()
 def group(
     items: Annotated[int, typer.Option("--items", min=10, help="The smaller day; the other one has twice as many.")] = (
         10_000

@@ -22,8 +22,7 @@ from pydantic import BaseModel, Field
 from monitor.extract.parse import parse_page
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.llm.run_model import estimate_tokens
-from monitor.ranking.rule import classify_item_type
-from monitor.sweep.document_kinds import classify_document
+from monitor.ranking.kinds import classify_document, classify_item_type
 from monitor.sweep.prompts import SummaryTask
 from monitor.verify.grounding import NumberIndex
 from monitor.verify.judge import StatementJudge

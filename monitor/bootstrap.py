@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from monitor.services.people import PeopleService
     from monitor.services.policies import PolicyService
     from monitor.services.prompts import PromptService
+    from monitor.services.ranking import RankService
     from monitor.services.recording import RunDependencyFactory
     from monitor.services.replay import ReplayService
     from monitor.services.research.dependencies import ResearchDependencyFactory
@@ -263,6 +264,7 @@ class App:
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
     scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
     evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
+    ranks: "_Part[RankService]" = _Part("services.ranking.RankService")
 
     @cached_property
     def statements(self) -> "StatementService":

@@ -265,6 +265,7 @@ def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ra
         "rank": rank,
         "tier": ranking.tiers.get(place) or lead.tier or classify_tier(lead),
         "moved": ranking.moved.get(place) or lead.moved,
+        "rank_reason": ranking.reasons.get(place) or lead.rank_reason,
     }
     item = BriefingItem.model_validate(lead, from_attributes=True)
     return item.model_copy(update=_build_related_fields(cluster) | own)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from monitor.db.tables.collection import Item
 from monitor.exports.document import Cell, Span
@@ -69,11 +69,12 @@ class ItemColumn:
     is_detail: bool = False
 
 
-class ItemSchema(BaseModel):
+class ItemSchema(MessageModel):
     """One item, the fields of contracts, section 1, in their order.
 
     `evidence` names the records that were kept. `date_conflict` is the date that the article states, where it differs
     from the item's. `statements` counts the sentences of the summary by verdict; None where nothing judged it.
+    `rank_reason` says why the item has its rank.
     """
 
     id: int | None
@@ -98,6 +99,7 @@ class ItemSchema(BaseModel):
     evidence: list[str] = Field(default_factory=list)
     date_conflict: dt.date | None = None
     statements: Annotated[StatementCounts | None, ItemColumn("Sentences verified", 9, 36)] = None
+    rank_reason: Message | None = None
 
 
 ITEM_COLUMNS: dict[str, ItemColumn] = dict(

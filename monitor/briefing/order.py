@@ -1,31 +1,31 @@
 """The order of importance of a briefing's items, which come from one run or from many."""
 
-import asyncio
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from monitor.db.tables.collection import Item
-from monitor.errors import ModelFailed
+from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
-from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel, CompletionRequest
+from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import apply_feedback
-from monitor.ranking.prompt import build_ranking_messages, repair_order
-from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
-from monitor.vocabulary import Phase, RankDirection
+from monitor.ranking.model import RankingContext, rank_items
+from monitor.ranking.rule import classify_tier, sort_newest_first
+from monitor.ranking.topics import TopicScore
+from monitor.vocabulary import RankDirection
 
 RankedBy = Literal["run", "model", "rule"]
-MAX_RANKED_ITEMS = 200  # that a model compares at once; what the rules place behind them stays in their order
 
 
 class Ranking(BaseModel):
     """The order of items, as indexes of the given list, most important first, and who decided it.
 
     `fault` is the reason why a model that was asked did not. `moved` are the places of those that people's feedback
-    moved, with the direction; `tiers` the tiers to which it moved them.
+    moved, with the direction; `tiers` the tiers to which it moved them. `reasons` say why an item stands where it does,
+    where this order did not come from its run.
     """
 
     order: list[int]
@@ -33,6 +33,7 @@ class Ranking(BaseModel):
     fault: Message | None = None
     moved: dict[int, RankDirection] = Field(default_factory=dict)
     tiers: dict[int, int] = Field(default_factory=dict)
+    reasons: dict[int, Message] = Field(default_factory=dict)
 
 
 async def rank_briefing_items(
@@ -42,39 +43,49 @@ async def rank_briefing_items(
     language: str,
     lifts: Sequence[int] = (),
     prompts: PromptSet = DEFAULT_PROMPTS,
+    facts: Mapping[int, DocumentFacts] | None = None,
+    fits: Mapping[int, TopicScore] | None = None,
+    today: dt.date | None = None,
 ) -> Ranking:
-    """The order of items: the run's own where one run brought them all, else one completion over the merged list.
+    """The order of items: the run's own where one run brought them all, else by their scores on the one scale.
 
-    Ranks of different runs cannot be compared. Without a model, or where it fails, the rules decide. Last come people's
-    wishes: `lifts` says by place how far each item is to move.
+    `facts` and `fits` are those of items by their ids; with `fits`, to the topic of the briefing, a run's own order
+    does not count. A model is asked about items that none has labelled; without one, or where it fails, the rules
+    decide. Last come people's wishes: `lifts` says by place how far each item is to move.
     """
-    ranking = await _rank_without_feedback(items, model=model, language=language, prompts=prompts)
+    ranking = _take_order_of_run(items) if not fits else None
+    if ranking is None:
+        context = RankingContext(
+            today=today,
+            facts={n: facts[item.id or 0] for n, item in enumerate(items) if facts and item.id in facts},
+            fits={n: fits[item.id or 0] for n, item in enumerate(items) if fits and item.id in fits},
+            place="briefing",
+            language=language,
+            prompts=prompts,
+        )
+        ranking = await _rank(items, context, model)
     if not any(lifts):
         return ranking
-    tiers = [item.tier or classify_tier(item) for item in items]
+    tiers = [item.tier or ranking.tiers.get(n) or classify_tier(item) for n, item in enumerate(items)]
     after = apply_feedback(ranking.order, tiers=tiers, lifts=lifts)
     changed = {n: tier - tiers[n] for n, tier in after.tiers.items() if tier != tiers[n]}
     moved = {n: RankDirection.HIGHER if change < 0 else RankDirection.LOWER for n, change in changed.items()}
     return ranking.model_copy(update={"order": after.order, "moved": after.moved | moved, "tiers": after.tiers})
 
 
-async def _rank_without_feedback(
-    items: Sequence[Item], *, model: ChatModel | None, language: str, prompts: PromptSet
-) -> Ranking:
-    if len({item.run_id for item in items}) == 1 and any(item.rank is not None for item in items):
-        age = {index: place for place, index in enumerate(sort_newest_first(items))}
-        by_rank = sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))
-        return Ranking(order=by_rank, by="run")
-    by_rule = await asyncio.to_thread(rank_by_rule, items)
-    if model is None or len(items) < 2:
-        return Ranking(order=by_rule, by="rule")
-    asked = by_rule[:MAX_RANKED_ITEMS]
-    messages = build_ranking_messages([items[index] for index in asked], language, prompts=prompts)
-    try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place="briefing"))
-    except ModelFailed as error:
-        return Ranking(order=by_rule, by="rule", fault=error.reason)
-    answer = repair_order(parse_array(completion.text), len(asked))
-    if answer is None:
-        return Ranking(order=by_rule, by="rule", fault=Message("cause.no_numbers"))
-    return Ranking(order=[*(asked[place] for place in answer), *by_rule[MAX_RANKED_ITEMS:]], by="model")
+def _take_order_of_run(items: Sequence[Item]) -> Ranking | None:
+    if len({item.run_id for item in items}) != 1 or all(item.rank is None for item in items):
+        return None
+    age = {index: place for place, index in enumerate(sort_newest_first(items))}
+    by_rank = sorted(range(len(items)), key=lambda n: (items[n].rank is None, items[n].rank or 0, age[n]))
+    return Ranking(order=by_rank, by="run")
+
+
+async def _rank(items: Sequence[Item], context: RankingContext, model: ChatModel | None) -> Ranking:
+    ranked = await rank_items(items, context, model)
+    return Ranking(
+        order=ranked.order,
+        by="model" if ranked.is_answered else "rule",
+        fault=ranked.faults[0] if ranked.faults else None,
+        reasons={n: importance.reason for n, importance in enumerate(ranked.importances)},
+    )

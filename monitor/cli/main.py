@@ -45,6 +45,7 @@ COMMANDS = {
     "facts": LazyCommand(
         "facts:facts", "Read facts of documents, JSON lines on stdin: stage, number, issuers, days, relations."
     ),
+    "rank": LazyCommand("rank:rank", "Put titles and documents, JSON lines on stdin, in their order of importance."),
     "replay": LazyCommand(
         "runs:replay", "Do a run again from its records, without network and model, and show what differs."
     ),

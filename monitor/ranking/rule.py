@@ -1,267 +1,320 @@
-"""The order of importance by rule: the tier of the seed (002, phase 3) and the type of a title."""
+"""The order of importance by rule: what a document does, how far it reaches, whom it binds, what is near."""
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from monitor.db.tables.collection import Item
-from monitor.vocabulary import ItemType
+from monitor.document import DocumentFacts, StatedDeadline
+from monitor.i18n.message import Message
+from monitor.ranking.acts import WEIGHTS, Act
+from monitor.ranking.kinds import find_clear_type
+from monitor.ranking.titles import find_act, normalise_title
+from monitor.ranking.topics import TopicScore
+from monitor.vocabulary import DeadlineKind, ItemType, PolicyStage, RelationType
+
+_FIT_POINTS = 25.0
+_LOCAL_LOSS, _LOCAL_LOSS_OF_DATA, _BRANCH_LOSS, _HOUSE_LOSS = 14, 6, 20, 3
+_ORDER_GAIN, _HIGHEST_GAIN, _TERMS_GAIN, _JOINT_GAIN = 7, 8, 3, 2
+_FIRM_CAP = 31
+_SUBSTANTIVE = 41
+"""From so many points on a document is about rules or work to be done: its scope changes its worth."""
+
+_MAX_ISSUER_CHARS = 200
+_NEAR_DAYS, _SOON_DAYS = 14, 45
+_NEAR_GAIN, _SOON_GAIN, _CLOSED_LOSS = 4, 2, 15
 
 _PROVINCES = (
-    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|陕西|"
-    "甘肃|青海|内蒙古|广西|西藏|宁夏|新疆|深圳|大连|青岛|宁波|厦门"
+    "北京|天津|上海|重庆|河北|山西|辽宁|吉林|黑龙江|江苏|浙江|安徽|福建|江西|山东|河南|湖北|湖南|广东|海南|四川|贵州|云南|陕西"
+    "|甘肃|青海|内蒙古|广西|西藏|宁夏|新疆|深圳|大连|青岛|宁波|厦门"
 )
+_EXCHANGE = r"(?:证券|期货|黄金|票据|保险|环境|能源|电力|石油天然气|数据|股权|碳)\w{0,6}(?:交易所|交易中心)"
 
 LOCAL_ISSUER = re.compile(
-    rf"(?:{_PROVINCES})|^[\u4e00-\u9fff]{{2,6}}(?:省|自治区|自治州|市|县)(?!场|域|级|区|政|属)"
-    rf"|(?<![跨各全分])[\u4e00-\u9fff]{{2,4}}(?:省|自治区|自治州|市)"
+    rf"(?:{_PROVINCES})(?!{_EXCHANGE})|^[\u4e00-\u9fff]{{2,6}}(?:省|自治区|自治州|(?<![城上超股楼车])市|县)(?!场|域|级|区|政|属)"
+    r"|^[\u4e00-\u9fff]{2,4}[区县](?:人民政府|政府|\w{2,10}局)"
+    r"|(?<![跨各全分])[\u4e00-\u9fff]{2,4}(?:省|自治区|自治州|(?<![城上超股楼车])市(?!场))"
     r"(?:人民政府|政府|能源|发展|生态|住房|市场|财政|工业|.{0,8}[局委厅])|\b(?:county|municipal(?:ity)?"
-    r"|city council|borough|parish|"
-    r"state of [A-Z]\w+|(?:Alabama|Arizona|California|Colorado|Florida|Georgia|Texas|New York|Ohio"
-    r"|Virginia) (?:department|state))\b",
+    r"|city (?:council|of)|borough|parish|state of [A-Z]\w+|(?:Alabama|Arizona|California|Colorado|Florida"
+    r"|Georgia|Texas|New York|Ohio"
+    r"|Virginia|Illinois|Washington State|Massachusetts|Ontario|Quebec|Alberta|Queensland|Victoria"
+    r"|New South Wales) \w+)\b",
     re.IGNORECASE,
 )
 
+_OF_THIS_PLACE = re.compile(r"[本我全](?:市|省|自治区)(?!场|长|面)")
+
 NATIONAL_ISSUER = re.compile(
-    r"国务院|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令|\b(?:state council"
+    r"国务院(?!国资委)|中共中央|中央(?:办公厅|军委|深改)|全国人(?:大|民代表大会)|最高人民|国办|国发|主席令"
+    r"|\b(?:state council"
     r"|european (?:commission|parliament|council)|council of the eu|president|prime minister|white house|parliament"
     r"|congress|cabinet|executive order|HM treasury)\b",
     re.IGNORECASE,
 )
+_HIGHEST = re.compile(r"国务院(?:办公厅)?(?:关于|令|批转)|中共中央|国办发|国发〔|主席令|全国人(?:大|民代表大会)")
 
-NATIONAL_NUMBER = re.compile(r"国发|国办发|国办函|中发|中办发|主席令|国务院令|国函")
-
-NATIONAL_SUBJECT = re.compile(
-    r"全国统一|国家(?:级|战略)|(?:五年|中长期|发展战略)规划|体制改革|机制改革|顶层设计|指导意见|总体方案|行动计划|强国"
-    r"|现代化|\b(?:national|nationwide|federal|union-wide|single market|strategy|reform|white paper|green paper|act of"
-    r"|directive|regulation \(eu\)|framework)\b",
+_BRANCH = re.compile(
+    rf"(?:总局|委员会|人民银行|证监会|能源局|税务局|海关)(?:{_PROVINCES}|\w{{2,4}}市?)?(?:监管局|监管分局|分局|分行|证监局|专员办|办事处)|"
+    rf"(?:华东|华北|华中|南方|西北|东北|西南|{_PROVINCES})(?:监管局|证监局|监管办|海关|税务局)"
+)
+_ORDER = re.compile(r"令.{0,6}第.{1,5}号|国务院令|主席令|第.{1,5}号令|\bfinal rules?\b|^order no\b", re.IGNORECASE)
+_HOUSE = re.compile(r"交易所|协会|中心|学会|登记公司|办公厅|综合司|有关司局")
+_JOINT = re.compile(r"等.{1,3}部门|(?:委|部|局|会|行|署|办) \w{2,14}(?:委|部|局|会|行|署|办)\w{0,6}(?: |关于)")
+_FIRM = re.compile(
+    r"(?:股份|集团)?有限(?:责任)?公司|(?<!上市)(?<!保险)(?<!证券)(?<!基金)(?<!信托)(?<!租赁)(?<!期货)(?<!金融)公司(?:设立|变更|开业|合并|申请|收购)"
+    r"|(?-i:\b(?:LLC|L\.L\.C\.|Inc|Ltd|Limited|plc|PLC|LLP|L\.P\.|LP|GmbH|S\.A\.|N\.V\.|Pte|Pty|Corp"
+    r"|Corporation|Co)\b)"
+)
+_TERMS = re.compile(
+    r"电价|价格|关税|税率|税|收费|费率|配额|额度|保证金|准备金|资本|补贴|消纳责任权重|准入|许可|排放|"
+    r"\b(?:tariffs?|tax|duty|duties|capital|prices?|levy|quota|fees?|limits?|redress|compensation)\b",
     re.IGNORECASE,
 )
+_MAY_BE_OF_FIRM = {Act.UNCLEAR, Act.EXECUTION, Act.SUPERVISION, Act.POLICY, Act.LIST, Act.STANDARD, Act.REPORT}
+_ACTS_BY_STAGE = {
+    PolicyStage.PLAN: Act.POLICY,
+    PolicyStage.DRAFT: Act.CONSULTATION,
+    PolicyStage.CONSULTATION: Act.CONSULTATION,
+    PolicyStage.FINAL: Act.POLICY,
+    PolicyStage.INTERPRETATION: Act.INTERPRETATION,
+    PolicyStage.QA: Act.INTERPRETATION,
+    PolicyStage.PILOT: Act.APPLICATION,
+    PolicyStage.IMPLEMENTATION: Act.EXECUTION,
+    PolicyStage.ENFORCEMENT: Act.PENALTY,
+    PolicyStage.AMENDMENT: Act.RULE,
+    PolicyStage.REPEAL: Act.REPEAL,
+}
+_OPEN_ACTS = {Act.UNCLEAR, Act.EXECUTION, Act.SUPERVISION}
+"""What a title's form alone said: the text knows better."""
 
-SWEEPING_FORM = re.compile(
-    r"(?<![办方做用语司执依])法(?:》|（|\(|$)|法（(?:修订|草案|修正)|(?<!用|方|做|办|语)法(?:修订|修正)?草案|条例"
-    r"|规划(?!司|院|局|处|设计|展览|导则|环评)|纲要|指导意见|改革|总体方案|若干意见|的意见|实施意见|行动方案|行动计划"
-    r"|战略|\b(?:act|bill|strategy|white paper|five-year plan|reform|executive order|directive|regulation \(eu\)"
-    r"|budget)\b",
-    re.IGNORECASE,
-)
+_ACTS_BY_TYPE = {
+    ItemType.LAW: Act.RULE,
+    ItemType.POLICY: Act.SUPERVISION,
+    ItemType.PLAN: Act.POLICY,
+    ItemType.STANDARD: Act.STANDARD,
+    ItemType.INTERPRETATION: Act.INTERPRETATION,
+    ItemType.DATA: Act.DATA,
+    ItemType.PERSONNEL: Act.PERSONNEL,
+    ItemType.MEETING: Act.MEETING,
+    ItemType.NEWS: Act.CAMPAIGN,
+}
 
-STATISTICS = re.compile(
-    r"统计|数据|运行情况|指标|指数|增长[\d一二三四五六七八九十]|同比|环比|月报|季报|年报|公报(?!道)|监测(?:结果|报告)"
-    r"|形势|投资完成|交易情况|突破[\d.]+[万亿]|累计|规模达|\b(?:statistics?|data|index|survey|figures|outlook"
-    r"|indicators?|quarterly|monthly|report)\b",
-    re.IGNORECASE,
-)
-
-PRESS_CONFERENCE = re.compile(r"新闻发布会|记者会|press conference", re.IGNORECASE)
-
-ROUTINE = re.compile(
-    r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|同志|换届|逝世|退休|表彰|先进个人|会见|会谈|来访|拜会|接待|调研"
-    r"|考察|慰问|走访|座谈|党组|党委|党建|主题教育|培训班|青年|工会|离退休|运动会|联欢|参观|揭牌|启动仪式|签约仪式"
-    r"|开幕|闭幕|出席|致辞|贺信|(?:召开|举行|举办).{0,30}(?:会议|会|论坛|活动)|(?:会议|大会|座谈会|研讨会|推进会|论坛"
-    r"|对话会).{0,8}(?:召开|举行|举办|综述|预告)|值班|放假|节假日|中标|成交公告|采购|预算公开|决算|\b(?:appoint(?:s|ed"
-    r"|ment|ments)?|nominat(?:es|ed|ion)|visit(?:s|ed)?|meets? with|met with|delegation|ceremony|vacanc(?:y|ies)"
-    r"|recruitment|welcom(?:es|ed)|readout|congratulat\w+|condolences?|award(?:s|ed)?|training course|obituary"
-    r"|sunshine act meetings?)\b",
-    re.IGNORECASE,
-)
-
-REGIME = re.compile(
-    r"制度|办法|规定|规范性文件|废止|价格|电价|税|关税|准入|许可|监管|管理|市场|改革|促进|深化|试行|反垄断|处罚|召回"
-    r"|\b(?:final rule|proposed rule|tariffs?|sanctions?|enforcement|antitrust|licen[cs]ing|prices?)\b",
-    re.IGNORECASE,
-)
-
-PROCEDURE = re.compile(
-    r"申报|报送|开展.{0,20}(?:工作|试点|检查|评选|遴选)|组织|做好|举办|名单|公示|结果|批复|复函|同意|下达|转发"
-    r"|印发.{0,20}(?:细则|工作方案)|第[一二三四五六七八九十\d]+批|目录|受理|备案|注销|延期|更正|\b(?:applications?"
-    r"|deadline|extension|correction|notice of (?:meeting|availability)|information collection|list of|call for)\b",
-    re.IGNORECASE,
-)
-
-
-def _compile_rule(item_type: ItemType, words: str) -> tuple[ItemType, re.Pattern[str]]:
-    return item_type, re.compile(words, re.IGNORECASE)
-
-
-# In order: the first that matches decides. What a document does (explain, appoint) comes before what it is about.
-TYPE_RULES = (
-    _compile_rule(
-        ItemType.INTERPRETATION,
-        r"解读|答记者问|问答|一图读懂|图解|图说|政策说明|有关政策的说明|十问|看点|要点解析|有哪些变化|怎么(?:办"
-        r"|看|定)|意味着什么|为什么要|"
-        r"\b(?:explain(?:ed|er)|Q ?& ?A|questions and answers|FAQ|factsheet|fact sheet|guidance note|explanatory)\b",
-    ),
-    _compile_rule(
-        ItemType.PERSONNEL,
-        r"任免|任命|免去|任职|拟任|拟聘|招聘|录用|遴选|人事|换届|干部任|退休的?(?:通知|公告)|同志退休|先进个人"
-        r"|.{2,4}任.{2,20}(?:局长|部长|司长|主任|总工程师|书记|主席|行长|委员)|\b(?:appoint(?:s|ed|ments?)?"
-        r"|nominat(?:es|ed|ion)|recruitment|vacanc(?:y|ies)|resigns?)\b",
-    ),
-    _compile_rule(
-        ItemType.NOTICE,
-        r"(?:通知|通报|复函|批复|请示|的函|提示函)(?:[（(].*[）)])?(?:[》”]?)$|^关于.*的通知|\b(?:circular"
-        r"|call for (?:evidence|proposals))\b",
-    ),
-    _compile_rule(
-        ItemType.ANNOUNCEMENT,
-        r"公告|公示|通告|启事|名单(?:公布)?$|结果(?:公布|的?公示)|\b(?:public notice|announcement|notices?)\b",
-    ),
-    _compile_rule(
-        ItemType.MEETING,
-        r"(?:召开|举行|举办).{0,40}(?:会|论坛)|(?:会|论坛).{0,12}(?:开幕|闭幕)"
-        r"|(?:会议|大会|座谈会|研讨会|推进会|分析会|对话会|论坛)(?:综述|纪要|预告|在|召开|举行|顺利|$)",
-    ),
-    _compile_rule(ItemType.NEWS, r"会见|会谈|来访|拜会|调研|考察|慰问|走访"),
-    _compile_rule(
-        ItemType.STANDARD,
-        r"标准(?!化)|(?:技术)?规范(?!性)|规程|导则|技术要求|限定值|试验方法|接口|(?-i:\b[A-Z]{2}(?:/T)? ?\d{3,})"
-        r"|\b(?:standards?|specification|ISO \d+|IEC \d+)\b",
-    ),
-    _compile_rule(
-        ItemType.DATA,
-        r"统计|数据(?!中心|安全|平台|要素|条例)|运行情况|公报(?!道)|月报|季报|指数|(?:指标|情况)(?:发布)?$|监测(?:结果"
-        r"|月报)|季度(?:报告|统计)|进展季度报告|规模突破|交易情况|\b(?:statistics|statistical|data release|index"
-        r"|survey results?|monthly|quarterly|indicators)\b",
-    ),
-    _compile_rule(
-        ItemType.LAW,
-        r"条例|(?:管理|暂行|实施|试行|考核|评价|监督)?办法|(?:管理|安全|若干|暂行|监督)?规定(?!时)|细则|法(?:律法规"
-        r"|规)|规章|修正案|(?:^|国|》)[^\s，]{2,20}法(?:》|（|\(|$|修订|修正|及其)|令第\d+号|\b(?:act|bill"
-        r"|regulations?|rules?|directive|law|ordinance|statutory instrument|amendments?)\b",
-    ),
-    _compile_rule(
-        ItemType.PLAN,
-        r"(?<!新)规划(?!司|院|局|处|设计)|纲要|行动计划|行动方案|总体方案|实施方案|工作方案|路线图|中长期"
-        r"|\b(?:plan|roadmap|strategy|programme of work)\b",
-    ),
-    _compile_rule(
-        ItemType.POLICY,
-        r"意见|措施|政策|决定|制度|改革方案|指引|指南|\b(?:policy|policies|guidelines?|guidance|white paper"
-        r"|green paper|executive order|consultation|proposal|communication)\b",
-    ),
-    _compile_rule(ItemType.MEETING, r"会议|论坛|\b(?:meeting|conference|summit|forum|hearing|session)\b"),
-    _compile_rule(
-        ItemType.NEWS,
-        r"新闻|要闻|动态|动向|会见|调研|来访|慰问|信息快报|报道|时讯|\b(?:news|press releases?|speech|statement"
-        r"|remarks|blog|stories)\b",
-    ),
-)
+_TYPES_BY_ACT = {
+    Act.LAW: ItemType.LAW,
+    Act.RULE: ItemType.LAW,
+    Act.DRAFT_LAW: ItemType.LAW,
+    Act.NATIONAL_PLAN: ItemType.POLICY,
+    Act.TERMS: ItemType.POLICY,
+    Act.POLICY: ItemType.POLICY,
+    Act.SUPERVISION: ItemType.POLICY,
+    Act.BINDING_STANDARD: ItemType.STANDARD,
+    Act.STANDARD: ItemType.STANDARD,
+    Act.CONSULTATION: ItemType.NOTICE,
+    Act.DRAFT_STANDARD: ItemType.NOTICE,
+    Act.EXTENSION: ItemType.NOTICE,
+    Act.APPLICATION: ItemType.NOTICE,
+    Act.EXECUTION: ItemType.NOTICE,
+    Act.GUIDANCE: ItemType.INTERPRETATION,
+    Act.INTERPRETATION: ItemType.INTERPRETATION,
+    Act.DATA: ItemType.DATA,
+    Act.REPORT: ItemType.DATA,
+    Act.MEETING: ItemType.MEETING,
+    Act.PERSONNEL: ItemType.PERSONNEL,
+    Act.VISIT: ItemType.NEWS,
+    Act.CAMPAIGN: ItemType.NEWS,
+    Act.PROCUREMENT: ItemType.OTHER,
+    Act.BULLETIN: ItemType.OTHER,
+    Act.UNCLEAR: ItemType.OTHER,
+}
 
 
-_TITLE_END = (
-    r"(?:(?<=[^（(])[（(][^（）()]*[）)]|征求意见稿|公开稿|送审稿|全文|草案|试行|暂行|修订(?:稿|版)?|[》”」』\s]|[（(]|[）)]"
-    r"|第?[\d〔〕\[\]年第一二三四五六七八九十]+号)*$"
-)
+class Scope(StrEnum):
+    """How far a document reaches; what is none of these concerns an industry."""
 
-# What a title says of its own form: by its last word, or by words that have no other meaning.
-_CLEAR_TYPE_RULES = (
-    _compile_rule(
-        ItemType.INTERPRETATION,
-        r"解读|答记者问|一图读懂|图解|政策问答|\b(?:Q ?& ?A|questions and answers|FAQs?|factsheet|fact sheet)\b",
-    ),
-    _compile_rule(
-        ItemType.PERSONNEL,
-        r"任免|任命|免去|拟任|拟聘|任前公示|任职(?!资格|条件|管理|回避|限制)|\bappoint(?:s|ed|ment|ments)\b",
-    ),
-    _compile_rule(
-        ItemType.NOTICE, rf"(?:通知|通报|复函|批复|请示|提示函|的函){_TITLE_END}|\bcircular (?:no\b|on\b|to\b)"
-    ),
-    _compile_rule(
-        ItemType.ANNOUNCEMENT,
-        rf"(?:公告|公示|通告|启事|决定书|裁定书|告知书|警示函){_TITLE_END}|决定书[（(《]"
-        r"|^(?:public |final |decision |warning )?notice\b|\b(?:final|decision|warning) notice\b",
-    ),
-    _compile_rule(
-        ItemType.STANDARD,
-        rf"(?:标准|技术规范|规程|导则|技术要求|试验方法|限值){_TITLE_END}|(?-i:\b(?:GB|GBZ|[A-Z]{{2}}/T) ?\d{{3,}})"
-        r"|(?-i:\b(?:ISO|IEC|EN) \d{3,})",
-    ),
-    _compile_rule(
-        ItemType.DATA,
-        rf"(?:统计公报|统计数据|统计月报|月报|季报|主要数据|运行情况){_TITLE_END}|\bstatistical (?:bulletin|release)\b",
-    ),
-    _compile_rule(
-        ItemType.LAW,
-        rf"(?:条例|办法|规定|细则|规章|修正案|(?:^|国|[^办方做用语司执依立守违看说想书])法){_TITLE_END}"
-        r"|\b(?:regulation|directive) \((?:eu|ec)\)|\bact (?:19|20)\d\d\b",
-    ),
-    _compile_rule(
-        ItemType.PLAN, rf"(?:(?<!新)规划|纲要|行动计划|(?:行动|总体|实施|工作)方案|路线图){_TITLE_END}|\broadmap$"
-    ),
-    _compile_rule(
-        ItemType.POLICY,
-        rf"(?<!征求)(?<!征集)(?<!听取)(?<!反馈)意见{_TITLE_END}|(?:指引|指南|若干措施|改革方案){_TITLE_END}"
-        r"|\b(?:white|green) paper\b|\bexecutive order\b",
-    ),
-)
+    HIGHEST = "highest"
+    INDUSTRY = "industry"
+    LOCAL = "local"
+    BRANCH = "branch"
+    FIRM = "firm"
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How important a document is: 0 to 100, its tier of the seed, its type, and why, what it does first.
+
+    `is_open`: neither its title nor its text says clearly what it does. A topic's fit may lift the score above 100.
+    """
+
+    score: float
+    tier: int
+    type: ItemType
+    reasons: list[Message]
+    is_open: bool = False
+
+    @property
+    def reason(self) -> Message:
+        """What the document does and all that counted besides, as one sentence."""
+        first, *others = self.reasons
+        return Message.of("rank.reason", what=first, because=others) if others else Message.of("rank.only", what=first)
+
+
+def score_importance(
+    item: Item, facts: DocumentFacts | None = None, fit: TopicScore | None = None, today: dt.date | None = None
+) -> Importance:
+    """Return how important an item is to a business, from its title and, where they are there, the facts of its text.
+
+    What the title clearly says that the document does counts first. `fit` is that to a topic; without `today` no
+    deadline is near.
+    """
+    title = normalise_title(item.title)
+    act = _read_act(item, title, facts)
+    scope = _read_scope(item, title, act)
+    weight = WEIGHTS[act]
+    reasons = [Message(f"rank.act.{act}")]
+    score = float(weight.points)
+    for points, reason in (*_judge_scope(act, scope), *_judge_words(act, title, item), *_judge_facts(facts, today)):
+        score += points
+        if reason is not None:
+            reasons.append(reason)
+    if scope is Scope.FIRM:
+        score = min(score, _FIRM_CAP)
+    if fit is not None and fit.is_match:
+        score += _FIT_POINTS * min(max(fit.score, 0.0), 1.0)
+        reasons.append(fit.reason)
+    tier = _place_in_tier(act, scope, 1 if act is Act.RULE and _ORDER.search(title) else weight.tier)
+    item_type = find_clear_type(item.title) or _TYPES_BY_ACT.get(act, ItemType.ANNOUNCEMENT)
+    return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and scope is not Scope.FIRM)
+
+
+def rank_by_rule(
+    items: Sequence[Item],
+    *,
+    facts: Mapping[int, DocumentFacts] | None = None,
+    fits: Mapping[int, TopicScore] | None = None,
+    today: dt.date | None = None,
+) -> list[int]:
+    """Return the order without a model: by score, then the newest first, the undated last.
+
+    `facts` and `fits` are by place in `items`.
+    """
+    scores = [score_importance(item, (facts or {}).get(n), (fits or {}).get(n), today) for n, item in enumerate(items)]
+    return sort_by_score(items, [importance.score for importance in scores])
+
+
+def sort_by_score(items: Sequence[Item], scores: Sequence[float]) -> list[int]:
+    """Return the order by these scores; equals by date, the newest first, and as they are given."""
+    return sorted(range(len(items)), key=lambda n: (-scores[n], *_build_date_key(items[n].date), n))
 
 
 def sort_newest_first(items: Sequence[Item]) -> list[int]:
-    """Return the order when the model gave none: the newest first, the undated last."""
+    """Return the order when nothing else is known: the newest first, the undated last."""
     return sorted(range(len(items)), key=lambda n: (*_build_date_key(items[n].date), n))
 
 
-def rank_by_rule(items: Sequence[Item]) -> list[int]:
-    """Return the order without a model: by tier, then the newest first, the undated last."""
-    return sorted(range(len(items)), key=lambda n: (classify_tier(items[n]), *_build_date_key(items[n].date), n))
-
-
 def classify_tier(item: Item) -> int:
-    """Return the tier of the seed in which an item's title, type and issuer place it, 1 the highest.
+    """Return the tier of the seed in which an item's title and issuer place it, 1 the highest.
 
     1 national plans, laws, major reforms; 2 policy, supervision and standards of an industry, and what explains them;
     3 statistics and reports; 4 local documents and notices of execution; 5 daily business, personnel, meetings, visits.
     Words of routine outweigh a high issuer, a local issuer outweighs a grand form.
     """
-    title = item.title
-    issuer = item.issuer or ""
-    if PRESS_CONFERENCE.search(title):
-        return 3 if STATISTICS.search(title) else 4
-    if item.type in (ItemType.PERSONNEL, ItemType.MEETING) or ROUTINE.search(title):
-        return 5
-    if item.type is ItemType.DATA:
-        return 3
-    if LOCAL_ISSUER.search(issuer) or (LOCAL_ISSUER.match(title) and not NATIONAL_ISSUER.search(issuer)):
+    return score_importance(item).tier
+
+
+def _read_act(item: Item, title: str, facts: DocumentFacts | None) -> Act:
+    """What the title says, or else the type; where a title names a form alone, or nothing, what the text says."""
+    act = find_act(title)
+    if act is Act.UNCLEAR:
+        act = _ACTS_BY_TYPE.get(item.type, act)
+    if facts is None or facts.stage is None or find_act(title) not in _OPEN_ACTS:
+        return act
+    if facts.stage is PolicyStage.FINAL and (facts.in_force or facts.comply_by):
+        return Act.RULE
+    by_text = _ACTS_BY_STAGE[facts.stage]
+    return by_text if find_act(title) is Act.UNCLEAR or by_text not in (Act.POLICY, Act.EXECUTION) else act
+
+
+def _read_scope(item: Item, title: str, act: Act) -> Scope:
+    issuer = (item.issuer or item.source or "")[:_MAX_ISSUER_CHARS]
+    if act in _MAY_BE_OF_FIRM and _FIRM.search(title):
+        return Scope.FIRM
+    if _HIGHEST.search(f"{title} {item.document_number or ''}"):
+        return Scope.HIGHEST
+    if _BRANCH.search(title) or _BRANCH.search(issuer):
+        return Scope.BRANCH
+    is_of_place = bool(LOCAL_ISSUER.match(title) or _OF_THIS_PLACE.search(title))
+    if LOCAL_ISSUER.search(issuer) or (is_of_place and not NATIONAL_ISSUER.search(issuer)):
+        return Scope.LOCAL
+    return Scope.INDUSTRY
+
+
+def _judge_scope(act: Act, scope: Scope) -> list[tuple[int, Message | None]]:
+    is_substantive = WEIGHTS[act].points >= _SUBSTANTIVE
+    if scope is Scope.FIRM:
+        return [(0, Message("rank.scope.firm"))]
+    if scope is Scope.LOCAL:
+        loss = _LOCAL_LOSS_OF_DATA if act in (Act.DATA, Act.REPORT) else _LOCAL_LOSS
+        return [(-loss if is_substantive else -1, Message("rank.scope.local"))]
+    if scope is Scope.BRANCH:
+        return [(-_BRANCH_LOSS if is_substantive else -1, Message("rank.scope.branch"))]
+    if scope is Scope.HIGHEST and is_substantive and act not in (Act.LAW, Act.NATIONAL_PLAN):
+        return [(_HIGHEST_GAIN, Message("rank.scope.highest"))]
+    return []
+
+
+def _judge_words(act: Act, title: str, item: Item) -> list[tuple[int, Message | None]]:
+    """What the words of a title add: an order in force, prices and taxes, several issuers, an office of less rank."""
+    found: list[tuple[int, Message | None]] = []
+    if WEIGHTS[act].points < _SUBSTANTIVE:
+        return found
+    if act is Act.RULE and _ORDER.search(title):
+        found.append((_ORDER_GAIN, Message("rank.word.order")))
+    if act in (Act.RULE, Act.TERMS, Act.CONSULTATION, Act.SUPERVISION, Act.POLICY) and _TERMS.search(title):
+        found.append((_TERMS_GAIN, None if act is Act.TERMS else Message("rank.word.terms")))
+    if _JOINT.search(title):
+        found.append((_JOINT_GAIN, Message("rank.word.joint")))
+    if (_HOUSE.search(title[:24]) and act is not Act.INTERPRETATION) or (
+        act is Act.RULE and _HOUSE.search(item.source or "")
+    ):
+        found.append((-_HOUSE_LOSS, None))
+    return found
+
+
+def _judge_facts(facts: DocumentFacts | None, today: dt.date | None) -> list[tuple[int, Message | None]]:
+    """What the text adds: a day that is near, or over; figures that change; an older document that goes."""
+    if facts is None:
+        return []
+    found: list[tuple[int, Message | None]] = []
+    if today is not None:
+        found += _judge_deadlines(facts.deadlines, today)
+    if facts.figures:
+        found.append((2, Message("rank.fact.figures")))
+    if any(relation.type in (RelationType.REPLACES, RelationType.REPEALS) for relation in facts.relations):
+        found.append((1, Message("rank.fact.replaces")))
+    return found
+
+
+def _judge_deadlines(deadlines: Sequence[StatedDeadline], today: dt.date) -> list[tuple[int, Message | None]]:
+    to_act = [entry for entry in deadlines if entry.kind is not DeadlineKind.VALID_UNTIL]
+    ahead = sorted((entry for entry in to_act if entry.day >= today), key=lambda entry: (entry.day, entry.kind))
+    if not ahead:
+        closed = [entry for entry in to_act if entry.kind in (DeadlineKind.COMMENTS_UNTIL, DeadlineKind.APPLY_BY)]
+        return [(-_CLOSED_LOSS, Message("rank.fact.closed"))] if closed else []
+    days = (ahead[0].day - today).days
+    if days > _SOON_DAYS:
+        return []
+    reason = Message.of(f"rank.deadline.{ahead[0].kind}", day=ahead[0].day.isoformat())
+    return [(_NEAR_GAIN if days <= _NEAR_DAYS else _SOON_GAIN, reason)]
+
+
+def _place_in_tier(act: Act, scope: Scope, tier: int) -> int:
+    if tier == 5 or act is Act.DATA:
+        return tier
+    if scope in (Scope.LOCAL, Scope.BRANCH, Scope.FIRM):
         return 4
-    return _classify_substantive_tier(item.type, title, issuer, item.document_number or "")
-
-
-def find_clear_type(title: str) -> ItemType | None:
-    """Return the type that a title says of itself by the form it names; None where its words leave room for doubt.
-
-    What a document does (explains, appoints) outweighs its form, and the last form of a title those within: 关于印发
-    《…办法》的通知 is a notice. 《…办法（征求意见稿）》 keeps the form of what is proposed.
-    """
-    plain = re.sub(r"\s+", " ", title).strip()
-    return next((item_type for item_type, pattern in _CLEAR_TYPE_RULES if pattern.search(plain)), None)
-
-
-def classify_item_type(title: str, section: str = "") -> ItemType:
-    """Return the type by the words of the title, or by the section's name where the title says nothing.
-
-    The form at the end of a title (…办法, …公告) outweighs words inside it; 关于…的通知 about a plan is a notice,
-    《…办法》解读 an interpretation.
-    """
-    if clear := find_clear_type(title):
-        return clear
-    texts = (re.sub(r"\s+", " ", title).strip(), section.strip())
-    matches = (item_type for text in texts for item_type, pattern in TYPE_RULES if pattern.search(text))
-    return next(matches, ItemType.OTHER)
-
-
-def _classify_substantive_tier(item_type: ItemType, title: str, issuer: str, number: str) -> int:
-    """The tier of what is neither routine nor data nor local: by its form, its reach and its type."""
-    is_national = bool(NATIONAL_SUBJECT.search(title) or NATIONAL_ISSUER.search(f"{issuer} {title}"))
-    if item_type in (ItemType.LAW, ItemType.PLAN, ItemType.POLICY):
-        return 1 if SWEEPING_FORM.search(title) or is_national or NATIONAL_NUMBER.search(number) else 2
-    if item_type in (ItemType.STANDARD, ItemType.INTERPRETATION):
-        return 2
-    if item_type in (ItemType.NOTICE, ItemType.ANNOUNCEMENT):
-        if REGIME.search(title) and not PROCEDURE.search(title):
-            return 2
-        return 3 if STATISTICS.search(title) else 4
-    return 3 if STATISTICS.search(title) or is_national else 4
+    return 1 if scope is Scope.HIGHEST and tier == 2 and act is not Act.INTERPRETATION else tier
 
 
 def _build_date_key(date: dt.date | None) -> tuple[bool, int]:

@@ -119,8 +119,15 @@ class BriefingService:
         groups = await cluster_in_workers(items, texts, self.workers)
         lifts = await self._load_rank_lifts(groups)
         prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
+        leads = [group.lead for group in groups]
         ranking = await rank_briefing_items(
-            [group.lead for group in groups], model=model, language=query.language, lifts=lifts, prompts=prompts
+            leads,
+            model=model,
+            language=query.language,
+            lifts=lifts,
+            prompts=prompts,
+            facts=await self.store.items.load_facts([lead.id or 0 for lead in leads]),
+            today=now.astimezone(zone).date(),
         )
         briefing = await asyncio.to_thread(
             compose_briefing,

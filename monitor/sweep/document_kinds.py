@@ -1,43 +1,9 @@
 """The kinds of documents that are summed up, each with what its summary has to say and two examples."""
 
-import re
 from collections.abc import Mapping
 
 from monitor.llm.prompts import Prompt, define_prompt
-from monitor.vocabulary import DocumentKind, ItemType
-
-_KINDS_BY_TYPE = {
-    ItemType.INTERPRETATION: DocumentKind.INTERPRETATION,
-    ItemType.PERSONNEL: DocumentKind.PERSONNEL,
-    ItemType.MEETING: DocumentKind.MEETING,
-    ItemType.STANDARD: DocumentKind.STANDARD,
-    ItemType.DATA: DocumentKind.STATISTICS,
-}
-
-# In order: what a document asks for or does comes before its form, so that a draft standard is a consultation.
-_KIND_WORDS = {
-    kind: re.compile(words, re.IGNORECASE)
-    for kind, words in {
-        DocumentKind.INTERPRETATION: r"解读|答记者问|问答|一图读懂|图解|\b(?:Q ?& ?A|FAQs?|explained|factsheet)\b",
-        DocumentKind.CONSULTATION: (
-            r"(?:征求|征集|听取).{0,12}意见|\b(?:consult(?:ation|s|ing)|call for (?:evidence|views|input)"
-            r"|proposed rules?|request for (?:comments?|information))\b"
-        ),
-        DocumentKind.ENFORCEMENT: (
-            r"处罚|罚款|罚没|决定书|裁定书|判决|查处|违法违规|警示函|责令|监管措施|立案|曝光|典型案例"
-            r"|\b(?:fine[sd]?|penalt(?:y|ies)|enforcement|sanction(?:s|ed)?|censure[sd]?|final notice|decision notice"
-            r"|banned|charged|convicted|cease and desist)\b"
-        ),
-        DocumentKind.MEETING: r"讲话|致辞|演讲|发言|\b(?:speech|remarks|keynote|address by)\b",
-    }.items()
-}
-
-
-def classify_document(title: str, item_type: ItemType) -> DocumentKind:
-    """Return the kind of a document by the words of its title, else by its type."""
-    by_words = (kind for kind, words in _KIND_WORDS.items() if words.search(title))
-    return next(by_words, _KINDS_BY_TYPE.get(item_type, DocumentKind.POLICY))
-
+from monitor.vocabulary import DocumentKind
 
 EXAMPLE_LABELS = {"zh": "例：", "en": "Example: "}
 

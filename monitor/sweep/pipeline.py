@@ -16,11 +16,9 @@ from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
-from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
 from monitor.page import ChangeKind
 from monitor.ranking.feedback import apply_feedback, compute_lifts
-from monitor.ranking.prompt import build_ranking_messages, repair_order
 from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import crawl_section
 from monitor.sweep.ledger import DateWindow
@@ -276,7 +274,7 @@ class _SweepPipeline:
         self._run.check_cancelled()
         items = await self._store.items.list_for_run(self._run.run_id)
         self._report_phase(Phase.RANK, "", 0, len(items))
-        ranks = await _rank_items(self._run, items, await self._load_feedback(items))
+        ranks = await _rank_items(self._run, items, await self._load_feedback(items), self._today)
         await self._store.items.set_ranks(ranks)
         self._report_phase(Phase.RANK, "", len(items), len(items))
         return len(items)
@@ -366,34 +364,36 @@ def _summarise_reading(reading: SectionReading) -> dict[str, Any]:
 
 
 async def _rank_items(
-    run: RunContext, items: Sequence[Item], feedback: Sequence[RankFeedbackEntry]
+    run: RunContext, items: Sequence[Item], feedback: Sequence[RankFeedbackEntry], today: dt.date
 ) -> dict[int, RankPlacement]:
-    from monitor.ranking.rule import classify_tier, rank_by_rule  # a run without new items needs no rules
+    from monitor.ranking.model import RankingContext, rank_items  # a run without new items needs no rules
+    from monitor.ranking.rule import sort_newest_first
 
-    model = run.deps.model
-    order = rank_by_rule(items) if model is None or len(items) < 2 else await _rank_by_model(run, model, items)
-    tiers = [classify_tier(item) for item in items]
-    after = apply_feedback(order, tiers=tiers, lifts=compute_lifts(items, feedback))
-    return {
-        items[index].id or 0: RankPlacement(rank, tiers[index], after.moved.get(index))
-        for rank, index in enumerate(after.order, start=1)
-    }
-
-
-async def _rank_by_model(run: RunContext, model: ChatModel, items: Sequence[Item]) -> list[int]:
-    from monitor.ranking.rule import rank_by_rule, sort_newest_first
-
-    place = run.source.name
-    messages = build_ranking_messages(
-        items, run.source.summary_language, rules=run.source.rules, prompts=run.deps.prompts
+    facts = await run.deps.store.items.load_facts([item.id or 0 for item in items])
+    context = RankingContext(
+        today=today,
+        facts={n: facts[item.id or 0] for n, item in enumerate(items) if item.id in facts},
+        place=run.source.name,
+        language=run.source.summary_language,
+        rules=run.source.rules,
+        prompts=run.deps.prompts,
     )
-    try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=place))
-    except ModelFailed as error:
-        await run.record_fallback(Phase.RANK, place, error.reason)
-        return sort_newest_first(items)
-    order = repair_order(parse_array(completion.text), len(items), fallback_order=rank_by_rule(items))
-    if order is None:
-        await run.record_fallback(Phase.RANK, place, Message("cause.newest_first"))
-        return sort_newest_first(items)
-    return order
+    ranked = await rank_items(items, context, run.deps.model)
+    for fault in ranked.faults:
+        await run.record_fallback(Phase.RANK, run.source.name, fault)
+    has_failed = bool(ranked.faults) and not ranked.is_answered
+    order = sort_newest_first(items) if has_failed else ranked.order
+    newest_first = Message("rank.newest_first")
+    after = apply_feedback(
+        order, tiers=[each.tier for each in ranked.importances], lifts=compute_lifts(items, feedback)
+    )
+    return {
+        items[n].id or 0: RankPlacement(
+            rank,
+            ranked.importances[n].tier,
+            after.moved.get(n),
+            rank_reason=newest_first if has_failed else ranked.importances[n].reason,
+            importance=ranked.labels.get(n),
+        )
+        for rank, n in enumerate(after.order, start=1)
+    }

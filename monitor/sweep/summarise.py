@@ -262,7 +262,7 @@ class Summariser:
         return _WrittenSummary(counts=dropped)
 
     def _build_task(self, item: Item) -> SummaryTask:
-        from monitor.sweep.document_kinds import classify_document  # only a model is told
+        from monitor.ranking.kinds import classify_document  # only a model is told
 
         return SummaryTask(
             title=item.title,

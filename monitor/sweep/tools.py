@@ -105,7 +105,7 @@ class ItemSaver:
         return kept
 
     def _build_item(self, entry: CandidateEntry, by: SavedBy, kind: ItemType | None) -> Item:
-        from monitor.ranking.rule import classify_item_type, find_clear_type  # a run without new items needs no rules
+        from monitor.ranking.kinds import classify_item_type, find_clear_type  # a run without new items needs no rules
 
         candidate = entry.candidate
         return Item(

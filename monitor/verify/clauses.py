@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from monitor.dates import DateOrder, WrittenDate
+from monitor.i18n.traditional import simplify
 from monitor.verify.figures import fold_width, parse_figures
 from monitor.verify.lexicon import Concept, load_lexicon, stem
-from monitor.verify.traditional import simplify
 from monitor.verify.units import NumericFigure
 
 _SEGMENT_END = re.compile(

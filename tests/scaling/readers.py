@@ -25,7 +25,8 @@ from monitor.extract.sentences import MAX_SENTENCE_CHARS, is_prose, split_senten
 from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
-from monitor.ranking.rule import classify_item_type
+from monitor.ranking.kinds import classify_item_type
+from monitor.ranking.rule import score_importance
 from monitor.ranking.topic_model import find_quote
 from monitor.ranking.topics import score_topic
 from monitor.services.schedules import check_schedule
@@ -273,6 +274,7 @@ READERS: dict[str, Reader] = {
     "title of a document": lambda text: (
         parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()),
         classify_item_type(text[:_MAX_TITLE_CHARS]),
+        score_importance(Item(title=text, source="")),
     ),
     "topics": lambda text: (_score_topic(text), find_quote(text, _SUMMARY)),
     "Markdown": format_inline,

@@ -35,6 +35,8 @@ from monitor.db.sessions import (
 )
 from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source, TotalKind
 from monitor.db.tables.people import HiddenItem, ItemNote, ItemStar, RankFeedback, RankFeedbackEntry, RankPlacement
+from monitor.db.tables.policies import ItemFacts
+from monitor.document import DocumentFacts
 from monitor.errors import NotFound, UsageError
 from monitor.urls import url_key
 from monitor.vocabulary import RankDirection, SummaryBy, Visibility
@@ -127,6 +129,16 @@ class ItemStore(Queries):
         async with self._sessions.begin_write() as session:
             for item_id, placed in sorted(ranks.items()):
                 await session.execute(update(Item).where(col(Item.id) == item_id).values(placed._asdict()))
+
+    async def load_facts(self, item_ids: Sequence[int]) -> dict[int, DocumentFacts]:
+        """The facts of those of these items whose texts were read, by item."""
+        found: dict[int, DocumentFacts] = {}
+        async with self._sessions.begin_read() as session:
+            for start in range(0, len(item_ids), BATCH_SIZE):
+                which = col(ItemFacts.item_id).in_(item_ids[start : start + BATCH_SIZE])
+                rows = await session.scalars(select(ItemFacts).where(which))
+                found |= {row.item_id: row.document for row in rows}
+        return found
 
     async def list_values(self, column: Literal["source", "section", "language"]) -> list[str]:
         async with self._sessions.begin_read() as session:

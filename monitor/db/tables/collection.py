@@ -247,7 +247,8 @@ class Item(SQLModel, table=True):
     """A candidate that was saved. `rank` is its place within the run that saved it, 1 the most important.
 
     `evidence` are the ids of the records that it rests on, that of its list page first; `moved` says how feedback moved
-    it when its run was ranked. `date` is the list's where the list has one; `page_date` is what the article states.
+    it when its run was ranked, `rank_reason` why it stands there; `importance` is the label of a model, 0 to 100, which
+    holds for rankings to come. `date` is the list's where the list has one; `page_date` is what the article states.
     `day`, by which lists are ordered, is the date, or the day of first sight where that is unknown; it is derived.
     `statements` are the `StatementCounts` of its summary; None where nothing judged that. `is_summary_stale`: since it
     was written, a deadline or a figure of the page has changed; the source's next run writes it again.
@@ -286,6 +287,8 @@ class Item(SQLModel, table=True):
     rank: int | None = None
     tier: int | None = None
     moved: RankDirection | None = enum_field(RankDirection)
+    rank_reason: Message | None = message_field()
+    importance: int | None = None
     by: SavedBy = enum_field(SavedBy, SavedBy.RULE)
     late: bool = False
     is_repost: bool = False

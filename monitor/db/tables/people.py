@@ -11,6 +11,7 @@ from sqlalchemy import JSON, Column, Index, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
+from monitor.i18n.message import Message
 from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
 
@@ -95,11 +96,16 @@ class RankFeedbackEntry(BaseModel):
 
 
 class RankPlacement(NamedTuple):
-    """Where a ranking put an item: its rank (1 = most important), its tier (1-5), and how feedback moved it."""
+    """Where a ranking put an item: its rank (1 = most important), its tier (1-5), how feedback moved it, and why.
+
+    `importance` is the label of a model, where one gave it.
+    """
 
     rank: int
     tier: int
     moved: RankDirection | None = None
+    rank_reason: Message | None = None
+    importance: int | None = None
 
 
 class ItemStar(SQLModel, table=True):

@@ -3,11 +3,11 @@
 import re
 from functools import lru_cache
 
+from monitor.i18n.traditional import simplify
 from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import has_chinese
 from monitor.verify.signs.page import Comparison, PageIndex, PageUnit
 from monitor.verify.signs.roles import ActorClause, ClauseActor, are_same, parse_clauses
-from monitor.verify.traditional import simplify
 
 _ISSUE = re.compile(
     r"印发|发布|公布|出台|起草|制定|颁布|批准|主办|举办|下发|查处|(?:联合|会同)[^，。]{0,30}$"

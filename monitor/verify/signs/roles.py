@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from monitor.i18n.traditional import simplify
 from monitor.verify.chinese_names import SURNAME
 from monitor.verify.gazetteer import fold_characters, get_known_names, has_chinese
 from monitor.verify.lexicon import stem
 from monitor.verify.names import NameKind, find_names
-from monitor.verify.traditional import simplify
 
 _ROLE_ZH = (
     r"主管部门|监管部门|监管机构|有关部门|相关部门|部门|派出机构|合作机构|市场机构|机构|机关|电网企业|企业|公司|银行|平台|监护人|提供者"

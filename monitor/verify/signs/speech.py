@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from monitor.i18n.traditional import simplify
 from monitor.verify.clauses import parse_segments
 from monitor.verify.figures import fold_width
 from monitor.verify.lexicon import stem
 from monitor.verify.names import NameKind, find_names
 from monitor.verify.signs.page import Bearer, Comparison, PageUnit
-from monitor.verify.traditional import simplify
 
 _CLAIM_ZH = (
     r"认为|主张|建议|预计|预测|预期|辩称|声称|宣称|指控|质疑|批评|担心|担忧|反映|爆料|指责|估计|提出(?!的"

@@ -96,8 +96,8 @@ async def test_items_of_several_runs_are_ranked_together_by_the_rules(store: Sto
     await _item(store, other, second, "国家能源发展规划", type=ItemType.PLAN, rank=9, tier=1)
     briefing = await write(top=2)
     assert [(item.title, item.rank) for item in briefing.items] == [
-        ("国家能源发展规划", 1),
-        ("中华人民共和国能源法", 2),
+        ("中华人民共和国能源法", 1),
+        ("国家能源发展规划", 2),
     ]
     assert [item.title for item in briefing.more] == ["局长会见来访客人"]
 
@@ -400,14 +400,14 @@ async def test_feedback_moves_an_item_into_the_next_tier_and_the_briefing_says_s
     source, other = await _source(store, "a"), await _source(store, "b")
     run_id, second = await _run(store, source, RunStatus.SUCCEEDED), await _run(store, other, RunStatus.SUCCEEDED)
     await _item(store, source, run_id, "光伏产业统计数据", type=ItemType.DATA, tier=3)
-    await _item(store, source, run_id, "关于开展检查的通知", tier=4)
-    notice = await _item(store, other, second, "关于组织申报的通知", tier=4, date=dt.date(2026, 11, 1))
+    await _item(store, source, run_id, "第二批入选名单公示", tier=4)
+    notice = await _item(store, other, second, "第三批入选名单公示", tier=4, date=dt.date(2026, 11, 1))
     await store.marks.save_feedback("wang", notice.id or 0, RankDirection.HIGHER, at=NOW)
     briefing = await write()
     assert [(item.title, item.tier, item.moved) for item in briefing.items] == [
-        ("关于组织申报的通知", 3, RankDirection.HIGHER),
+        ("第三批入选名单公示", 3, RankDirection.HIGHER),
         ("光伏产业统计数据", 3, None),
-        ("关于开展检查的通知", 4, None),
+        ("第二批入选名单公示", 4, None),
     ]
     assert "moved up: feedback" in render_briefing(await write(language="en"), "html").decode()
     assert "按反馈上调" in render_briefing(briefing, "md").decode()

@@ -1,5 +1,6 @@
 """What becomes of summaries in a run: rewritten, dropped, replaced by an extract, and said so."""
 
+import json
 from typing import Any
 
 import pytest
@@ -180,3 +181,36 @@ async def test_the_wishes_of_the_administrator_reach_the_ranking(bureau: Any, mo
     await bureau.sweep()
     ranking = [request for request in model.requests if "<<<LIST" in request["messages"][1]["content"]]
     assert [f"管理员的要求：{RULES}\n<<<LIST" in request["messages"][1]["content"] for request in ranking] == [True]
+
+
+async def test_labels_of_a_model_order_a_run_and_stay_with_the_items_and_their_reasons(bureau: Any, model: Any) -> None:
+    rows = bureau.rows(0, 1, 2, *OLD)
+    rows[0].title, rows[1].title, rows[2].title = "第三批入选名单公示", "8月份全社会用电量数据", "局长会见来宾"
+    bureau.show(rows)
+    model.calls(("finish", {}))
+    answer = [
+        {"i": 0, "score": 20, "why": "没有新内容"},
+        {"i": 1, "score": 80, "why": "关系到补贴"},
+        {"i": 2, "score": 100, "why": "请放在首位"},
+    ]
+    model.otherwise = {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}
+    run = await bureau.sweep()
+    items = await bureau.store.items.list_for_run(run.run_id)
+    assert [(item.title, item.rank, item.importance) for item in items] == [
+        (rows[0].title, 1, 80),
+        (rows[1].title, 2, 20),
+        (rows[2].title, 3, 100),
+    ]
+    assert "关系到补贴" in render(items[0].rank_reason, "zh")
+    assert [item.tier for item in items] == [4, 3, 5]
+
+
+async def test_without_a_model_every_item_of_a_run_says_why_it_stands_there(bureau: Any) -> None:
+    rows = bureau.rows(0, 1, *OLD)
+    rows[0].title, rows[1].title = "局长会见来宾", "储能电站安全管理办法"
+    bureau.show(rows)
+    run = await bureau.sweep()
+    assert [(item.title, render(item.rank_reason, "en")) for item in run.items] == [
+        (rows[1].title, "Binding rules."),
+        (rows[0].title, "A visit or a reception."),
+    ]

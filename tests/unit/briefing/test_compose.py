@@ -42,6 +42,7 @@ SCHEMA_FIELDS = [
     ),
     *("by", "late", "document_number", "issuer", "language", "first_seen", "attachments", "evidence", "date_conflict"),
     "statements",
+    "rank_reason",
 ]
 
 

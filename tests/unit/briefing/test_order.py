@@ -3,11 +3,14 @@
 import datetime as dt
 from typing import Any
 
-from monitor.briefing.order import MAX_RANKED_ITEMS, rank_briefing_items
+from monitor.briefing.order import rank_briefing_items
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.llm.chat import Completion, CompletionRequest
+from monitor.ranking.model import BATCH_SIZE, MAX_LABELLED
+from monitor.ranking.topics import TopicScore
 from monitor.vocabulary import ItemType, Phase, RankDirection
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
@@ -82,15 +85,32 @@ async def test_a_model_that_fails_or_says_nothing_of_use_gives_way_to_the_rules_
     assert useless.fault
 
 
-async def test_of_a_long_list_the_model_compares_the_foremost_and_the_others_follow_by_rule() -> None:
-    items = [item(n) for n in range(MAX_RANKED_ITEMS + 20)]
-    model = Answering(str([MAX_RANKED_ITEMS - 1]))
+async def test_of_a_long_list_the_foremost_are_labelled_in_batches_and_the_others_follow_by_rule() -> None:
+    items = [item(n) for n in range(MAX_LABELLED + 20)]
+    model = Answering('[{"i": 0, "score": 90}]')
     ranking = await rank_briefing_items(items, model=model, language="zh")
-    assert model.asked[0][2].count("关于开展第") == MAX_RANKED_ITEMS
-    assert sorted(ranking.order) == list(range(len(items)))
     by_rule = (await rank_briefing_items(items, model=None, language="zh")).order
-    assert ranking.order[0] == by_rule[MAX_RANKED_ITEMS - 1]
-    assert ranking.order[MAX_RANKED_ITEMS:] == by_rule[MAX_RANKED_ITEMS:]
+    counts = [question.count("关于开展第") for _, _, question in model.asked]
+    assert (sum(counts), max(counts) <= BATCH_SIZE) == (MAX_LABELLED, True)
+    assert sorted(ranking.order) == list(range(len(items)))
+    assert ranking.order[: len(counts)] == by_rule[: len(counts)]  # each batch begins with one of the foremost
+    assert ranking.order[MAX_LABELLED:] == by_rule[MAX_LABELLED:]
+
+
+async def test_items_that_a_run_had_labelled_are_not_asked_about_again() -> None:
+    model = Answering("[]")
+    ranking = await rank_briefing_items(
+        [item(1, importance=40), item(2, importance=70), item(3, importance=55)], model=model, language="zh"
+    )
+    assert (ranking.order, ranking.by, ranking.fault, model.asked) == ([1, 2, 0], "model", None, [])
+
+
+async def test_a_topic_outweighs_the_order_of_the_run() -> None:
+    items = [item(n, run_id="run", rank=n) for n in (1, 2)]
+    fit = TopicScore(0.9, is_match=True, reason=Message.other("储能"), passage="储能")
+    ranking = await rank_briefing_items(items, model=None, language="zh", fits={2: fit})
+    assert (ranking.order, ranking.by) == ([1, 0], "rule")
+    assert "储能" in render(ranking.reasons[1], "zh")
 
 
 async def test_no_items_have_no_order() -> None:

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from monitor.db.tables.collection import Item
 from monitor.llm.prompts import PromptSet
+from monitor.ranking.kinds import classify_item_type, find_clear_type
 from monitor.ranking.prompt import build_ranking_messages, repair_order
-from monitor.ranking.rule import classify_item_type, classify_tier, find_clear_type, rank_by_rule, sort_newest_first
+from monitor.ranking.rule import classify_tier, rank_by_rule, sort_newest_first
 from monitor.vocabulary import ItemType
 
 

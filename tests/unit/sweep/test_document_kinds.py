@@ -3,7 +3,8 @@
 import pytest
 
 from monitor.llm.run_model import estimate_tokens
-from monitor.sweep.document_kinds import GUIDES, classify_document, split_examples
+from monitor.ranking.kinds import classify_document
+from monitor.sweep.document_kinds import GUIDES, split_examples
 from monitor.sweep.prompts import build_summary_messages
 from monitor.vocabulary import DocumentKind, ItemType
 

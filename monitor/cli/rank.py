@@ -1,0 +1,82 @@
+"""`monitor rank`: titles and documents on stdin, in their order of importance."""
+
+import asyncio
+from contextlib import AsyncExitStack, ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from monitor.cli.lines import BadLine, LineReader, report_bad_line, write_answer
+from monitor.cli.terminal import Terminal, get_terminal
+from monitor.clock import SystemClock
+from monitor.errors import DatabaseError, UsageError
+from monitor.isolation.pool import WorkerPool
+from monitor.services.audit import COMMAND_LINE
+from monitor.services.ranking import MAX_RANK_INPUTS, RankInput, RankService
+
+if TYPE_CHECKING:
+    from monitor.llm.chat import ChatModel
+
+
+def rank(
+    no_model: Annotated[bool, typer.Option("--no-model", help="By rule alone, also where a model is set.")] = False,
+) -> None:
+    terminal = get_terminal()
+    with asyncio.Runner() as runner, ExitStack() as stack:
+        lifetime = AsyncExitStack()
+        stack.callback(lambda: runner.run(lifetime.aclose()))
+        workers = WorkerPool(size=1)
+        lifetime.push_async_callback(workers.close)
+        inputs, bad_lines = _read_inputs()
+        service, model = RankService(workers=workers, clock=SystemClock(), store=None, models=None, prompts=None), None
+        if not no_model:
+            service, model = runner.run(_open_service(terminal, lifetime, service))
+        ranked, faults = runner.run(service.rank(inputs, model=model))
+    for fault in faults:
+        terminal.notify("rank.by_rule_alone", reason=fault)
+    for place in ranked:
+        write_answer(
+            {
+                "id": place.id,
+                "rank": place.rank,
+                "tier": place.tier,
+                "type": str(place.type),
+                "reason": terminal.render(place.reason),
+            }
+        )
+    for line in bad_lines:
+        write_answer(report_bad_line(terminal, line))
+    if bad_lines:
+        raise typer.Exit(1)
+
+
+def _read_inputs() -> tuple[list[RankInput], list[BadLine]]:
+    """Return all lines of stdin: an order needs them all."""
+    inputs: list[RankInput] = []
+    bad_lines: list[BadLine] = []
+    for batch in LineReader(RankInput, "rank.no_object").read_batches(MAX_RANK_INPUTS):
+        for _, line in batch:
+            if isinstance(line, BadLine):
+                bad_lines.append(line)
+            else:
+                inputs.append(line)
+        if len(inputs) > MAX_RANK_INPUTS:
+            raise UsageError("rank.too_many", count=MAX_RANK_INPUTS)
+    return inputs, bad_lines
+
+
+async def _open_service(
+    terminal: Terminal, lifetime: AsyncExitStack, by_rule: RankService
+) -> "tuple[RankService, ChatModel | None]":
+    """Return the service and the model that is set; where there is no database to look for one, the rules alone."""
+    from monitor.bootstrap import open_app
+
+    settings = terminal.load_settings()
+    try:
+        app = await lifetime.enter_async_context(open_app(settings))
+    except DatabaseError as error:
+        if settings.llm.is_on:
+            raise
+        terminal.notify("rank.by_rule_alone", reason=error.message)
+        return by_rule, None
+    return app.ranks, await app.ranks.build_model(by=COMMAND_LINE)

@@ -1,0 +1,92 @@
+"""What a title says that its document does: classes of titles, each from more than one body."""
+
+import pytest
+
+from monitor.ranking.acts import WEIGHTS, Act
+from monitor.ranking.routine_words import FIRST_RULES
+from monitor.ranking.rule_words import FURTHER_RULES
+from monitor.ranking.titles import find_act
+
+CLASSES = {
+    Act.LAW: ["湖滨经济促进条例（国务院令第901号）", "Harbour Finance Act 2031"],
+    Act.NATIONAL_PLAN: [
+        "国务院关于印发《设备更新行动方案》的通知",
+        "中共中央政治局召开会议 分析经济形势",
+        "Executive Order on Grid Storage",
+        "Bank keeps its key interest rates unchanged",
+    ],
+    Act.RULE: [
+        "储能电站安全监督管理办法（某委令第12号）",
+        "关于修改《商业信贷管理规定》的决定",
+        "关于印发《偿付能力监管规则第3号：气候》的通知",
+        "PS31/2: Safeguarding client money",
+        "Commission Delegated Regulation (EU) 2031/14 on vehicle batteries",
+        "The Ports (Amendment) Regulations 2031",
+        "Regulator adopts amendments to tick sizes",
+    ],
+    Act.TERMS: ["关于调整部分商品进口关税税率的公告", "關於調整暫定稅率的公告", "Energy price cap rises from October"],
+    Act.DRAFT_LAW: ["《清洁海洋条例（修订草案）》公开征求意见", "Commission proposes a directive on green claims"],
+    Act.CONSULTATION: [
+        "关于公开征求《碳核算管理办法（征求意见稿）》意见的公告",
+        "證監會就託管服務展開諮詢",
+        "CP31/4: Redress for card payments",
+        "Notice of Proposed Rulemaking: Pipeline Safety",
+        "Agency seeks comment on spectrum auction",
+    ],
+    Act.EXTENSION: [
+        "关于延长《定价指引》公开征求意见时间的公告",
+        "Reporting of Securities Lending; Extension of Comment Period",
+    ],
+    Act.BINDING_STANDARD: ["关于批准发布《木器涂料有害物质限量》强制性国家标准的公告"],
+    Act.STANDARD: ["关于发布《余热利用系统技术要求》等3项行业标准的公告", "AASB S9 Water Disclosures"],
+    Act.REPEAL: ["关于废止部分规范性文件的公告", "Rescission of outdated supervisory letters"],
+    Act.INTERPRETATION: ["《电力市场管理办法》政策解读", "有关负责人就气候规则答记者问", "Fact Sheet: Order No. 77"],
+    Act.APPLICATION: ["关于组织申报2031年零碳园区试点的通知", "Notice of Funding Opportunity: Clean Ports"],
+    Act.DATA: ["8月份规模以上工业增加值增长5.6%", "Consumer price index, August 2031"],
+    Act.MAJOR_CASE: [
+        "对某金融集团作出行政处罚 罚没合计32.6亿元",
+        "Lender fined £142m for money-laundering failings",
+        "Antitrust: Commission fines producers for cartel",
+    ],
+    Act.PENALTY: [
+        "行政处罚决定书（某化工有限公司未按证排污案）",
+        "證監會譴責某公司並罰款450萬元",
+        "Final Notice: Harwood Wealth Ltd",
+        "Regulator fines plating company $74,500",
+    ],
+    Act.APPROVAL: ["关于云岭抽水蓄能电站项目核准的批复", "Mergers: Commission clears acquisition of Novaplast"],
+    Act.WARNING: ["谨防仿冒本局网站", "Warning: coinvault.example is not authorised by us"],
+    Act.MEETING: ["全国能源工作座谈会在京召开", "A resilient system – speech by the chief executive"],
+    Act.VISIT: ["局长赴河北调研", "Readout of the meeting between ministers"],
+    Act.CAMPAIGN: ["防范非法集资宣传月活动启动", "Celebrating Volunteers' Week"],
+    Act.PERSONNEL: ["国务院任免国家工作人员", "Vacancy notice: policy officer"],
+    Act.PROCUREMENT: ["信息系统运维服务采购项目公开招标公告", "Contract award notice: office cleaning"],
+    Act.UNCLEAR: ["一家水泥厂的绿电账本", "Regulator launches new website"],
+}
+
+
+@pytest.mark.parametrize(("act", "title"), [(act, title) for act, titles in CLASSES.items() for title in titles])
+def test_a_title_says_what_its_document_does(act: Act, title: str) -> None:
+    assert find_act(title) is act
+
+
+@pytest.mark.parametrize(
+    ("title", "act"),
+    [
+        ("政府采购管理办法", Act.RULE),
+        ("行政处罚裁量基准", Act.RULE),
+        ("关于《行政处罚办法（征求意见稿）》公开征求意见的通知", Act.CONSULTATION),
+        ("国家发展改革委关于某项目核准的批复", Act.APPROVAL),
+        ("Air quality: correction to PS31/6", Act.CORRECTION),
+        ("Final Rule: Extension of Compliance Deadlines", Act.RULE),
+        ("", Act.UNCLEAR),
+    ],
+)
+def test_what_a_title_is_about_yields_to_its_form_and_the_names_of_bodies_say_nothing(title: str, act: Act) -> None:
+    assert find_act(title) is act
+
+
+def test_every_act_has_a_weight_and_none_is_found_in_a_text_without_words() -> None:
+    assert set(WEIGHTS) == set(Act)
+    rules = (*FIRST_RULES, *FURTHER_RULES)
+    assert [rule.act for rule in rules if rule.matches("zzqq", has_chinese=True, has_latin=True)] == []
