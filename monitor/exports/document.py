@@ -65,8 +65,12 @@ class Remark(BaseModel):
 
 
 class Entry(BaseModel):
+    """A numbered piece: its title, in a line what it comes to (`gist`), and what there is to read of it."""
+
     number: int
     title: Span
+    gist: str = ""
+    gist_mark: str = ""
     particulars: list[list[Span]] = Field(default_factory=list)
     badges: list[Badge] = Field(default_factory=list)
     text: str = ""

@@ -229,6 +229,9 @@ class _DocxWriter:
         for badge in entry.badges:
             title.extend([make_run("  "), self._build_text_run(f"〔{badge.text}〕", _BADGE_STYLES[badge.tone])])
         yield self._build_heading(3, f"{entry.number}\t{format_link_text(normalize_line(entry.title.text))}", title)
+        if entry.gist:
+            mark = [self._build_text_run(f"〔{entry.gist_mark}〕", "MonitorBadge")] if entry.gist_mark else []
+            yield self._build_line("MonitorGist", [*mark, self._build_text_run(entry.gist)])
         for spans in entry.particulars:
             if any(span.text for span in spans):
                 yield self._build_line("MonitorParticulars", self._build_spans(spans))
