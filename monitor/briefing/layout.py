@@ -188,6 +188,7 @@ def build_document(briefing: Briefing) -> Document:
         ],
         colophon=build_colophon(briefing, words),
         contents=words("contents"),
+        contents_after=bool(briefing.headlines),
         written_at=briefing.generated_at,
     )
 
@@ -217,8 +218,8 @@ def build_colophon(briefing: Briefing, words: BriefingMessages) -> list[Span]:
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
     """Return the items that follow the headlines in full, under the headings of their parts, which stand in order.
 
-    By theme, those of a subject are together, then what is by itself, enforcement and data; routine is left to the
-    floor.
+    By theme, those of a subject are together, and those that are by themselves; each part stands where its first item
+    does, enforcement and data behind them. Routine is left to the floor.
     """
     words = get_briefing_messages(briefing.language)
     headlines = {headline.item for headline in briefing.headlines}
@@ -231,12 +232,12 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
             continue
         if briefing.group != "theme":
             parts.setdefault(item.source if briefing.group == "source" else words("entries"), []).append(item)
-        elif item.part == "theme" and item.id in subject_of:
-            parts.setdefault(subject_of[item.id], []).append(item)
+        elif item.part == "theme":
+            parts.setdefault(subject_of.get(item.id or 0) or words("other_subjects"), []).append(item)
         else:
-            last.setdefault(item.part, []).append(item)
-    names = [("theme", "other_subjects" if parts else "entries"), ("enforcement", "enforcement"), ("data", "data")]
-    return parts | {words(name): last[part] for part, name in names if part in last}
+            last.setdefault(words(item.part), []).append(item)
+    behind = [words("enforcement"), words("data")]
+    return parts | {heading: last[heading] for heading in behind if heading in last}
 
 
 def list_routine(briefing: Briefing) -> list[BriefingItem]:
@@ -369,7 +370,7 @@ def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages
     first = [Span(text=text) for text in (words.get_word("type", item.type), date, item.source, item.section)]
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
-    third = [Span(text=words("relevance", audience=briefing.audience)), Span(text=item.relevance)]
+    third = [Span(text=words("relevance", audience=briefing.audience, reason=item.relevance))]
     badges = [Badge(text=words.get_word("tier_tag", item.tier))] if item.tier else []
     if item.stage is not None:
         badges.append(Badge(text=words.get_word("stage", item.stage), tone="accent"))
@@ -384,7 +385,11 @@ def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages
         title=Span(text=item.title, url=item.url),
         gist=format_why(item.why),
         gist_mark=words("assessment") if item.why is not None and item.why.is_assessment else "",
-        particulars=[first, second, third if item.relevance else []],
+        particulars=[
+            first,
+            second,
+            third if item.relevance and (item.why is None or item.why.text != item.relevance) else [],
+        ],
         badges=badges,
         text=item.marked_summary,
         text_mark=words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else "",

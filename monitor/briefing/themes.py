@@ -28,8 +28,8 @@ guidance guidelines consultation paper statement notice announcement press relea
 regulations regulatory act bill order policy policies plan code standard standards amendment amendments amending
 proposal call evidence views response responses decision decisions interpretation questions answers faq fine fines fined
 penalty penalises penalizes against publishes published launches issues announces sets confirms ltd limited inc plc llc
-company monthly quarterly annual data statistics review reform changes change january february march april may june july august
-september october november december
+company monthly quarterly annual data statistics review reform changes change january february march april may june july
+august september october november december
 """
 _ENGLISH_FORM = frozenset(_ENGLISH_FORMS.split())
 

@@ -171,7 +171,8 @@ class _DocxWriter:
     def build_content(self, document: Document) -> list[Any]:
         head = [("MonitorOverline", document.overline), ("Title", document.title), ("Subtitle", document.subtitle)]
         before = [self._build_line(style, [self._build_text_run(text)]) for style, text in head if text]
-        first = next((at for at, block in enumerate(document.blocks) if isinstance(block, Heading)), 0)
+        parts = [at for at, block in enumerate(document.blocks) if isinstance(block, Heading) and block.level == 2]
+        first = next(iter(parts[document.contents_after :]), len(document.blocks) if parts else 0)
         before.extend(made for block in document.blocks[:first] for made in self._build_block(block))
         after = [made for block in document.blocks[first:] for made in self._build_block(block)]
         if document.colophon:

@@ -119,7 +119,7 @@ def _render_entry(entry: Entry) -> str:
         f'<p class="links">{_escape_text(row.label)} {_render_spans(row.links, _DOT_SEPARATOR)}</p>'
         for row in entry.links
     )
-    number = f'<span class="number" aria-hidden="true">{entry.number}</span>'
+    number = f'<span class="number" aria-hidden="true">{entry.number}</span> '
     title = f"<h3>{_render_span(entry.title)}{badges}</h3>"
     content = f"{number}{title}{gist}{particulars}{text}{links}{_render_remark(entry)}"
     return f'<li value="{entry.number}"><article{_render_address_attribute([entry.title])}>{content}</article></li>'

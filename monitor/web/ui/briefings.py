@@ -234,7 +234,7 @@ def _list_errors(error: ValidationError) -> dict[str, Message]:
 
 
 @router.get("/briefings/{briefing_id}/edit")
-async def edit(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> Response:
+async def edit(app: AppDep, renderer: Renderer, _: Editor, briefing_id: BriefingId) -> Response:
     draft = await app.drafts.get(briefing_id)
     return await asyncio.to_thread(_render_editor, renderer, draft, draft.edit)
 
