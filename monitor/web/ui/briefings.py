@@ -104,7 +104,8 @@ async def now(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> R
     fields = parse_compose_form(request.query_params, renderer.language)
     try:
         wanted = ComposeRequest.model_validate(fields)
-    except ValidationError as error:
+        await check_sources(wanted.sources, app.store)
+    except (ValidationError, UsageError) as error:
         return await _render_form(app, renderer, fields, error)
     kept = await app.kept_briefings.get(wanted.to_query())
     parameters = build_query_parameters(wanted)
