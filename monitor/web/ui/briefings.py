@@ -178,7 +178,7 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
             row=draft.row,
             view=build_briefing_view(draft.briefing),
             formats=BRIEFING_FORMATS,
-            targets=_build_options(app.targets.list_names()),
+            targets=app.targets.list_names(),
             **sent,
         )
     )
