@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from monitor.services.alarms import AlarmService
     from monitor.services.alerts import AlertService
     from monitor.services.audit import AuditService, TokenService
-    from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
+    from monitor.services.briefings import BriefingService
     from monitor.services.deadlines import DeadlineService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
+    from monitor.services.drafts import BriefingDraftService, ExportService, KeptBriefingService
     from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
@@ -256,7 +257,10 @@ class App:
     alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
     deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
     topics: "_Part[TopicService]" = _Part(
-        "services.topics.TopicService", new_model="models.build_run_model", new_prompts="prompts.load_active"
+        "services.topics.TopicService",
+        alerts="alerts",
+        new_model="models.build_run_model",
+        new_prompts="prompts.load_active",
     )
     policies: "_Part[PolicyService]" = _Part("services.policies.PolicyService", deadlines="deadlines", topics="topics")
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
@@ -343,7 +347,7 @@ class App:
 
     # Briefings and how they reach people.
 
-    drafts: "_Part[BriefingDraftService]" = _Part("services.briefings.BriefingDraftService")
+    drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
@@ -353,8 +357,16 @@ class App:
     )
 
     @cached_property
+    def kept_briefings(self) -> "KeptBriefingService":
+        from monitor.services.drafts import KeptBriefingService
+
+        kept = KeptBriefingService(store=self.store, clock=self.clock, settings=self.settings, briefings=self.briefings)
+        self._stack.push_async_callback(kept.close)
+        return kept
+
+    @cached_property
     def exports(self) -> "ExportService":
-        from monitor.services.briefings import ExportService
+        from monitor.services.drafts import ExportService
 
         return ExportService(print_pdf=self._print_pdf, template=self.settings.briefing.template)
 

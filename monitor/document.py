@@ -5,6 +5,7 @@ import datetime as dt
 from pydantic import BaseModel, Field
 
 from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.vocabulary import DeadlineKind, DocumentKind, ItemChangeKind, PolicyStage, RelationType, Verdict
 
 
@@ -64,7 +65,7 @@ class DocumentFacts(BaseModel):
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
 
 
-class ItemChange(BaseModel):
+class ItemChange(MessageModel):
     """A change of an item as a reader needs it: `message` says what was and what is."""
 
     kind: ItemChangeKind

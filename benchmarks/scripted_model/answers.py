@@ -63,6 +63,8 @@ def build_good_reply(conversation: Conversation) -> ScriptedReply:
             return ScriptedReply(dump_json(rank_items(conversation.question)))
         case PromptTask.OVERVIEW:
             return ScriptedReply(write_overview(conversation.question))
+        case PromptTask.HEADLINES:
+            return ScriptedReply(dump_json(write_headlines(conversation.question)))
         case PromptTask.SUMMARY:
             return ScriptedReply(summarise_page(conversation.question))
         case PromptTask.VERIFY:
@@ -121,6 +123,12 @@ def write_overview(text: str) -> str:
         said = f"{title}：{with_figure}" if with_figure and is_chinese else with_figure or title
         sentences.append(f"{said}[{number}]。" if is_chinese else f"{said} [{number}]. ")
     return "".join(sentences)
+
+
+def write_headlines(text: str) -> list[str]:
+    """A line on each item: the first sentence of its summary, else its title."""
+    rows = [line.split(" | ") for _, line in _OVERVIEW_LINE.findall(text)]
+    return [re.split(r"(?<=[。！？])|(?<=\.)\s", row[-1].strip())[0] for row in rows]
 
 
 def review_sentences(text: str) -> list[dict[str, object]]:

@@ -2,7 +2,8 @@
 
 What a request asks for is told by its shape: tools mean a crawl agent (`download_file` among them, the general one), a
 fence around a question one of the tasks of a research (which one, the other fences tell), a `[{"name": …}]` in the
-question navigation, a fence of items an overview, one of sentences to check a second reading, lines
+question navigation, a fence of items an overview, or with JSON lines on headlines, one of sentences to check a second
+reading, lines
 `[0] [type] date | title` ranking, anything else a summary.
 """
 
@@ -26,6 +27,7 @@ class PromptTask(StrEnum):
     NAVIGATE = "navigate"
     RANK = "rank"
     OVERVIEW = "overview"
+    HEADLINES = "headlines"
     SUMMARY = "summary"
     VERIFY = "verify"
     STRUCTURE = "structure"
@@ -96,7 +98,7 @@ class Conversation:
         if re.search(r'\[\s*\{+\s*"name"', self.question):
             return PromptTask.NAVIGATE
         if re.search(r"^<<<ITEMS$", self.question, re.MULTILINE):
-            return PromptTask.OVERVIEW
+            return PromptTask.HEADLINES if "JSON" in self.question else PromptTask.OVERVIEW
         if "CHECK" in self.parse_fences():
             return PromptTask.VERIFY
         return PromptTask.RANK if RANK_LINE_PATTERN.search(self.question) else PromptTask.SUMMARY

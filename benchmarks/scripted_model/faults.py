@@ -122,6 +122,8 @@ def _add_inventions(reply: ScriptedReply, task: PromptTask) -> ScriptedReply:
         return ScriptedReply(reply.text + _INVENTED_FIGURES)
     if task is PromptTask.OVERVIEW:
         return ScriptedReply(_invent_sentences(reply.text))
+    if task is PromptTask.HEADLINES:
+        return ScriptedReply(dump_json([f"{line}{_INVENTED_FIGURES}" for line in json.loads(reply.text)]))
     if task is PromptTask.VERIFY:
         # Waves everything through, with words that stand nowhere.
         verdicts = [{**entry, "v": "supported", "w": _INVENTED_FIGURES} for entry in json.loads(reply.text)]

@@ -11,24 +11,32 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, computed_field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.item import ItemSchema, get_briefing_messages, mark_sentences
+from monitor.briefing.headlines import DatedFact, Why, WrittenReasons, explain_importance
+from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages, mark_sentences
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
+from monitor.briefing.themes import ThemedTitle, group_by_theme, name_theme
+from monitor.db.queries.briefing import BriefingFacts
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Revision
+from monitor.db.tables.policies import Deadline
 from monitor.dedupe.clusters import DocumentCluster
-from monitor.document import ItemChange
+from monitor.document import DocumentFacts, ItemChange, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import ChangeKind, EditOperation, PagePart
 from monitor.policies.changes import DeadlineChange, describe_changes
 from monitor.ranking.rule import classify_tier
 from monitor.verify.statements import StatementCounts
-from monitor.vocabulary import RankDirection, SummaryBy
+from monitor.vocabulary import DeadlineKind, DocumentKind, ItemType, PolicyStage, RankDirection, SummaryBy, Verdict
 
 GroupBy = Literal["theme", "source", "none"]
-ModelTask = Literal["ranking", "overview"]
+ModelTask = Literal["ranking", "overview", "headlines"]
+BriefingPart = Literal["theme", "enforcement", "data", "routine"]
 LOWEST_TIER = 5
+MIN_HEADLINES, MAX_HEADLINES = 3, 5
+_HIGH_TIER = 2  # an item of a lower one is a headline only where there are few
+_ROUTINE_KINDS = (DocumentKind.PERSONNEL, DocumentKind.MEETING)
 
 
 class Period(BaseModel):
@@ -70,7 +78,8 @@ class BriefingItem(ItemSchema):
     """An item shown in full; `rank` is its place in this briefing, `moved` how people's feedback moved it there.
 
     `places` are the other items in which the same document was published, `interpretations` those that explain it.
-    `unchecked` are the sentences of the summary that nothing could verify.
+    `unchecked` are the sentences of the summary that nothing could verify. `why` says why it matters, `relevance` why
+    it concerns those for whom the briefing is. `kind`, `stage` and `policy` are those of its document, where known.
     """
 
     places: list[ItemReference] = Field(default_factory=list)
@@ -78,6 +87,21 @@ class BriefingItem(ItemSchema):
     note: AnalystNote | None = None
     moved: RankDirection | None = None
     unchecked: list[str] = Field(default_factory=list)
+    why: Why | None = None
+    relevance: str = ""
+    kind: DocumentKind | None = None
+    stage: PolicyStage | None = None
+    policy: str = ""
+
+    @property
+    def part(self) -> BriefingPart:
+        """Where it stands when it is no headline; what somebody wrote a note on is never mere routine."""
+        if self.kind is DocumentKind.ENFORCEMENT or self.stage is PolicyStage.ENFORCEMENT:
+            return "enforcement"
+        if self.kind is DocumentKind.STATISTICS or (self.kind is None and self.type is ItemType.DATA):
+            return "data"
+        is_low = self.tier == LOWEST_TIER or self.kind in _ROUTINE_KINDS
+        return "routine" if is_low and self.note is None else "theme"
 
     @property
     def marked_summary(self) -> str:
@@ -86,8 +110,10 @@ class BriefingItem(ItemSchema):
 
 
 class MoreItem(ItemReference):
-    """An item beyond the top ones, with what stands under it."""
+    """An item beyond the top ones, with its place in the briefing and what stands under it."""
 
+    rank: int | None = None
+    tier: int | None = None
     places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
     note: AnalystNote | None = None
@@ -118,8 +144,44 @@ class ModelFault(MessageModel):
     reason: Message
 
 
+class Headline(BaseModel):
+    """One of the first items, and in a line why it matters: borne out by its page, or an assessment."""
+
+    item: int
+    rank: int
+    title: str
+    url: str
+    why: str = ""
+    verdict: Verdict | None = None
+    is_assessment: bool = False
+
+
+class BriefingDeadline(BaseModel):
+    """A day that an item of the briefing states; `moved_from` is the day that it had before this period."""
+
+    item: int
+    day: dt.date
+    kind: DeadlineKind
+    subject: str = ""
+    title: str
+    url: str
+    moved_from: dt.date | None = None
+    verdict: Verdict = Verdict.SUPPORTED
+
+
+class Theme(BaseModel):
+    """Items of one subject, in order of importance."""
+
+    name: str
+    items: list[int]
+
+
 class Briefing(BaseModel):
     """The published shape, also as JSON. `items` and `more` stand in order of importance; `group` is for pages.
+
+    `audience` is for whom it is: the name of a topic or client; `off_topic` counts the items that do not concern it.
+    `headlines` are the first items, `themes` have those of one subject, `deadlines` the days to come that the items
+    state. Without `include_gaps` it says nothing of what could not be seen: a copy for a client.
 
     Each item stands for one document: its other places and its interpretations are under it and not counted again.
     Each sentence of the `overview` names the items that it rests on; `overview_dropped` counts the sentences that a
@@ -138,7 +200,11 @@ class Briefing(BaseModel):
     generated_at: dt.datetime
     public_url: str | None = None
     group: GroupBy = "theme"
+    audience: str = ""
     ranked_by: RankedBy = "rule"
+    headlines: list[Headline] = Field(default_factory=list)
+    deadlines: list[BriefingDeadline] = Field(default_factory=list)
+    themes: list[Theme] = Field(default_factory=list)
     overview: list[OverviewSentence] = Field(default_factory=list)
     overview_dropped: int = 0
     overview_counts: StatementCounts = Field(default_factory=StatementCounts)
@@ -155,6 +221,8 @@ class Briefing(BaseModel):
     note: AnalystNote | None = None
     edited_by: str | None = None
     left_out: int = 0
+    off_topic: int = 0
+    include_gaps: bool = True
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -187,26 +255,36 @@ def compose_briefing(
     top: int | None,
     generated_at: dt.datetime,
     public_url: str | None = None,
-    group: GroupBy = "theme",
     changes: Sequence[ChangedItem] = (),
+    facts: BriefingFacts | None = None,
 ) -> Briefing:
     """Return the briefing of these documents in the order of `ranking`, without an overview.
 
     With `top`, the documents beyond it are named in `more`. A briefing never hides what it could not see: each
     failure, fallback, silence and unread place of a source is a gap, whether there are items or not.
     """
+    words = get_briefing_messages(language)
+    known = facts or BriefingFacts()
+    today = generated_at.date()
     shown = ranking.order[:top]
     leads = [clusters[place].lead for place in shown]
+    items = [_build_top_item(clusters[place], rank, place, ranking) for rank, place in enumerate(shown, start=1)]
+    items = [_add_facts(item, known, words, today) for item in items]
+    rest = enumerate(ranking.order[len(shown) :], start=len(shown) + 1)
+    more = [_build_more_item(clusters[place], rank, place, ranking) for rank, place in rest]
     return Briefing(
-        title=get_briefing_messages(language)("title"),
+        title=words("title"),
         period=period,
         language=language,
         generated_at=generated_at,
         public_url=public_url,
-        group=group,
+        audience=known.topic or "",
         ranked_by=ranking.by,
-        items=[_build_top_item(clusters[place], rank, place, ranking) for rank, place in enumerate(shown, start=1)],
-        more=[_build_more_item(clusters[place]) for place in ranking.order[len(shown) :]],
+        headlines=choose_headlines(items),
+        deadlines=_list_deadlines([*items, *more, *changes], known, today),
+        themes=build_themes(items),
+        items=items,
+        more=more,
         changes=list(changes),
         sources=list(sources),
         gaps=[gap for state in sources for gap in list_gaps(state)],
@@ -215,14 +293,65 @@ def compose_briefing(
         extracts=sum(item.summary_by is SummaryBy.EXTRACT for item in leads),
         without_summary=sum(not item.summary for item in leads),
         reposts=[item.id for item in leads if item.is_repost and item.id is not None],
+        off_topic=known.off_topic,
     )
 
 
-def get_part_key(item: BriefingItem, group: GroupBy) -> int | str:
-    """Return the part of a briefing that an item belongs to: its tier, its source, or the only one."""
-    if group == "theme":
-        return item.tier or LOWEST_TIER
-    return item.source if group == "source" else ""
+def choose_headlines(items: Sequence[BriefingItem]) -> list[Headline]:
+    """Return the first three items, and two more of a high tier.
+
+    Routine is a headline only where the order puts it among the first five, before something that weighs more.
+    """
+    weighty = [place for place, item in enumerate(items) if item.part != "routine"]
+    last = min(weighty[-1], MAX_HEADLINES) if weighty else 0
+    candidates = [item for place, item in enumerate(items) if item.part != "routine" or place < last]
+    chosen = [
+        item
+        for place, item in enumerate(candidates[:MAX_HEADLINES])
+        if place < MIN_HEADLINES or (item.tier or LOWEST_TIER) <= _HIGH_TIER
+    ]
+    return [_build_headline(item) for item in chosen if item.id is not None]
+
+
+def _build_headline(item: BriefingItem) -> Headline:
+    why = item.why
+    return Headline(
+        item=item.id or 0,
+        rank=item.rank or 0,
+        title=item.title,
+        url=item.url,
+        why=why.text if why else "",
+        verdict=why.verdict if why else None,
+        is_assessment=why is not None and why.is_assessment,
+    )
+
+
+def build_themes(items: Sequence[BriefingItem]) -> list[Theme]:
+    """Return the themes of the items that are no enforcement, data or routine; an item without fellows is in none."""
+    titles = [
+        ThemedTitle(item.id, item.title, item.policy, [name for name in (item.issuer, item.source) if name])
+        for item in items
+        if item.id is not None and item.part == "theme"
+    ]
+    return [Theme(name=name_theme(group.name), items=group.items) for group in group_by_theme(titles)]
+
+
+def attach_reasons(briefing: Briefing, written: WrittenReasons) -> Briefing:
+    """Return the briefing with the lines that a model wrote on its headlines in place of the rules' own."""
+    items = [
+        item.model_copy(update={"why": written.lines[item.id]}) if item.id in written.lines else item
+        for item in briefing.items
+    ]
+    faults = [*briefing.model_faults, *_build_faults("headlines", written.fault)]
+    return briefing.model_copy(update={"items": items, "headlines": choose_headlines(items), "model_faults": faults})
+
+
+def drop_gaps(briefing: Briefing) -> Briefing:
+    """Return the copy for a client: without what could not be seen, and what the model failed to do."""
+    left_out: dict[str, Any] = {"include_gaps": False}
+    for name in ("sources", "gaps", "model_faults", "baselines"):
+        left_out[name] = []
+    return briefing.model_copy(update=left_out)
 
 
 def attach_overview(briefing: Briefing, overview: Overview) -> Briefing:
@@ -271,9 +400,60 @@ def _build_top_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ra
     return item.model_copy(update=_build_related_fields(cluster) | own)
 
 
-def _build_more_item(cluster: DocumentCluster) -> MoreItem:
-    item = MoreItem.model_validate(cluster.lead, from_attributes=True)
-    return item.model_copy(update=_build_related_fields(cluster))
+def _add_facts(item: BriefingItem, known: BriefingFacts, words: BriefingMessages, today: dt.date) -> BriefingItem:
+    """Return the item with what its document says of itself, and why it matters."""
+    item_id = item.id or 0
+    facts, fit = known.facts.get(item_id), known.fits.get(item_id)
+    days = [DatedFact(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
+    reason = item.rank_reason or (fit.reason if fit else None)
+    return item.model_copy(
+        update={
+            "why": explain_importance(facts, days, reason, words, today=today),
+            "relevance": words.translate(fit.reason) if fit is not None and fit.is_match else "",
+            "kind": facts.kind if facts else None,
+            "stage": facts.stage if facts else None,
+            "policy": known.policies.get(item_id, ""),
+        }
+    )
+
+
+def _list_deadlines(
+    named: Sequence[BriefingItem | MoreItem | ChangedItem], known: BriefingFacts, today: dt.date
+) -> list[BriefingDeadline]:
+    """Return the days to come, the nearest first, and those that moved in the period; each of an item once."""
+    found: dict[tuple[int, DeadlineKind, str], BriefingDeadline] = {}
+    for item in named:
+        for deadline in _list_item_deadlines(item, known):
+            if deadline.day >= today or deadline.moved_from is not None:
+                found.setdefault((deadline.item, deadline.kind, deadline.subject), deadline)
+    return sorted(found.values(), key=lambda deadline: (deadline.day, deadline.item, deadline.kind))
+
+
+def _list_item_deadlines(item: BriefingItem | MoreItem | ChangedItem, known: BriefingFacts) -> list[BriefingDeadline]:
+    """Return the deadlines that are on record of an item; where there are none, those that its facts state."""
+    item_id = item.item if isinstance(item, ChangedItem) else item.id or 0
+    facts: DocumentFacts | None = known.facts.get(item_id)
+    stated: Sequence[Deadline | StatedDeadline] = known.deadlines.get(item_id) or (facts.deadlines if facts else [])
+    return [
+        BriefingDeadline(
+            item=item_id,
+            day=deadline.day,
+            kind=deadline.kind,
+            subject=deadline.subject,
+            title=item.title,
+            url=item.url,
+            moved_from=known.moved_from.get(deadline.id or 0) if isinstance(deadline, Deadline) else None,
+            verdict=deadline.verdict,
+        )
+        for deadline in stated
+    ]
+
+
+def _build_more_item(cluster: DocumentCluster, rank: int, place: int, ranking: Ranking) -> MoreItem:
+    lead = cluster.lead
+    item = MoreItem.model_validate(lead, from_attributes=True)
+    own = {"rank": rank, "tier": ranking.tiers.get(place) or lead.tier or classify_tier(lead)}
+    return item.model_copy(update=_build_related_fields(cluster) | own)
 
 
 def _build_related_fields(cluster: DocumentCluster) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
 from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.item import BriefingMessages, get_briefing_messages
+from monitor.briefing.layout import build_document
 from monitor.briefing.render import render_briefing
 from monitor.config.targets import TargetSettings
 from monitor.db.queries.deadlines import AlertView
@@ -22,6 +23,7 @@ from monitor.db.tables.delivery import (
 )
 from monitor.errors import MonitorError, NotDelivered
 from monitor.exports.document import Document, Paragraph, Span
+from monitor.exports.html import render_mail
 from monitor.exports.registry import render_document
 from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
@@ -84,32 +86,43 @@ def list_unread_sources(briefing: Briefing, unfinished: Sequence[str]) -> list[s
     return list(dict.fromkeys([*unfinished, *(gap.source for gap in briefing.gaps if gap.kind in _UNREAD_KINDS)]))
 
 
+def build_subject(briefing: Briefing) -> str:
+    """Return the subject of a mail: the title, for whom it is, the day, and how much there is."""
+    words = get_briefing_messages(briefing.language)
+    total = len(briefing.items) + len(briefing.more) + len(briefing.changes)
+    count = words("notification.count", count=total) if total else words("notification.nothing")
+    parts = [f"{briefing.title} {briefing.period.until}", briefing.audience, count]
+    return " · ".join(part for part in parts if part)
+
+
 def build_briefing_notification(
     delivery: Delivery, briefing: Briefing, *, unfinished: Sequence[str], enclosures: Sequence[NotificationAttachment]
 ) -> Notification:
     """Build the notification of a briefing; `unfinished` are the sources that were not done by its deadline."""
     words = get_briefing_messages(briefing.language)
     listed: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
-    total = len(listed) + len(briefing.changes)
-    count = words("notification.count", count=total) if total else words("notification.nothing")
-    subject = f"{briefing.title} {briefing.period.until} · {count}"
+    subject = build_subject(briefing)
+    if delivery.test_to is not None:
+        subject = words("notification.briefing_test", subject=subject)
+    whys = {headline.item: f"{headline.why}\n" for headline in briefing.headlines if headline.why}
     points = [
         f"{number}. {item.title} ({item.source}{f', {item.date}' if item.date else ''})\n"
-        f"{_format_note(item.note)}{item.url}"
+        f"{whys.get(item.id or 0, '')}{_format_note(item.note)}{item.url}"
         for number, item in enumerate(listed, start=1)
     ]
     points = [_format_note(briefing.note).strip(), *points] if briefing.note else points
     points += [f"△ {change.title} ({change.source})\n{change.url}" for change in briefing.changes]
-    unseen = list_unread_sources(briefing, unfinished)
+    late = list(unfinished) if briefing.include_gaps else []
+    unseen = list_unread_sources(briefing, late)
     tail = [words("notification.unseen", sources=unseen)] if unseen else []
     tail += [briefing.public_url] if briefing.public_url else []
     return _build_notification(
         delivery,
         subject,
         text=render_briefing(briefing, "md").decode(),
-        html=render_briefing(briefing, "html").decode(),
+        html=render_mail(build_document(briefing)).decode(),
         digest=Digest(head=subject, points=points, more=words("notification.more", count="{}"), tail="\n".join(tail)),
-        payload={"briefing": briefing.model_dump(mode="json"), "unfinished": list(unfinished)},
+        payload={"briefing": briefing.model_dump(mode="json"), "unfinished": late},
         attachments=enclosures,
     )
 
@@ -176,7 +189,7 @@ def _build_plain_notification(
         delivery,
         subject,
         text=render_document(document, "md").decode(),
-        html=render_document(document, "html").decode(),
+        html=render_mail(document).decode(),
         digest=Digest(head=subject, points=points, more=words("notification.more", count="{}")),
         payload={"text": "\n".join(points), **payload},
     )
@@ -191,5 +204,6 @@ def _build_notification(delivery: Delivery, subject: str, **parts: Any) -> Notif
         kind=delivery.kind,
         planned_at=delivery.planned_at,
         subject=subject,
+        test_to=delivery.test_to,
         **parts,
     )

@@ -3,11 +3,21 @@
 The briefing as it was composed is never altered; it is shown through an edit, so that no word of an item can be.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, GroupBy, MoreItem, get_part_key
+from monitor.briefing.compose import (
+    AnalystNote,
+    Briefing,
+    BriefingItem,
+    GroupBy,
+    MoreItem,
+    Theme,
+    choose_headlines,
+    drop_gaps,
+)
 from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.verify.statements import StatementCounts
@@ -34,6 +44,7 @@ class BriefingEdit(BaseModel):
     note: AnalystNote | None = None
     group: GroupBy = "theme"
     has_overview: bool = True
+    include_gaps: bool = True
     items: list[ItemEdit] = Field(default_factory=list)
 
 
@@ -55,6 +66,7 @@ class BriefingEditPatch(BaseModel):
     note: str | None = Field(default=None, max_length=MAX_NOTE_CHARS)
     group: GroupBy | None = None
     has_overview: bool | None = Field(default=None, strict=True)
+    include_gaps: bool | None = Field(default=None, strict=True)
     items: list[ItemEditPatch] | None = None
 
 
@@ -78,11 +90,13 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
     rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
     items = [item.model_copy(update={"rank": rank, "note": note}) for rank, (item, note) in enumerate(shown, start=1)]
     more = [
-        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"note": note}) for item, note in rest
+        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"rank": rank, "note": note})
+        for rank, (item, note) in enumerate(rest, start=len(items) + 1)
     ]
     ids = {item.id for item in items}
+    changed_ids = {change.item for change in composed.changes}
     named_ids = ids | {item.id for item in more}
-    return composed.model_copy(
+    shown_briefing = composed.model_copy(
         update={
             "title": edit.title,
             "group": edit.group,
@@ -90,6 +104,9 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "edited_by": by,
             "items": items,
             "more": more,
+            "headlines": choose_headlines(items),
+            "themes": _select_themes(composed.themes, items),
+            "deadlines": [line for line in composed.deadlines if line.item in named_ids | changed_ids],
             "left_out": len(whole) - len(items) - len(more),
             "overview": [
                 sentence
@@ -103,6 +120,16 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "reposts": [repost for repost in composed.reposts if repost in ids],
         }
     )
+    return shown_briefing if edit.include_gaps else drop_gaps(shown_briefing)
+
+
+def _select_themes(themes: Sequence[Theme], items: Sequence[BriefingItem]) -> list[Theme]:
+    """Return the themes of these items, with those of each in their order."""
+    return [
+        Theme(name=theme.name, items=ids)
+        for theme in themes
+        if (ids := [item.id for item in items if item.id is not None and item.id in theme.items])
+    ]
 
 
 def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch, *, by: str) -> BriefingEdit:
@@ -125,6 +152,7 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
         note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
         group=patch.group or edit.group,
         has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
+        include_gaps=edit.include_gaps if patch.include_gaps is None else patch.include_gaps,
         items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
     )
     return arrange_items(composed, updated)
@@ -133,8 +161,7 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
 def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMove) -> BriefingEdit:
     """Return the edit after one item was moved, or the same edit if it cannot go there.
 
-    Up and down move it by one place within its part; at the end of the part, the whole part changes places with its
-    neighbour.
+    Up and down move it by one place among those that stand as it does.
     """
     at = next((place for place, item in enumerate(edit.items) if item.id == item_id), None)
     if at is None:
@@ -144,46 +171,29 @@ def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMo
         others = [*edit.items[:at], *edit.items[at + 1 :]]
         items = [*others, chosen] if move == "top" else [chosen, *others]
     else:
-        items = _move_by_one(composed, edit, at, move)
+        items = _move_by_one(edit, at, move)
     return arrange_items(composed, edit.model_copy(update={"items": items}))
 
 
 def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
-    """Return the edit with every item of the briefing once, in reading order.
+    """Return the edit with every item of the briefing once: those in full, then those that are named, and left out.
 
     Items that it does not name follow the others that are shown in full; those of other briefings go.
     """
     whole = _index_by_id(composed)
     named = {item.id: item for item in edit.items if item.id in whole}
     edits = [*named.values(), *(ItemEdit(id=item_id) for item_id in whole if item_id not in named)]
-    parts: dict[int | str, list[ItemEdit]] = {}
-    for item in edits:
-        if item.standing == "top":
-            parts.setdefault(get_part_key(whole[item.id], edit.group), []).append(item)
-    items = [item for part in parts.values() for item in part]
-    for placement in ("more", "out"):
-        items.extend(item for item in edits if item.standing == placement)
+    placements: tuple[ItemPlacement, ...] = ("top", "more", "out")
+    items = [item for placement in placements for item in edits if item.standing == placement]
     return edit.model_copy(update={"items": items})
 
 
-def _move_by_one(composed: Briefing, edit: BriefingEdit, at: int, move: ItemMove) -> list[ItemEdit]:
-    items, whole = list(edit.items), _index_by_id(composed)
-    step = -1 if move == "up" else 1
-    other = at + step
-    if not 0 <= other < len(items) or items[other].standing != items[at].standing:
-        return items
-
-    def part(item: ItemEdit) -> tuple[ItemPlacement, int | str]:
-        return item.standing, get_part_key(whole[item.id], edit.group) if item.standing == "top" else ""
-
-    if part(items[other]) == part(items[at]):
+def _move_by_one(edit: BriefingEdit, at: int, move: ItemMove) -> list[ItemEdit]:
+    items = list(edit.items)
+    other = at + (-1 if move == "up" else 1)
+    if 0 <= other < len(items) and items[other].standing == items[at].standing:
         items[at], items[other] = items[other], items[at]
-        return items
-    mine = [item for item in items if part(item) == part(items[at])]
-    theirs = [item for item in items if part(item) == part(items[other])]
-    first = min(items.index(mine[0]), items.index(theirs[0]))
-    pair = [*mine, *theirs] if step < 0 else [*theirs, *mine]
-    return [*items[:first], *pair, *items[first + len(pair) :]]
+    return items
 
 
 def _index_by_id(composed: Briefing) -> dict[int, BriefingItem]:

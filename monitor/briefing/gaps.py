@@ -27,6 +27,10 @@ GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
 }
 
 
+_BLINDING_ALARMS = (AlarmKind.STRUCTURE, AlarmKind.BLOCKED, AlarmKind.FAILING)
+"""Alarms that mean that what a source publishes may not be seen."""
+
+
 class OpenAlarm(MessageModel):
     """An alarm of a source that is not over; `section` is empty where the whole source is meant."""
 
@@ -60,10 +64,14 @@ class SourceRunSummary(MessageModel):
     refused: int = 0
 
     @property
-    def has_problems(self) -> bool:
-        """Whether something of this source was not seen in the period, or may not have been."""
-        troubled = (None, RunStatus.FAILED, RunStatus.DEGRADED, RunStatus.CANCELLED)
-        return self.status in troubled or bool(self.unseen or self.possible_gaps)
+    def is_incomplete(self) -> bool:
+        """Whether something of this source was not seen in the period, or may not have been.
+
+        That a summary or a rank fell back says nothing of it: what was there is in the briefing.
+        """
+        is_read = self.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
+        is_blind = any(alarm.kind in _BLINDING_ALARMS for alarm in self.alarms)
+        return not is_read or is_blind or bool(self.unseen or self.possible_gaps or self.over_limit)
 
 
 class Gap(MessageModel):
@@ -81,6 +89,11 @@ class Gap(MessageModel):
     count: int | None = None
     day: dt.date | None = None
     url: str | None = None
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether something may be missing; a step that fell back, or a source without news, is none of that."""
+        return self.kind not in ("degraded", "silent")
 
 
 def list_gaps(source: SourceRunSummary) -> list[Gap]:

@@ -1,19 +1,20 @@
-"""A briefing laid out as a document: facts, warnings, overview, items, changes, and what could not be seen."""
+"""A briefing laid out as a document: headlines, deadlines, items by subject, changes, and what could not be seen."""
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import count
+from collections.abc import Sequence
 
 from monitor.briefing.compose import (
+    LOWEST_TIER,
     AnalystNote,
     Briefing,
+    BriefingDeadline,
     BriefingItem,
     ChangedItem,
     ItemReference,
     MoreItem,
-    get_part_key,
 )
-from monitor.briefing.gaps import Gap, GapKind, SourceRunSummary
+from monitor.briefing.gaps import Gap, SourceRunSummary
+from monitor.briefing.headlines import Why
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
 from monitor.exports.document import (
     Badge,
@@ -21,7 +22,6 @@ from monitor.exports.document import (
     Document,
     Entries,
     Entry,
-    Facts,
     Heading,
     LinkRow,
     Listing,
@@ -33,40 +33,59 @@ from monitor.exports.document import (
 )
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
-from monitor.vocabulary import DateSource, RunStatus, SummaryBy
+from monitor.vocabulary import DateSource, RunStatus, SummaryBy, Verdict
 
 _MAX_SIMILAR_GAPS = 3
 
 
 def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    """Return the footer: what could not be seen, which a client's copy lacks, and how to read the briefing."""
     blocks: list[Block] = []
-    if briefing.sources:
-        rows = [
-            [
-                state.name,
-                words.get_word("status", state.status),
-                str(state.new_items),
-                format_remarks(state, briefing, words),
-            ]
-            for state in briefing.sources
-        ]
-        header = [words(name) for name in ("source", "state", "new_items", "remarks")]
-        tones = ["warning" if state.has_problems else "plain" for state in briefing.sources]
-        blocks.extend([Heading(text=words("source_states")), Table(header=header, rows=rows, tones=tones)])
-    listed = [gap for gap in briefing.gaps if gap.kind != "silent"]
-    blocks.append(Heading(text=words("gaps")))
-    if listed:
-        blocks.append(Listing(points=_build_gap_points(listed, words)))
-    else:
-        blocks.append(_build_text(words("no_gaps") if briefing.sources else words("nothing_seen")))
-    if notes := [[Span(text=note)] for note in list_reading_notes(briefing, words)]:
+    if briefing.include_gaps:
+        blocks.append(Heading(text=words("gaps")))
+        if incomplete := [_format_source_status(state, words) for state in briefing.sources if state.is_incomplete]:
+            blocks.append(_build_text(words("alert", names=incomplete), "warning"))
+        if listed := [gap for gap in briefing.gaps if gap.is_unseen]:
+            blocks.append(Listing(points=_build_gap_points(listed, words)))
+        else:
+            blocks.append(_build_text(words("no_gaps") if briefing.sources else words("nothing_seen")))
+        blocks.extend(_build_source_blocks(briefing, words))
+    notes = [[Span(text=note)] for note in list_reading_notes(briefing, words)]
+    if briefing.include_gaps:
+        notes.extend(_build_gap_points([gap for gap in briefing.gaps if gap.kind == "degraded"], words))
+    if notes:
         blocks.extend([Heading(text=words("notes")), Listing(points=notes)])
     return blocks
+
+
+def _build_source_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    if not briefing.sources:
+        return []
+    rows = [
+        [state.name, format_coverage(state, words), str(state.new_items), format_remarks(state, briefing, words)]
+        for state in briefing.sources
+    ]
+    header = [words(name) for name in ("source", "coverage", "new_items", "remarks")]
+    tones: list[Tone] = ["warning" if state.is_incomplete else "plain" for state in briefing.sources]
+    return [Heading(text=words("source_states"), level=3), Table(header=header, rows=rows, tones=tones)]
+
+
+def format_coverage(state: SourceRunSummary, words: BriefingMessages) -> str:
+    """Return whether a source was seen whole; where it was not read at all, how its run ended."""
+    if state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED):
+        return words("incomplete") if state.is_incomplete else words("complete")
+    return words.get_word("status", state.status)
 
 
 def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]:
     """Return how to read this briefing, and what its model did and did not do."""
     notes = [words(f"ranked_{briefing.ranked_by}"), words("rank_note"), words("date_note")] if briefing.items else []
+    if any(line.why for line in briefing.headlines):
+        notes.append(words("why_note"))
+    if briefing.baselines:
+        notes.append(words("baseline_alert", names=briefing.baselines))
+    if briefing.off_topic:
+        notes.append(words("off_topic_note", count=briefing.off_topic, audience=briefing.audience))
     if briefing.edited_by:
         notes.append(words("edited_note", by=briefing.edited_by))
     if briefing.left_out:
@@ -105,8 +124,10 @@ def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingM
     if state.last_error:
         remarks.append(words.translate(state.last_error))
     kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
-    counted: tuple[GapKind, ...] = ("degraded", "unseen")
-    remarks.extend(f"{words.get_word('gap', kind)} {kinds.count(kind)}" for kind in counted if kind in kinds)
+    if "unseen" in kinds:
+        remarks.append(f"{words.get_word('gap', 'unseen')} {kinds.count('unseen')}")
+    if "degraded" in kinds:
+        remarks.append(words("fell_back", count=kinds.count("degraded")))
     if "silent" in kinds:
         remarks.append(words.get_word("gap", "silent"))
     return " · ".join(remarks)
@@ -149,25 +170,37 @@ def _join_parts(*parts: str | None) -> str:
 
 
 def build_document(briefing: Briefing) -> Document:
+    """Return the briefing laid out: headlines, deadlines, the items by subject, changes, routine, and the footer."""
     words = get_briefing_messages(briefing.language)
-    parts = group_items_by_heading(briefing)
+    overline = words("overline_for", audience=briefing.audience) if briefing.audience else words("overline")
     return Document(
         title=briefing.title,
         language=words.locale,
-        overline=words("overline"),
-        subtitle=format_period(briefing, words),
+        overline=overline,
+        subtitle=format_head(briefing, words),
         blocks=[
-            *_build_head(briefing, words),
-            *_build_note_blocks(briefing, words),
-            *_build_overview(briefing, words, parts),
-            *_build_body(briefing, words, parts),
-            *_build_changes(briefing, words),
+            *_build_lead(briefing),
+            *_build_headlines(briefing, words),
+            *_build_deadlines(briefing, words),
+            *_build_overview(briefing, words),
+            *_build_body(briefing, words),
             *build_closing_blocks(briefing, words),
         ],
         colophon=build_colophon(briefing, words),
         contents=words("contents"),
+        contents_after=bool(briefing.headlines),
         written_at=briefing.generated_at,
     )
+
+
+def format_head(briefing: Briefing, words: BriefingMessages) -> str:
+    """Return the line below the title: the period, how much there is, and how many sources are incomplete."""
+    count = words("item_count", items=len(briefing.items) + len(briefing.more), sources=len(briefing.sources))
+    if not briefing.include_gaps:
+        return format_period(briefing, words)
+    incomplete = sum(state.is_incomplete for state in briefing.sources)
+    warning = words("incomplete_count", count=incomplete) if incomplete else None
+    return _join_parts(format_period(briefing, words), count if briefing.sources else None, warning)
 
 
 def format_period(briefing: Briefing, words: BriefingMessages) -> str:
@@ -183,40 +216,82 @@ def build_colophon(briefing: Briefing, words: BriefingMessages) -> list[Span]:
 
 
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
-    """Return the items under the headings of their parts; a part stands where its first item would."""
+    """Return the items that follow the headlines in full, under the headings of their parts, which stand in order.
+
+    By theme, those of a subject are together, and those that are by themselves; each part stands where its first item
+    does, enforcement and data behind them. Routine is left to the floor.
+    """
     words = get_briefing_messages(briefing.language)
+    headlines = {headline.item for headline in briefing.headlines}
+    rest = [item for item in briefing.items if item.id not in headlines]
+    subject_of = {item: theme.name for theme in briefing.themes for item in theme.items}
     parts: dict[str, list[BriefingItem]] = {}
-    for item in briefing.items:
-        part = get_part_key(item, briefing.group)
-        heading = words.get_word("tier", part) if isinstance(part, int) else part or words("entries")
-        parts.setdefault(heading, []).append(item)
-    return parts
+    last: dict[str, list[BriefingItem]] = {}
+    for item in rest:
+        if item.part == "routine":
+            continue
+        if briefing.group != "theme":
+            parts.setdefault(item.source if briefing.group == "source" else words("entries"), []).append(item)
+        elif item.part == "theme":
+            parts.setdefault(subject_of.get(item.id or 0) or words("other_subjects"), []).append(item)
+        else:
+            last.setdefault(words(item.part), []).append(item)
+    behind = [words("enforcement"), words("data")]
+    return parts | {heading: last[heading] for heading in behind if heading in last}
 
 
-def _build_head(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    troubled = [state for state in briefing.sources if state.has_problems]
-    counts = {
-        "items": len(briefing.items) + len(briefing.more),
-        "sources": len(briefing.sources),
-        "troubles": len(troubled),
-        "extracts": briefing.extracts,
-    }
-    blocks: list[Block] = [Facts(facts=[(words(name), str(number)) for name, number in counts.items()])]
-    if troubled:
-        names = [_format_source_status(state, words) for state in troubled]
-        blocks.append(_build_text(words("alert", names=names), "warning"))
-    if briefing.baselines:
-        blocks.append(_build_text(words("baseline_alert", names=briefing.baselines), "accent"))
-    return blocks
+def list_routine(briefing: Briefing) -> list[BriefingItem]:
+    headlines = {headline.item for headline in briefing.headlines}
+    return [item for item in briefing.items if item.part == "routine" and item.id not in headlines]
 
 
-def _build_note_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
-    """Return the paragraphs that were written by hand on the briefing, the first with its author."""
-    remark = _build_remark(briefing.note, words)
-    if remark is None:
+def list_entries(briefing: Briefing) -> list[BriefingItem]:
+    """Return the items that stand in full, in reading order: the headlines, then those below the headings."""
+    by_id = {item.id: item for item in briefing.items}
+    first = [by_id[headline.item] for headline in briefing.headlines if headline.item in by_id]
+    return [*first, *(item for part in group_items_by_heading(briefing).values() for item in part)]
+
+
+def _build_lead(briefing: Briefing) -> list[Block]:
+    """Return what was written by hand on the whole, signed with its author's name."""
+    if briefing.note is None or not briefing.note.paragraphs:
         return []
-    first, *others = remark.paragraphs
-    return [_build_text(text, "accent") for text in (f"{remark.mark} {first}", *others)]
+    paragraphs = briefing.note.paragraphs
+    texts = [*paragraphs[:-1], f"{paragraphs[-1]} —— {briefing.note.by}"]
+    return [_build_text(text, "accent") for text in texts]
+
+
+def _build_headlines(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    if not briefing.headlines:
+        return []
+    by_id = {item.id: item for item in briefing.items}
+    entries = [_build_entry(by_id[line.item], briefing, words) for line in briefing.headlines if line.item in by_id]
+    return [Heading(text=words("headlines")), Entries(entries=entries)]
+
+
+def _build_deadlines(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    if not briefing.deadlines:
+        return []
+    numbers = {item.id: item.rank or 0 for item in list_entries(briefing)}
+    rows, notes = [], []
+    for deadline in briefing.deadlines:
+        name = f"{deadline.title}{words('colon')}{deadline.subject}" if deadline.subject else deadline.title
+        rows.append([deadline.day.isoformat(), format_deadline_kind(deadline, words), name])
+        number = numbers.get(deadline.item)
+        mark = f"[{number}]" if number else "↗"
+        notes.append([Span(text=f" {mark}" if number is None else mark, url=deadline.url, entry=number)])
+    header = [words(name) for name in ("deadline_day", "deadline_kind", "document")]
+    tones: list[Tone] = ["warning" if deadline.moved_from else "plain" for deadline in briefing.deadlines]
+    table = Table(header=header, rows=rows, tones=tones, notes=notes)
+    return [Heading(text=words("deadlines")), table]
+
+
+def format_deadline_kind(deadline: BriefingDeadline, words: BriefingMessages) -> str:
+    """Return what begins or ends that day, and from when it was moved."""
+    kind = words.get_word("deadline", deadline.kind)
+    if deadline.moved_from is None:
+        return kind
+    return words("aside", text=kind, aside=words("moved_from", day=deadline.moved_from.isoformat()))
 
 
 def _build_text(text: str, tone: Tone = "plain") -> Paragraph:
@@ -235,14 +310,12 @@ def _format_source_status(state: SourceRunSummary, words: BriefingMessages) -> s
     return words("aside", text=state.name, aside=words.get_word("status", state.status))
 
 
-def _build_overview(
-    briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
-) -> list[Block]:
+def _build_overview(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     """Return the findings and, apart from them, the assessments; numbers behind each sentence link to its items."""
     if not briefing.overview:
         return []
-    in_order = [item for items in parts.values() for item in items]
-    places = {item.id: (number, item.url) for number, item in enumerate(in_order, start=1)}
+    entries = {item.id for item in list_entries(briefing)}
+    places = {item.id: (item.rank or 0, item.url) for item in briefing.items}
     blocks: list[Block] = [Heading(text=words("overview"))]
     between = "" if words.locale.startswith("zh") else " "
     for is_assessment in (False, True):
@@ -250,31 +323,43 @@ def _build_overview(
         for sentence in briefing.overview:
             if sentence.is_assessment is is_assessment:
                 spans.append(Span(text=f"{between if len(spans) > is_assessment else ''}{sentence.marked_text}"))
-                cited = sorted(places[item] for item in sentence.items if item in places)
-                spans.extend(Span(text=f"[{number}]", url=url, entry=number) for number, url in cited)
+                cited = sorted((*places[item], item in entries) for item in sentence.items if item in places)
+                spans.extend(
+                    Span(text=f"[{number}]", url=url, entry=number if is_entry else None)
+                    for number, url, is_entry in cited
+                )
         if len(spans) > is_assessment:
             blocks.append(Paragraph(spans=spans, tone="accent" if is_assessment else "plain"))
     return blocks
 
 
-def _build_body(
-    briefing: Briefing, words: BriefingMessages, parts: Mapping[str, Sequence[BriefingItem]]
-) -> list[Block]:
+def _build_body(briefing: Briefing, words: BriefingMessages) -> list[Block]:
+    """Return the items below the headlines; changes stand before enforcement and data, routine comes last."""
     if not briefing.items and not briefing.more:
         was_seen = any(state.status in (RunStatus.SUCCEEDED, RunStatus.DEGRADED) for state in briefing.sources)
-        return [_build_text(words("nothing") if was_seen else words("nothing_seen"))]
-    numbers, reposts = count(1), set(briefing.reposts)
+        is_known = was_seen or not briefing.include_gaps
+        nothing = [_build_text(words("nothing") if is_known else words("nothing_seen"))]
+        return [*nothing, *_build_changes(briefing, words)]
     blocks: list[Block] = []
-    for heading, items in parts.items():
-        entries = [_build_entry(next(numbers), item, words, is_repost=item.id in reposts) for item in items]
-        blocks.extend([Heading(text=heading), Entries(entries=entries)])
-    if briefing.more:
-        points = [_build_more_point(item, words) for item in briefing.more]
-        blocks.extend([Heading(text=words("more")), Listing(points=points)])
+    changes = _build_changes(briefing, words)
+    for heading, items in group_items_by_heading(briefing).items():
+        if briefing.group == "theme" and items[0].part in ("enforcement", "data"):
+            blocks.extend(changes)
+            changes = []
+        blocks.extend([Heading(text=heading), Entries(entries=[_build_entry(item, briefing, words) for item in items])])
+    blocks.extend(changes)
+    further = [item for item in briefing.more if item.tier != LOWEST_TIER or item.note is not None]
+    beyond = [item for item in briefing.more if item.tier == LOWEST_TIER and item.note is None]
+    routine: list[BriefingItem | MoreItem] = [*list_routine(briefing), *beyond]
+    lists: list[tuple[str, Sequence[BriefingItem | MoreItem]]] = [("more", further), ("routine", routine)]
+    for name, listed in lists:
+        if listed:
+            points = [_build_more_point(item, words) for item in listed]
+            blocks.extend([Heading(text=words(name)), Listing(points=points)])
     return blocks
 
 
-def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is_repost: bool) -> Entry:
+def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages) -> Entry:
     date = words("undated")
     if item.date is not None:
         date = words("aside", text=item.date.isoformat(), aside=words.get_word("date_source", item.date_source))
@@ -285,21 +370,39 @@ def _build_entry(number: int, item: BriefingItem, words: BriefingMessages, *, is
     first = [Span(text=text) for text in (words.get_word("type", item.type), date, item.source, item.section)]
     second = [Span(text=text) for text in (item.issuer, item.document_number) if text and text != item.source]
     attachments = [Span(text=_format_attachment_title(a.title, a.type), url=a.url) for a in item.attachments]
-    badges = [Badge(text=words("late"), tone="warning")] if item.late else []
-    if is_repost:
+    third = [Span(text=words("relevance", audience=briefing.audience, reason=item.relevance))]
+    badges = [Badge(text=words.get_word("tier_tag", item.tier))] if item.tier else []
+    if item.stage is not None:
+        badges.append(Badge(text=words.get_word("stage", item.stage), tone="accent"))
+    if item.late:
+        badges.append(Badge(text=words("late"), tone="warning"))
+    if item.id in briefing.reposts:
         badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
         badges.append(Badge(text=words.get_word("moved", item.moved), tone="accent"))
     return Entry(
-        number=number,
+        number=item.rank or 0,
         title=Span(text=item.title, url=item.url),
-        particulars=[first, second],
+        gist=format_why(item.why),
+        gist_mark=words("assessment") if item.why is not None and item.why.is_assessment else "",
+        particulars=[
+            first,
+            second,
+            third if item.relevance and (item.why is None or item.why.text != item.relevance) else [],
+        ],
         badges=badges,
         text=item.marked_summary,
         text_mark=words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
         links=[*_build_link_row(words("attachments"), attachments), *_build_related_links(item, words)],
         remark=_build_remark(item.note, words),
     )
+
+
+def format_why(why: Why | None) -> str:
+    """Return the line on why an item matters, with the mark of what nothing could verify."""
+    if why is None:
+        return ""
+    return f"{why.text}{UNCHECKED_MARK}" if why.verdict is Verdict.UNCHECKED else why.text
 
 
 def _format_attachment_title(title: str, file_type: str) -> str:
@@ -330,7 +433,7 @@ def _build_link_row(label: str, links: list[Span]) -> list[LinkRow]:
     return [LinkRow(label=label, links=links)] if links else []
 
 
-def _build_more_point(item: MoreItem, words: BriefingMessages) -> list[Span]:
+def _build_more_point(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[Span]:
     date = item.date.isoformat() if item.date else words("undated")
     under = [
         Span(text=f"{row.label} {link.text}", url=link.url)
@@ -356,6 +459,8 @@ def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Sp
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
-    """Return what differs: the clauses by what became of them, then the other parts."""
+    """Return what differs, in words where it is known; else the clauses by what became of them, then other parts."""
+    if change.changes:
+        return [words.translate(each.message) for each in change.changes]
     articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
     return [*articles, *(words(f"part_{part}") for part in change.parts)]

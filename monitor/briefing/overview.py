@@ -45,7 +45,7 @@ MAX_ASSESSMENTS = 2
 _PLACE = "overview"
 _MAX_SUMMARY_CHARS = 300
 _MAX_ANSWER_CHARS = 20_000
-_ASSESSMENT_LABEL = re.compile(r"^\s*(?:评估|assessment)\s*[:：]\s*", re.IGNORECASE)
+ASSESSMENT_LABEL = re.compile(r"^\s*(?:评估|assessment)\s*[:：]\s*", re.IGNORECASE)
 _FACTS = {
     ReasonCode.NUMBER,
     ReasonCode.DATE,
@@ -192,9 +192,16 @@ def build_overview_messages(
 
     Publication dates are left out: a sentence may rest only on the items' own words.
     """
+    return build_material_messages(items, _USER, language, prompts=prompts)
+
+
+def build_material_messages(
+    items: Sequence[ItemSchema], user_prompt: Mapping[str, Prompt], language: str, *, prompts: PromptSet
+) -> list[ChatMessage]:
+    """Return the messages of a prompt that takes the `lines` of items, as material that asks for nothing."""
     wording = get_wording(language)
     lines = "\n".join(f"[{number}] {_format_line(item)}" for number, item in enumerate(items, start=1))
-    user = prompts.render(_USER[wording], lines=f"{ITEMS_START}\n{lines}\n{ITEMS_END}")
+    user = prompts.render(user_prompt[wording], lines=f"{ITEMS_START}\n{lines}\n{ITEMS_END}")
     system = prompts.render(_SYSTEM[wording]).rstrip() + _MATERIAL_NOTICE[wording]
     return [ChatMessage(role="system", content=system), ChatMessage(role="user", content=user)]
 
@@ -215,15 +222,19 @@ class _Draft:
     @property
     def is_sentence(self) -> bool:
         """Whether it may be shown if what it says is true."""
-        is_prose = MIN_SENTENCE_CHARS <= len(self.text) <= MAX_SENTENCE_CHARS and any(map(str.isalpha, self.text))
-        is_safe = not WEB_ADDRESS.search(self.text) and not is_prompt_injection(self.text)
-        return bool(self.numbers) and is_prose and is_safe
+        return bool(self.numbers) and is_safe_sentence(self.text)
+
+
+def is_safe_sentence(text: str) -> bool:
+    """Whether a model's text is prose of a sentence's length, without an address or words meant for another model."""
+    is_prose = MIN_SENTENCE_CHARS <= len(text) <= MAX_SENTENCE_CHARS and any(map(str.isalpha, text))
+    return is_prose and not WEB_ADDRESS.search(text) and not is_prompt_injection(text)
 
 
 def _parse_drafts(answer: str, count: int) -> list[_Draft]:
     drafts = []
     for cited in parse_cited_sentences(extract_plain_text(answer), count):
-        text = _ASSESSMENT_LABEL.sub("", cited.text)
+        text = ASSESSMENT_LABEL.sub("", cited.text)
         drafts.append(_Draft(text, cited.numbers, is_assessment=text != cited.text))
     return drafts
 
@@ -283,7 +294,7 @@ class _OverviewWriter:
         return [replace(draft, judgement=judgement) for draft, judgement in zip(drafts, judgements, strict=True)]
 
     async def _judge_draft(self, draft: _Draft) -> Judgement:
-        sources = [_build_source(self.items[number - 1], self.texts) for number in draft.numbers]
+        sources = [build_item_source(self.items[number - 1], self.texts) for number in draft.numbers]
         try:
             (judgement,) = await self.workers.run(judge_statements, sources, [draft.text])
         except IsolatedWorkFailed as error:
@@ -330,7 +341,7 @@ class _OverviewWriter:
         texts = [draft.text for draft in supported if number in draft.numbers]
         if item.statements is not None and item.statements.shown and not item.statements.unchecked:
             texts.append(item.summary)
-        return replace(_build_source(item, {}), text="\n".join(texts))
+        return replace(build_item_source(item, {}), text="\n".join(texts))
 
     def _build_sentence(self, draft: _Draft) -> OverviewSentence:
         ids = [item_id for number in draft.numbers if (item_id := self.items[number - 1].id) is not None]
@@ -371,7 +382,7 @@ def _format_line(item: ItemSchema) -> str:
     return " | ".join(part for part in map(flatten_untrusted_text, parts) if part)
 
 
-def _build_source(item: ItemSchema, texts: Mapping[int, str]) -> SourceText:
+def build_item_source(item: ItemSchema, texts: Mapping[int, str]) -> SourceText:
     parts = (item.document_number or "", item.summary, texts.get(item.id or 0, ""))
     return SourceText(
         text="\n".join(part for part in parts if part),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, get_briefing_messages
-from monitor.briefing.layout import build_document, build_gap_spans, format_overview, list_statement_notes
+from monitor.briefing.layout import build_document, build_gap_spans, format_overview, format_why, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
 from monitor.exports.atom import Feed, FeedEntry, render_atom
 from monitor.exports.document import Span
@@ -35,13 +35,15 @@ def build_briefing_feed(briefing: Briefing) -> Feed:
     """All documents of the briefing, in its order, and last an entry that says what could not be seen."""
     words, zone = get_briefing_messages(briefing.language), briefing.generated_at.tzinfo or dt.UTC
     entries = [
-        _append_note(_build_item_entry(item, words, zone, _list_related_links(item)), item.note, words)
+        _append_note(
+            _prepend_why(_build_item_entry(item, words, zone, _list_related_links(item)), item), item.note, words
+        )
         for item in briefing.items
     ]
     entries.extend(
         _append_note(_build_more_entry(item, zone, briefing.generated_at), item.note, words) for item in briefing.more
     )
-    if gaps := [gap for gap in briefing.gaps if gap.kind != "silent"]:
+    if gaps := [gap for gap in briefing.gaps if gap.is_unseen]:
         missed = "; ".join(" · ".join(span.text for span in build_gap_spans(gap, words) if span.text) for gap in gaps)
         name = f"gaps {briefing.title} {briefing.period.since} {briefing.period.until}"
         entries.append(FeedEntry(name=name, title=words("gaps"), updated=briefing.generated_at, summary=missed))
@@ -104,6 +106,10 @@ def _list_head_texts(briefing: Briefing, words: BriefingMessages) -> list[str]:
     """Return what stands before the items: the note by hand, the overview, and how sentences were verified."""
     texts = [*_format_note(briefing.note, words), format_overview(briefing, words)]
     return [text for text in (*texts, *list_statement_notes(briefing, words)) if text]
+
+
+def _prepend_why(entry: FeedEntry, item: BriefingItem) -> FeedEntry:
+    return replace(entry, summary=" — ".join(filter(None, [format_why(item.why), entry.summary])))
 
 
 def _append_note(entry: FeedEntry, note: AnalystNote | None, words: BriefingMessages) -> FeedEntry:

@@ -8,8 +8,10 @@ from monitor.briefing.item import ITEM_COLUMNS, BriefingMessages, ItemSchema, bu
 from monitor.briefing.layout import (
     build_colophon,
     build_gap_spans,
+    format_coverage,
     format_period,
     format_remarks,
+    format_why,
     list_differences,
     list_reading_notes,
 )
@@ -19,6 +21,12 @@ _LAST_PRINTED_COLUMN = "summary"
 
 _COLUMN_WIDTHS = {name: column.width for name, column in ITEM_COLUMNS.items()} | {
     "place": 12,
+    "why": 48,
+    "tier": 10,
+    "theme": 20,
+    "day": 12,
+    "deadline": 20,
+    "moved_from": 12,
     "note": 40,
     "change": 14,
     "differences": 44,
@@ -36,6 +44,7 @@ _COLUMN_WIDTHS = {name: column.width for name, column in ITEM_COLUMNS.items()} |
 """In Latin letters."""
 
 _CHANGE_COLUMNS = ("title", "change", "differences", "source", "seen_at", "url")
+_DEADLINE_COLUMNS = ("day", "deadline", "title", "moved_from", "url")
 _SOURCE_COLUMNS = ("source", "state", "new_items", "remarks", "last_run_at", "last_new_item_at")
 _GAP_COLUMNS = ("source", "kind", "detail", "url")
 _NOTE_COLUMNS = ("subject", "text")
@@ -67,10 +76,13 @@ def build_briefing_workbook(briefing: Briefing) -> Workbook:
     zone = briefing.generated_at.tzinfo or dt.UTC
     rows = _build_item_rows(briefing, words, zone)
     names = list(ITEM_COLUMNS)
-    names.insert(names.index("rank") + 1, "place")
+    names[1:1] = ("place", "tier", "theme")  # behind the rank
+    names.insert(names.index(_LAST_PRINTED_COLUMN), "why")
     if any("note" in row for row in rows):
         names.insert(names.index(_LAST_PRINTED_COLUMN), "note")
     sheets = [_build_sheet(words("entries"), names, rows, words)]
+    if briefing.deadlines:
+        sheets.append(_build_sheet(words("deadlines"), _DEADLINE_COLUMNS, _build_deadline_rows(briefing, words), words))
     if briefing.changes:
         changes: list[dict[str, Cell]] = [
             {
@@ -84,9 +96,10 @@ def build_briefing_workbook(briefing: Briefing) -> Workbook:
             for change in briefing.changes
         ]
         sheets.append(_build_sheet(words("changes"), _CHANGE_COLUMNS, changes, words))
-    source_rows = _build_source_rows(briefing, words, zone)
-    sheets.append(_build_sheet(words("source_states"), _SOURCE_COLUMNS, source_rows, words))
-    sheets.append(_build_sheet(words("gaps"), _GAP_COLUMNS, _build_gap_rows(briefing, words), words))
+    if briefing.include_gaps:
+        source_rows = _build_source_rows(briefing, words, zone)
+        sheets.append(_build_sheet(words("source_states"), _SOURCE_COLUMNS, source_rows, words))
+        sheets.append(_build_sheet(words("gaps"), _GAP_COLUMNS, _build_gap_rows(briefing, words), words))
     sheets.append(_build_sheet(words("notes"), _NOTE_COLUMNS, _build_note_rows(briefing, words), words))
     return Workbook(title=briefing.title, sheets=sheets, written_at=briefing.generated_at)
 
@@ -103,15 +116,21 @@ def _build_sheet(title: str, names: Sequence[str], rows: Iterable[dict[str, Cell
 def _build_item_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinfo) -> list[dict[str, Cell]]:
     """Each item in its rank, followed by what stands under it, which shares that rank."""
     rows: list[dict[str, Cell]] = []
+    theme_of = {item: theme.name for theme in briefing.themes for item in theme.items}
     listed: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
     for rank, item in enumerate(listed, start=1):
         if isinstance(item, BriefingItem):
-            row = _build_item_row(item, words, zone) | {"place": words("entries"), "summary": item.marked_summary}
+            row = _build_item_row(item, words, zone) | {
+                "place": words("entries"),
+                "summary": item.marked_summary,
+                "why": format_why(item.why),
+                "theme": theme_of.get(item.id or 0, ""),
+            }
         else:
             row = _build_reference_row(item) | {"place": words("more")}
         if item.note:
             row["note"] = f"{item.note.text} ({item.note.by})"
-        rows.append(row | {"rank": rank})
+        rows.append(row | {"rank": rank, "tier": words.get_word("tier_tag", item.tier)})
         again = [*item.places, *(place for reading in item.interpretations for place in reading.places)]
         for label, places in ((words("interpretations"), item.interpretations), (words("places"), again)):
             rows.extend(_build_reference_row(place) | {"rank": rank, "place": label.rstrip("：:")} for place in places)
@@ -132,11 +151,24 @@ def _build_reference_row(reference: ItemReference) -> dict[str, Cell]:
     }
 
 
+def _build_deadline_rows(briefing: Briefing, words: BriefingMessages) -> list[dict[str, Cell]]:
+    return [
+        {
+            "day": deadline.day,
+            "deadline": words.get_word("deadline", deadline.kind),
+            "title": f"{deadline.title}{words('colon')}{deadline.subject}" if deadline.subject else deadline.title,
+            "moved_from": deadline.moved_from,
+            "url": Span(text=deadline.url, url=deadline.url),
+        }
+        for deadline in briefing.deadlines
+    ]
+
+
 def _build_source_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinfo) -> list[dict[str, Cell]]:
     return [
         {
             "source": state.name,
-            "state": words.get_word("status", state.status),
+            "state": format_coverage(state, words),
             "new_items": state.new_items,
             "remarks": format_remarks(state, briefing, words),
             "last_run_at": state.last_run_at.astimezone(zone) if state.last_run_at else None,

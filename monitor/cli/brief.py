@@ -53,6 +53,9 @@ _OPTIONS: dict[str, Any] = {
         Literal["theme", "source", "none"] | None,
         typer.Option("--group", help="Under which headings the items stand; default theme."),
     ],
+    "topic": Annotated[
+        str | None, typer.Option("--topic", metavar="NAME", help="Only what fits this topic, whose name stands on top.")
+    ],
     "language": Annotated[
         str | None, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's words; default zh.")
     ],
@@ -70,6 +73,10 @@ def brief(
     from_file: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Write the briefing of this JSON file in the format.")
     ] = None,
+    *,
+    gaps: Annotated[
+        bool, typer.Option("--gaps/--no-gaps", help="Whether it says what could not be seen; without, for a client.")
+    ] = True,
     **options: OptionValue,
 ) -> None:
     get_format(form, BRIEFING_FORMATS)
@@ -80,9 +87,12 @@ def brief(
     stored = _read_briefing(from_file) if from_file is not None else None
 
     async def compose(app: "App") -> tuple[bytes, int]:
+        from monitor.briefing.compose import drop_gaps
         from monitor.services.briefings import BriefingQuery
 
         briefing = stored or await app.briefings.compose(BriefingQuery(**query))
+        if not gaps:
+            briefing = drop_gaps(briefing)
         return await app.exports.export_briefing(briefing, form, template=template), len(briefing.items)
 
     terminal = get_terminal()

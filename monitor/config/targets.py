@@ -71,6 +71,7 @@ class TargetSettings(SettingsGroup):
     url: str = Field(description="where to: smtp(s)://…, http(s)://…, or Apprise's url of a chat service")
     sender: str | None = setting(None, "mail: the address that it comes from, as Monitor <monitor@example.org>")
     to: list[str] = setting([], "mail: the addresses that it goes to")
+    bcc: list[str] = setting([], "mail: addresses that get it too, and that no other receiver sees")
     secret_env: str | None = setting(None, "webhook: the environment variable with the secret that signs")
     schedule: str | None = setting(None, "when, as cron: minute, hour, day, month, weekday; null = only when asked")
     timezone: str | None = setting(None, "the time zone of the schedule and of the days; null = the service's")
@@ -83,7 +84,9 @@ class TargetSettings(SettingsGroup):
     types: list[str] = setting([], "only items of these types")
     formats: list[str] = setting([], "documents that go along, by their [format](../users/formats.md)")
     language: Literal["zh", "en"] = setting("zh", "the language of the briefing's own words")
+    topic: str | None = setting(None, "for whom: only what fits this topic, whose name stands on top")
     top: int | None = setting(None, "so many items in full, the rest listed; null = all", ge=1)
+    include_gaps: bool = setting(True, "whether it says what could not be seen; false = a copy for a client")
     quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")
     deadline_minutes: int = setting(60, "so long a briefing waits for its sources' runs of the day", ge=0, le=1440)
     alarms: bool = setting(False, "alarms go there too, those of a minute as one message")
@@ -195,7 +198,7 @@ class TargetSettings(SettingsGroup):
     def _check_target(self) -> "TargetSettings":
         if self.kind == "mail":
             _check_mail(self)
-        elif self.to or self.sender:
+        elif self.to or self.bcc or self.sender:
             raise PydanticCustomError("config.target_no_mail", "", {"target": self.name})
         if self.secret_env and self.kind != "webhook":
             raise PydanticCustomError("config.target_no_webhook", "", {"target": self.name})
@@ -206,10 +209,14 @@ class TargetSettings(SettingsGroup):
         return self
 
 
+def is_mail_address(text: str) -> bool:
+    return _ADDRESS.fullmatch(text) is not None
+
+
 def _check_mail(target: TargetSettings) -> None:
-    if not target.to or not target.sender:
+    if not (target.to or target.bcc) or not target.sender:
         raise PydanticCustomError("config.target_mail_addresses", "", {"target": target.name})
     plain = target.sender.rpartition("<")[2].rstrip(">") if "<" in target.sender else target.sender
-    for address in (plain, *target.to):
-        if not _ADDRESS.fullmatch(address):
+    for address in (plain, *target.to, *target.bcc):
+        if not is_mail_address(address):
             raise PydanticCustomError("config.target_address", "", {"target": target.name, "address": repr(address)})

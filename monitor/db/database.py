@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from monitor.db.captures import CaptureStore
     from monitor.db.fulltext import FullTextQueries
     from monitor.db.maintenance import RetentionStore
+    from monitor.db.queries.briefing import BriefingFactsQueries, KeptBriefingStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.deadlines import AlertStore, DeadlineStore
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
@@ -83,6 +84,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
     deadlines: "_Queries[DeadlineStore]" = _Queries("queries.deadlines.DeadlineStore")
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
+    briefing_facts: "_Queries[BriefingFactsQueries]" = _Queries("queries.briefing.BriefingFactsQueries")
+    kept_briefings: "_Queries[KeptBriefingStore]" = _Queries("queries.briefing.KeptBriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
     evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")

@@ -65,8 +65,12 @@ class Remark(BaseModel):
 
 
 class Entry(BaseModel):
+    """A numbered piece: its title, in a line what it comes to (`gist`), and what there is to read of it."""
+
     number: int
     title: Span
+    gist: str = ""
+    gist_mark: str = ""
     particulars: list[list[Span]] = Field(default_factory=list)
     badges: list[Badge] = Field(default_factory=list)
     text: str = ""
@@ -119,7 +123,8 @@ Block = Annotated[Heading | Paragraph | Facts | Entries | Listing | Table | Figu
 class Document(BaseModel):
     """A whole document; `overline` stands above its title, `subtitle` below, `colophon` at its foot.
 
-    `contents` is the title of a table of contents, which formats with pages have; `written_at` is kept in the file.
+    `contents` is the title of a table of contents, which formats with pages have behind the first `contents_after`
+    parts; `written_at` is kept in the file.
     """
 
     title: str
@@ -129,6 +134,7 @@ class Document(BaseModel):
     blocks: list[Block] = Field(default_factory=list)
     colophon: list[Span] = Field(default_factory=list)
     contents: str = ""
+    contents_after: int = 0
     written_at: dt.datetime | None = None
 
 

@@ -171,7 +171,8 @@ class _DocxWriter:
     def build_content(self, document: Document) -> list[Any]:
         head = [("MonitorOverline", document.overline), ("Title", document.title), ("Subtitle", document.subtitle)]
         before = [self._build_line(style, [self._build_text_run(text)]) for style, text in head if text]
-        first = next((at for at, block in enumerate(document.blocks) if isinstance(block, Heading)), 0)
+        parts = [at for at, block in enumerate(document.blocks) if isinstance(block, Heading) and block.level == 2]
+        first = next(iter(parts[document.contents_after :]), len(document.blocks) if parts else 0)
         before.extend(made for block in document.blocks[:first] for made in self._build_block(block))
         after = [made for block in document.blocks[first:] for made in self._build_block(block)]
         if document.colophon:
@@ -229,6 +230,9 @@ class _DocxWriter:
         for badge in entry.badges:
             title.extend([make_run("  "), self._build_text_run(f"〔{badge.text}〕", _BADGE_STYLES[badge.tone])])
         yield self._build_heading(3, f"{entry.number}\t{format_link_text(normalize_line(entry.title.text))}", title)
+        if entry.gist:
+            mark = [self._build_text_run(f"〔{entry.gist_mark}〕", "MonitorBadge")] if entry.gist_mark else []
+            yield self._build_line("MonitorGist", [*mark, self._build_text_run(entry.gist)])
         for spans in entry.particulars:
             if any(span.text for span in spans):
                 yield self._build_line("MonitorParticulars", self._build_spans(spans))

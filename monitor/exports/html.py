@@ -27,22 +27,43 @@ from monitor.exports.document import (
 
 def render_html(document: Document) -> bytes:
     """Return the document as HTML, whose content policy allows only its own style sheet, by its hash."""
-    style = files("monitor.exports").joinpath("document.css").read_text(encoding="utf-8")
+    style = _load_style("document.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+        f"<style>{style}</style>\n"
+    )
+    return _render_page(document, head).encode()
+
+
+def render_mail(document: Document) -> bytes:
+    """Return the document as HTML for mail: every style stands at its element, for readers that drop style sheets."""
+    import css_inline
+
+    inliner = css_inline.CSSInliner(
+        inline_style_tags=False, keep_link_tags=True, load_remote_stylesheets=False, extra_css=_load_style("mail.css")
+    )
+    return inliner.inline(_render_page(document, "")).encode()
+
+
+def _load_style(name: str) -> str:
+    return files("monitor.exports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _render_page(document: Document, head: str) -> str:
     overline = f'<p class="overline">{_escape_text(document.overline)}</p>\n' if document.overline else ""
     subtitle = f'<p class="subtitle">{_escape_text(document.subtitle)}</p>\n' if document.subtitle else ""
     blocks = "\n".join(_render_block(block) for block in document.blocks)
     colophon = f"<footer>{_render_spans(document.colophon, ' · ')}</footer>\n" if document.colophon else ""
     return (
         f'<!doctype html>\n<html lang="{escape(document.language)}">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
-        f"<title>{_escape_text(document.title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n{head}'
+        f"<title>{_escape_text(document.title)}</title>\n</head>\n<body>\n<main>\n"
         f"<header>\n{overline}<h1>{_escape_text(document.title)}</h1>\n{subtitle}</header>\n{blocks}\n{colophon}</main>\n"
         "</body>\n</html>\n"
-    ).encode()
+    )
 
 
 def _render_block(block: Block) -> str:
@@ -86,6 +107,10 @@ def _render_entry(entry: Entry) -> str:
     particulars = "".join(
         f'<p class="particulars">{_render_spans(spans, _DOT_SEPARATOR)}</p>' for spans in entry.particulars if spans
     )
+    gist = ""
+    if entry.gist:
+        mark = f'<span class="mark">{_escape_text(entry.gist_mark)}</span> ' if entry.gist_mark else ""
+        gist = f'<p class="gist">{mark}{_escape_text(entry.gist)}</p>'
     text = ""
     if entry.text:
         mark = f' <span class="mark">{_escape_text(entry.text_mark)}</span>' if entry.text_mark else ""
@@ -94,9 +119,9 @@ def _render_entry(entry: Entry) -> str:
         f'<p class="links">{_escape_text(row.label)} {_render_spans(row.links, _DOT_SEPARATOR)}</p>'
         for row in entry.links
     )
-    number = f'<span class="number" aria-hidden="true">{entry.number}</span>'
+    number = f'<span class="number" aria-hidden="true">{entry.number}</span> '
     title = f"<h3>{_render_span(entry.title)}{badges}</h3>"
-    content = f"{number}{title}{particulars}{text}{links}{_render_remark(entry)}"
+    content = f"{number}{title}{gist}{particulars}{text}{links}{_render_remark(entry)}"
     return f'<li value="{entry.number}"><article{_render_address_attribute([entry.title])}>{content}</article></li>'
 
 

@@ -71,6 +71,9 @@ def _render_entry(entry: Entry) -> str:
     indent = " " * len(mark)
     badges = "".join(f" 〔{escape_markdown(badge.text)}〕" for badge in entry.badges)
     lines = [f"{mark}**{_render_span(entry.title)}**{badges}"]
+    if entry.gist:
+        mark_of_gist = f"〔{escape_markdown(entry.gist_mark)}〕 " if entry.gist_mark else ""
+        lines.append(f"{mark_of_gist}*{escape_markdown(entry.gist)}*")
     lines.extend(_render_spans(particulars, " · ") for particulars in entry.particulars)
     text = "  \n".join([lines[0], *(indent + line for line in lines[1:] if line)])
     if entry.text:

@@ -24,6 +24,7 @@ _DEFAULT_PORTS = {"smtp": 587, "smtps": 465}
 _MIN_PERMANENT_CODE = 500
 _MAX_REPLY_BYTES = 1_048_576
 _MAX_SESSION_S = 900.0
+_UNDISCLOSED = "undisclosed-recipients:;"
 _ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}\b")
 
 
@@ -38,7 +39,8 @@ class MailChannel(Channel):
         """Send to every address that does not have it; `NotDelivered` lists those that have it now."""
         server = urlsplit(self.target.url)
         host, port = server.hostname or "", server.port or _DEFAULT_PORTS[self.target.scheme]
-        left = [address for address in self.target.to if address not in accepted]
+        receivers = [notification.test_to] if notification.test_to else [*self.target.to, *self.target.bcc]
+        left = [address for address in dict.fromkeys(receivers) if address not in accepted]
         try:
             addresses = await self.policy.guard.resolve(host, port)
             await asyncio.to_thread(
@@ -146,7 +148,8 @@ def build_message(notification: Notification, target: TargetSettings) -> EmailMe
     message = EmailMessage(policy=policy.SMTP)
     try:
         message["From"] = target.sender or ""
-        message["To"] = ", ".join(target.to)
+        # Those of Bcc stand in no header: only the envelope names them.
+        message["To"] = notification.test_to or ", ".join(target.to) or _UNDISCLOSED
     except (ValueError, IndexError):
         raise SettingsError("notify.mail_address_invalid", target=target.name) from None
     message["Subject"] = flatten_text(notification.subject)

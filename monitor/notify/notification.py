@@ -97,7 +97,8 @@ class Digest:
 class Notification:
     """What is sent: mail carries the texts, a webhook the payload, a chat the digest.
 
-    `id`, `key` and `message_id` are those of the delivery, the same at every try.
+    `id`, `key` and `message_id` are those of the delivery, the same at every try. `test_to` is the one mail address
+    that gets it as a test, in place of the target's.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Notification:
     digest: Digest
     payload: Mapping[str, Any]
     attachments: Sequence[NotificationAttachment] = ()
+    test_to: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

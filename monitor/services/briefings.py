@@ -1,18 +1,16 @@
 """Briefings: composed from the archive, arranged by hand, and exported."""
 
 import asyncio
-import builtins
 import datetime as dt
 import secrets
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from monitor.briefing.compose import (
     Briefing,
@@ -20,39 +18,37 @@ from monitor.briefing.compose import (
     GroupBy,
     Period,
     attach_overview,
+    attach_reasons,
     build_changed_item,
     compose_briefing,
     mark_unchecked,
 )
-from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit, create_initial_edit, update_edit
 from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
+from monitor.briefing.headlines import write_reasons
 from monitor.briefing.order import rank_briefing_items
 from monitor.briefing.overview import write_overview
-from monitor.briefing.render import BriefingFeedItem, get_briefing_content
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.queries.dashboard import SourcePeriod
-from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, Source
-from monitor.db.tables.people import SavedBriefing
+from monitor.db.tables.people import ComposeStage
+from monitor.db.tables.policies import Topic
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
-from monitor.errors import Conflict, NotFound, UsageError
-from monitor.exports.docx import open_template
-from monitor.exports.registry import Content, export_content
+from monitor.errors import NotFound, UsageError
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
-from monitor.llm.prompts import DEFAULT_PROMPTS
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.policies.changes import assign_moves
 from monitor.ranking.feedback import compute_lifts
-from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runs import RunSummary, load_run_summaries
 from monitor.services.runtime import ChatModelFactory
 from monitor.services.schedules import get_midnight
-from monitor.vocabulary import ItemType, Role
+from monitor.vocabulary import ItemType
 
 _LANGUAGES = ("zh", "en")
 MAX_EDITABLE_ITEMS = 2000  # of a briefing that is put in order by hand
@@ -68,7 +64,8 @@ class BriefingQuery(BaseModel):
 
     With `previous`, the last briefing of the same reader, it is what was first seen since that was written and does
     not stand in it, however long ago. Of `tags` and `keywords` one has to fit. Days are those of `timezone`, by
-    default that of the settings.
+    default that of the settings. With a `topic` it is for those who care about that: only the items that fit it, then
+    those that nothing judged yet.
     """
 
     day: dt.date | None = None
@@ -82,6 +79,14 @@ class BriefingQuery(BaseModel):
     language: str = "zh"
     timezone: str | None = None
     group: GroupBy = "theme"
+    topic: str | None = None
+
+
+StageReporter = Callable[[ComposeStage], Awaitable[None]]
+
+
+async def _report_nothing(stage: ComposeStage) -> None:
+    """Report to nobody."""
 
 
 class _PeriodBounds(BaseModel):
@@ -101,24 +106,31 @@ class BriefingService:
     new_model: ChatModelFactory | None = None
     new_prompts: PromptsLoader | None = None
 
-    async def compose(self, query: BriefingQuery, *, include_all: bool = False) -> Briefing:
+    async def compose(
+        self, query: BriefingQuery, *, include_all: bool = False, report: StageReporter = _report_nothing
+    ) -> Briefing:
         """Compose for every enabled source that is meant; with `include_all` every item is in full, or `UsageError`."""
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self.store)
+        topic = await self._load_topic(query.topic)
         zone = ZoneInfo(query.timezone or self.settings.timezone)
         now = self.clock.now()
         span = _compute_period_bounds(query, now, zone)
+        await report(ComposeStage.COLLECT)
         items = await self._list_items(query, span, max_items=MAX_EDITABLE_ITEMS if include_all else None)
         brought = items
         if query.types or query.keywords:
             brought = await self._list_items(query.model_copy(update={"types": (), "keywords": ()}), span)
+        items, off_topic = await self._select_for_topic(items, topic)
         model_id = f"briefing-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
         model = await self.new_model(model_id, self.store) if self.new_model is not None else None
+        prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
+        await report(ComposeStage.GROUP)
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
         groups = await cluster_in_workers(items, texts, self.workers)
+        await report(ComposeStage.RANK)
         lifts = await self._load_rank_lifts(groups)
-        prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
         leads = [group.lead for group in groups]
         ranking = await rank_briefing_items(
             leads,
@@ -128,6 +140,14 @@ class BriefingService:
             prompts=prompts,
             facts=await self.store.items.load_facts([lead.id or 0 for lead in leads]),
             today=now.astimezone(zone).date(),
+        )
+        changes = await self._list_changes(query, span, zone)
+        facts = await self.store.briefing_facts.load(
+            [*(item.id or 0 for item in items), *(change.item for change in changes)],
+            since=span.begin,
+            until=span.end,
+            topic=topic,
+            off_topic=off_topic,
         )
         briefing = await asyncio.to_thread(
             compose_briefing,
@@ -139,20 +159,53 @@ class BriefingService:
             top=None if include_all else query.top,
             generated_at=now.astimezone(zone),
             public_url=self.settings.web.public_url,
-            group=query.group,
-            changes=await self._list_changes(query, span, zone),
+            changes=changes,
+            facts=facts,
         )
         shown = [item.id for item in briefing.items if item.id is not None]
-        briefing = mark_unchecked(briefing, await self.store.evidence.load_unchecked(shown))
-        overview = await write_overview(
-            briefing.items[: query.top],
-            texts,
-            model=model,
-            workers=self.workers,
-            language=query.language,
-            prompts=prompts,
+        unchecked = await self.store.evidence.load_unchecked(shown)
+        briefing = mark_unchecked(briefing.model_copy(update={"group": query.group}), unchecked)
+        await report(ComposeStage.WRITE)
+        return await self._write_prose(briefing, query, texts, model, prompts)
+
+    async def _write_prose(
+        self,
+        briefing: Briefing,
+        query: BriefingQuery,
+        texts: Mapping[int, str],
+        model: ChatModel | None,
+        prompts: PromptSet,
+    ) -> Briefing:
+        """Return the briefing with what a model writes of it: a line on each headline, and the overview."""
+        headlines = {headline.item for headline in briefing.headlines}
+        means: dict[str, Any] = {
+            "model": model,
+            "workers": self.workers,
+            "language": query.language,
+            "prompts": prompts,
+        }
+        first = [item for item in briefing.items if item.id in headlines]
+        reasons, overview = await asyncio.gather(
+            write_reasons(first, texts, **means), write_overview(briefing.items[: query.top], texts, **means)
         )
-        return attach_overview(briefing, overview)
+        return attach_overview(attach_reasons(briefing, reasons), overview)
+
+    async def _load_topic(self, name: str | None) -> Topic | None:
+        if name is None:
+            return None
+        topic = await self.store.briefing_facts.get_topic(name)
+        if topic is None:
+            known = await self.store.briefing_facts.list_topics()
+            raise UsageError("briefing.unknown_topic", topic=name, known=known or [Message("target.none")])
+        return topic
+
+    async def _select_for_topic(self, items: list[Item], topic: Topic | None) -> tuple[list[Item], int]:
+        """Return the items that fit the topic or were not judged for it, and how many do not fit."""
+        if topic is None:
+            return items, 0
+        fits = await self.store.briefing_facts.load_fits(topic, [item.id or 0 for item in items])
+        kept = [item for item in items if (fit := fits.get(item.id or 0)) is None or fit.is_match]
+        return kept, len(items) - len(kept)
 
     async def _list_items(
         self, query: BriefingQuery, span: _PeriodBounds, *, max_items: int | None = None
@@ -275,210 +328,3 @@ def _build_item_filter(query: BriefingQuery, span: _PeriodBounds) -> ItemFilter:
 def _matches_query(source: Source, query: BriefingQuery) -> bool:
     is_named = source.name in query.sources if query.sources else source.enabled
     return is_named and (not query.tags or bool(set(query.tags) & set(source.tags)))
-
-
-@dataclass(kw_only=True)
-class ExportService:
-    """Writes content in any format; `print_pdf` makes a PDF of an HTML page, `template` is the firm's Word file."""
-
-    print_pdf: Callable[[bytes], Awaitable[bytes]]
-    template: Path | None
-
-    def __post_init__(self) -> None:
-        self._print_slot = asyncio.Semaphore(1)  # a browser at a time
-
-    async def export_briefing(self, briefing: Briefing, format_name: str, *, template: Path | None = None) -> bytes:
-        return await self.export(get_briefing_content(briefing), format_name, template=template)
-
-    async def export(self, content: Content, format_name: str, *, template: Path | None = None) -> bytes:
-        """Raise `UsageError` for an unknown format or an unreadable template, `WorkFailed` for a PDF that fails."""
-        chosen = template or self.template
-        return await export_content(
-            content,
-            format_name,
-            load_template=lambda: _read_template(chosen) if chosen is not None else None,
-            print_page=self._print_page,
-        )
-
-    async def _print_page(self, page: bytes) -> bytes:
-        async with self._print_slot:
-            return await self.print_pdf(page)
-
-
-def check_template(settings: Settings) -> str | Message:
-    path = settings.briefing.template
-    if path is None:
-        return Message("doctor.no_template")
-    open_template(_read_template(path))
-    return str(path)
-
-
-def _read_template(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError("briefing.template_unreadable", path=str(path), reason=error.strerror) from None
-
-
-_MAX_PREVIEWS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class BriefingPreview:
-    """A briefing that is not saved yet; saving it by its `key` saves exactly what was seen."""
-
-    key: str
-    query: BriefingQuery
-    composed: Briefing
-    edit: BriefingEdit
-
-    @property
-    def briefing(self) -> Briefing:
-        return apply_edit(self.composed, self.edit, by=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BriefingDraft:
-    row: BriefingRow
-    query: BriefingQuery
-    composed: Briefing
-    edit: BriefingEdit
-
-    @property
-    def briefing(self) -> Briefing:
-        return apply_edit(self.composed, self.edit, by=self.row.edited_by)
-
-
-@dataclass(kw_only=True)
-class BriefingDraftService(AuditedService):
-    briefings: BriefingService
-
-    def __post_init__(self) -> None:
-        self._previews: OrderedDict[str, BriefingPreview] = OrderedDict()
-        self._compose_slots = asyncio.Semaphore(2)  # composing takes a processor, which the others need too
-
-    async def compose_preview(self, query: BriefingQuery) -> BriefingPreview:
-        async with self._compose_slots:
-            composed = await self.briefings.compose(query, include_all=True)
-        edit = await asyncio.to_thread(create_initial_edit, composed, query.top)
-        preview = BriefingPreview(key=secrets.token_urlsafe(12), query=query, composed=composed, edit=edit)
-        self._previews[preview.key] = preview
-        while len(self._previews) > _MAX_PREVIEWS:
-            self._previews.popitem(last=False)
-        return preview
-
-    async def save(self, query: BriefingQuery, *, by: Actor, key: str | None = None) -> BriefingDraft:
-        """Save the preview of that key if it is still held and answers this query, else a briefing composed now."""
-        by.require(Role.EDITOR)
-        seen = self._previews.get(key or "")
-        preview = seen if seen is not None and seen.query == query else await self.compose_preview(query)
-        saved = await asyncio.to_thread(_build_saved_briefing, preview, by=by.name, at=self.clock.now())
-        async with self.store.transaction():
-            kept = await self.store.briefings.add(saved)
-            subject = format_subject(kept.id or 0, kept.title)
-            await self.record(by, AuditAction.BRIEFING_SAVE, subject, query=kept.query)
-        self._previews.pop(preview.key, None)
-        return await asyncio.to_thread(_parse_draft, kept)
-
-    async def get(self, briefing_id: int) -> BriefingDraft:
-        saved = await self.store.briefings.get(briefing_id)
-        if saved is None:
-            raise NotFound("briefing.not_found", briefing=briefing_id)
-        return await asyncio.to_thread(_parse_draft, saved)
-
-    async def list(
-        self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
-    ) -> list[BriefingRow]:
-        return await self.store.briefings.list_rows(is_archived=is_archived, before_id=before_id, limit=limit)
-
-    async def list_newest(self, limit: int) -> builtins.list[BriefingFeedItem]:
-        rows = await self.list(limit=limit)
-        return [
-            BriefingFeedItem(
-                row.id,
-                row.edited_at or row.created_at,
-                row.edited_by or row.created_by,
-                (await self.get(row.id)).briefing,
-            )
-            for row in rows
-        ]
-
-    async def update(self, briefing_id: int, changes: BriefingEditPatch, *, version: int, by: Actor) -> BriefingDraft:
-        """Edit a briefing of that version; `Conflict` where somebody edited it since, or it is archived."""
-        by.require(Role.EDITOR)
-        draft = await self.get(briefing_id)
-        if draft.row.archived_at is not None:
-            raise Conflict("briefing.archived", briefing=briefing_id)
-        if draft.row.version != version:
-            raise _build_conflict(draft)
-        edit = await asyncio.to_thread(update_edit, draft.composed, draft.edit, changes, by=by.name)
-        if edit == draft.edit:
-            return draft
-        shown = apply_edit(draft.composed, edit, by=by.name)
-        fields = {
-            "title": edit.title,
-            "edit": edit.model_dump(mode="json"),
-            "size": len(shown.items) + len(shown.more),
-            "edited_by": by.name,
-            "edited_at": self.clock.now(),
-        }
-        before, after = _diff_edits(draft.edit, edit)
-        async with self.store.transaction():
-            if not await self.store.briefings.edit(briefing_id, version=version, changes=fields):
-                raise _build_conflict(await self.get(briefing_id))
-            subject = format_subject(briefing_id, edit.title)
-            await self.record(by, AuditAction.BRIEFING_EDIT, subject, before=before, after=after)
-        return await self.get(briefing_id)
-
-    async def set_archived(self, briefing_id: int, *, by: Actor, is_archived: bool = True) -> BriefingRow:
-        """Archive a briefing, or take it out of the archive; doing it again changes nothing."""
-        by.require(Role.EDITOR)
-        draft = await self.get(briefing_id)
-        async with self.store.transaction():
-            if await self.store.briefings.set_archived(briefing_id, self.clock.now() if is_archived else None):
-                action = AuditAction.BRIEFING_ARCHIVE if is_archived else AuditAction.BRIEFING_UNARCHIVE
-                await self.record(by, action, format_subject(briefing_id, draft.edit.title))
-        return (await self.get(briefing_id)).row
-
-
-def _build_saved_briefing(preview: BriefingPreview, *, by: str, at: dt.datetime) -> SavedBriefing:
-    shown = preview.briefing
-    return SavedBriefing(
-        title=shown.title,
-        briefing=preview.composed.model_dump(mode="json"),
-        edit=preview.edit.model_dump(mode="json"),
-        size=len(shown.items) + len(shown.more),
-        language=shown.language,
-        since=shown.period.since,
-        until=shown.period.until,
-        query=preview.query.model_dump(mode="json", exclude={"previous"}),
-        created_by=by,
-        created_at=at,
-    )
-
-
-def _parse_draft(saved: SavedBriefing) -> BriefingDraft:
-    try:
-        return BriefingDraft(
-            row=BriefingRow.model_validate(saved, from_attributes=True),
-            query=BriefingQuery.model_validate(saved.query),
-            composed=Briefing.model_validate(saved.briefing),
-            edit=BriefingEdit.model_validate(saved.edit),
-        )
-    except ValidationError:
-        raise UsageError("briefing.unreadable", briefing=saved.id) from None
-
-
-def _build_conflict(draft: BriefingDraft) -> Conflict:
-    row = draft.row
-    return Conflict("briefing.edited_since", person=row.edited_by, briefing=row.id, version=row.version)
-
-
-def format_subject(briefing_id: int, title: str) -> str:
-    return f"{briefing_id} {title}"
-
-
-def _diff_edits(before: BriefingEdit, after: BriefingEdit) -> tuple[dict[str, object], dict[str, object]]:
-    old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
-    names = [name for name in new if new[name] != old[name]]
-    return {name: old[name] for name in names}, {name: new[name] for name in names}

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from monitor.briefing.compose import Briefing
+from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.briefing.deliver import create_delivery, format_planned_time
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.stored import SECRET_PREFIX
-from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings
+from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings, is_mail_address
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
@@ -24,8 +24,8 @@ from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel, describe_validation_error
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
-from monitor.services.briefings import BriefingDraft, format_subject
 from monitor.services.dispatch import DeliveryDispatcher, find_target, parse_briefing_record
+from monitor.services.drafts import BriefingDraft, format_subject
 from monitor.services.runtime import ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
@@ -54,6 +54,7 @@ class DeliverySchema(MessageModel):
     message_id: str
     key: str
     saved_id: int | None = None
+    test_to: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -82,16 +83,36 @@ class DeliveryService(AuditedService):
         record = AuditRecord(AuditAction.TARGET_SEND, target_name, {"delivery": delivery.id})
         return await self._send(delivery, None, record, by=by)
 
-    async def send_saved(self, target_name: str, draft: BriefingDraft, *, by: Actor) -> DeliverySchema:
-        """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait."""
+    async def send_saved(
+        self,
+        target_name: str,
+        draft: BriefingDraft,
+        *,
+        by: Actor,
+        include_gaps: bool | None = None,
+        test_to: str | None = None,
+    ) -> DeliverySchema:
+        """Send a saved briefing as it stands; where a service is at work, that does it, and this does not wait.
+
+        Without `include_gaps` it is the copy for a client, by default as the target wants it. With `test_to` it goes
+        to that address alone, as a test of the mail.
+        """
         by.require(Role.EDITOR)
+        target = find_target(self.settings, target_name)
         briefing, row = draft.briefing, draft.row
+        if not (target.include_gaps if include_gaps is None else include_gaps):
+            briefing = drop_gaps(briefing)
+        if test_to is not None and (target.kind != "mail" or not is_mail_address(test_to)):
+            raise UsageError("delivery.no_test_address", target=target_name, address=test_to)
         delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
-        delivery.day, delivery.saved_id = briefing.period.until, row.id
+        delivery.day, delivery.saved_id, delivery.test_to = briefing.period.until, row.id, test_to
         composed = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
-        record = AuditRecord(AuditAction.BRIEFING_SEND, format_subject(row.id, row.title), {"target": target_name})
+        detail = {"target": target_name, "include_gaps": briefing.include_gaps}
+        if test_to is not None:
+            detail["test_to"] = test_to
+        record = AuditRecord(AuditAction.BRIEFING_SEND, format_subject(row.id, row.title), detail)
         return await self._send(delivery, composed, record, by=by, wait=False)
 
     async def _send(
@@ -207,6 +228,7 @@ class TargetSchema(BaseModel):
     channel: str
     address: str
     to: list[str]
+    bcc: list[str]
     schedule: str | None
     timezone: str
     next_at: dt.datetime | None
@@ -217,7 +239,9 @@ class TargetSchema(BaseModel):
     tags: list[str]
     types: list[str]
     keywords: list[str]
+    topic: str | None
     top: int | None
+    include_gaps: bool
     alarms: bool
     alerts: bool
     last: DeliverySchema | None = None
@@ -275,6 +299,7 @@ class TargetForm(BaseModel):
     secret: str | None = Field(default=None, max_length=4000, description="A webhook's: what signs.")
     sender: str | None = Field(default=None, max_length=300)
     to: list[str] = Field(default_factory=list, max_length=200)
+    bcc: list[str] = Field(default_factory=list, max_length=200)
     schedule: str | None = Field(default=None, max_length=100)
     timezone: str | None = Field(default=None, max_length=100)
     days: int = Field(default=1, strict=True, ge=1, le=100_000)
@@ -284,7 +309,9 @@ class TargetForm(BaseModel):
     types: list[str] = Field(default_factory=list, max_length=20)
     formats: list[str] = Field(default_factory=list, max_length=20)
     language: Literal["zh", "en"] = "zh"
+    topic: str | None = Field(default=None, max_length=200)
     top: int | None = Field(default=None, strict=True, ge=1, le=100_000)
+    include_gaps: bool = Field(default=True, strict=True)
     quiet: Literal["none", "note"] = "none"
     deadline_minutes: int = Field(default=60, strict=True, ge=0, le=1440)
     alarms: bool = Field(default=False, strict=True)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
-from monitor.briefing.compose import Briefing
+from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.briefing.deliver import (
     build_alarm_notification,
     build_alert_notification,
@@ -119,6 +119,7 @@ class DeliveryDispatcher:
             keywords=target.keywords,
             language=target.language,
             timezone=target.timezone,
+            topic=target.topic,
         )
 
     async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
@@ -153,6 +154,8 @@ class DeliveryDispatcher:
         briefing = parse_briefing_record(record)
         if record is None or briefing is None:
             raise UsageError("delivery.briefing_unreadable")
+        if not target.include_gaps and delivery.saved_id is None:
+            briefing = drop_gaps(briefing)
         enclosures = [
             NotificationAttachment(
                 build_attachment_name(briefing, name), get_format(name).media_type, await self.write(briefing, name)

@@ -25,8 +25,8 @@ from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.search.registry import STUB_BACKEND, find_missing_setting, select_backends
-from monitor.services.briefings import check_template
 from monitor.services.deliveries import check_targets
+from monitor.services.drafts import check_template
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
 from monitor.services.private_files import list_open_paths
 from monitor.services.schedules import check_timezone

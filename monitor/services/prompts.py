@@ -20,6 +20,7 @@ _log = get_logger("settings")
 
 @cache
 def load_prompts() -> Mapping[str, Prompt]:
+    from monitor.briefing.headlines import HEADLINE_PROMPTS
     from monitor.briefing.overview import OVERVIEW_PROMPTS
     from monitor.ranking.prompt import RANKING_PROMPTS
     from monitor.ranking.topic_model import TOPIC_PROMPTS
@@ -27,7 +28,15 @@ def load_prompts() -> Mapping[str, Prompt]:
     from monitor.sweep.prompts import SWEEP_PROMPTS
     from monitor.verify.second_reader import VERIFY_PROMPTS
 
-    prompts = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *TOPIC_PROMPTS, *VERIFY_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
+    prompts = (
+        *SWEEP_PROMPTS,
+        *RANKING_PROMPTS,
+        *TOPIC_PROMPTS,
+        *VERIFY_PROMPTS,
+        *OVERVIEW_PROMPTS,
+        *HEADLINE_PROMPTS,
+        *RESEARCH_PROMPTS,
+    )
     return {prompt.name: prompt for prompt in prompts}
 
 

@@ -39,6 +39,7 @@ from monitor.ranking.topics import (
     score_topic,
     score_topic_item,
 )
+from monitor.services.alerts import AlertService
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
 from monitor.services.items import load_item
@@ -97,9 +98,13 @@ class _LoadedItem:
 
 @dataclass(kw_only=True)
 class TopicService(AuditedService):
-    """`new_model` gives the model that is asked about the items of a run, or None where none is set."""
+    """`new_model` gives the model that is asked about the items of a run, or None where none is set.
+
+    Without `alerts`, nobody hears of anything at once.
+    """
 
     settings: Settings
+    alerts: AlertService | None = None
     new_model: ChatModelFactory | None = None
     new_prompts: PromptsLoader | None = None
 
@@ -222,7 +227,7 @@ class TopicService(AuditedService):
                 model, is_asked = await self.new_model(run_id, self.store), True
             scored = await asyncio.to_thread(_score_all, topics, due)
             opinions = await self._ask_model(model, topics, scored, run_id or "") if model is not None else {}
-            await self._save(topics, due, scored, opinions)
+            await self._save(topics, due, scored, opinions, run_id=run_id)
 
     async def mark(self, topic_id: int, item_id: int, wish: RankDirection | None, *, by: Actor) -> ItemTopic | None:
         """Say that an item is one of a topic (higher) or not (lower); None takes it back.
@@ -323,8 +328,12 @@ class TopicService(AuditedService):
         opinions: Mapping[tuple[int, int], ModelFit],
         *,
         is_whole: bool = True,
+        run_id: str | None = None,
     ) -> None:
-        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered."""
+        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered.
+
+        With a run, the followers who hear of things at once are told of its items, in the same transaction.
+        """
         now = self.clock.now()
         ids = [item.id for item in loaded]
         async with self.store.transaction():
@@ -345,6 +354,21 @@ class TopicService(AuditedService):
                 item_ids=ids,
                 judgements=judgements if is_whole else (),
             )
+            if run_id is not None:
+                await self._raise_alerts(topics, loaded, fits, run_id)
+
+    async def _raise_alerts(
+        self, topics: Sequence[Topic], loaded: Sequence[_LoadedItem], fits: Sequence[TopicFit], run_id: str
+    ) -> None:
+        """Tell of the items that a run brought; what the first run of a source finds is not all new."""
+        run = await self.store.runs.get(run_id)
+        if self.alerts is None or run is None or run.is_baseline:
+            return
+        by_id = {topic.id: topic for topic in topics}
+        for entry in loaded:
+            mine = [(by_id[fit.topic_id], fit) for fit in fits if fit.item_id == entry.id]
+            if entry.item.run_id == run_id and mine:
+                await self.alerts.raise_for_topics(entry.item, mine)
 
     async def _check(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         await check_sources(sources, self.store)

@@ -47,7 +47,8 @@ class Delivery(SQLModel, table=True):
 
     `key` and `message_id` are drawn when it is planned and sent with every try. `accepted` are the mail addresses that
     have it already. `next_try_at` is None where no worker is to take it. `alarm_id` was set by versions that sent each
-    alarm by itself; now the alarms of a delivery have its `planned_at`. `saved_id` is the saved briefing that was sent.
+    alarm by itself; now the alarms of a delivery have its `planned_at`. `saved_id` is the saved briefing that was sent,
+    `test_to` the one address that gets it as a test in place of the target's.
     """
 
     # As lists are read: the latest first, all or those of one target or status.
@@ -74,6 +75,7 @@ class Delivery(SQLModel, table=True):
     last_error: Message | None = message_field()
     sent_at: dt.datetime | None = instant_field()
     saved_id: int | None = None
+    test_to: str | None = Field(default=None, max_length=320)
 
 
 class BriefingRecord(SQLModel, table=True):

@@ -4,13 +4,14 @@ import datetime as dt
 import hashlib
 import json
 import secrets
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import JSON, Column, Index, Integer, String, Text
 from sqlmodel import Field, SQLModel
 
-from monitor.db.tables.columns import enum_field, instant_field, list_field, owner_field
+from monitor.db.tables.columns import enum_field, instant_field, list_field, message_field, owner_field
 from monitor.i18n.message import Message
 from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
@@ -173,6 +174,34 @@ class SavedBriefing(SQLModel, table=True):
     edited_by: str | None = Field(default=None, max_length=100)
     edited_at: dt.datetime | None = instant_field()
     archived_at: dt.datetime | None = instant_field()
+
+
+class ComposeStage(StrEnum):
+    """How far a briefing is that is being composed."""
+
+    COLLECT = "collect"
+    GROUP = "group"
+    RANK = "rank"
+    WRITE = "write"
+    DONE = "done"
+
+
+class KeptBriefing(SQLModel, table=True):
+    """The briefing of a scope, composed once for all who look at it; `key` is made of its query.
+
+    `stage` is that of the composing which began last, `error` why it failed; `briefing` is the last one that was
+    composed, None before there is any.
+    """
+
+    __tablename__ = "kept_briefing"
+
+    key: str = Field(primary_key=True, max_length=64)
+    query: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    stage: ComposeStage = enum_field(ComposeStage, ComposeStage.COLLECT)
+    updated_at: dt.datetime = instant_field(is_required=True, index=True)
+    error: Message | None = message_field()
+    briefing: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True), nullable=True))
+    composed_at: dt.datetime | None = instant_field()
 
 
 class StoredSetting(SQLModel, table=True):

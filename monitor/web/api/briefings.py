@@ -1,5 +1,6 @@
 """Briefings over HTTP: composed, kept, put in order, exported, sent; deliveries and their targets."""
 
+import asyncio
 import datetime as dt
 import re
 from collections.abc import Iterable
@@ -12,15 +13,20 @@ from pydantic.config import JsonDict
 from starlette.datastructures import FormData, QueryParams
 
 from monitor.bootstrap import App
-from monitor.briefing.compose import Briefing, GroupBy
+from monitor.briefing.compose import Briefing, GroupBy, drop_gaps
 from monitor.briefing.deliver import build_attachment_name
 from monitor.briefing.editing import BriefingEditPatch
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.sessions import sanitize_text
+from monitor.db.tables.people import ComposeStage
+from monitor.errors import NotFound
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
 from monitor.services.audit import AuditAction
-from monitor.services.briefings import BriefingDraft, BriefingQuery
+from monitor.services.briefings import BriefingQuery
 from monitor.services.deliveries import DeliverySchema, TargetChange, TargetForm, TargetSchema
+from monitor.services.drafts import BriefingDraft, show_initially
 from monitor.vocabulary import ItemType
 from monitor.web.api.cursors import Limit, cut_page, decode_cursor, decode_id
 from monitor.web.api.search import Day
@@ -28,7 +34,7 @@ from monitor.web.auth import Admin, AppDep, Editor, Principal, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
-_PLAIN_FIELDS = ("day", "days", "top", "language", "group")
+_PLAIN_FIELDS = ("day", "days", "top", "language", "group", "topic")
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -49,7 +55,8 @@ delivery_router = APIRouter(prefix="/api", tags=["deliveries"], responses=PROBLE
 class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_COMPOSE]}):
     """A briefing to be composed: what was first seen in the `days` that end with `day`, by default today.
 
-    `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit.
+    `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit. With a `topic` it is for
+    those who care about that.
     """
 
     day: Day | None = None
@@ -61,6 +68,7 @@ class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [
     keywords: list[Word] = Field(default_factory=list, max_length=50)
     language: Literal["zh", "en"] = "zh"
     group: GroupBy = "theme"
+    topic: Word | None = None
 
     def to_query(self) -> BriefingQuery:
         fields = self.model_dump()
@@ -90,9 +98,13 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
 
-async def export_briefing(app: App, briefing_id: int, format_name: str, *, by: Principal) -> Response:
+async def export_briefing(
+    app: App, briefing_id: int, format_name: str, *, by: Principal, include_gaps: bool = True
+) -> Response:
     """Return a file to be saved, never shown as a page of ours; `UsageError` for an unknown format."""
     briefing = (await app.drafts.get(briefing_id)).briefing
+    if not include_gaps:
+        briefing = drop_gaps(briefing)
     content = await app.exports.export_briefing(briefing, format_name)
     await app.audit.record(by, AuditAction.BRIEFING_EXPORT, str(briefing_id), format=format_name)
     filename = build_attachment_name(briefing, format_name)
@@ -141,9 +153,45 @@ class BriefingEditSchema(BriefingEditPatch, extra="forbid", json_schema_extra={"
 
 
 class BriefingSendSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]}):
-    """Where a briefing is to be sent: the name of a target."""
+    """Where a briefing is to be sent: the name of a target.
+
+    Without `include_gaps` it is the copy for a client, null is as the target wants it. With `test_to` it goes to that
+    mail address alone.
+    """
 
     target: str = Field(min_length=1, max_length=40)
+    include_gaps: bool | None = Field(default=None, strict=True)
+    test_to: str | None = Field(default=None, min_length=3, max_length=320)
+
+
+class KeptBriefingSchema(MessageModel):
+    """The briefing that is kept of a scope: null before it was composed for the first time.
+
+    `new_items` were first seen in its period since then.
+    """
+
+    stage: ComposeStage
+    is_composing: bool
+    error: Message | None = None
+    composed_at: dt.datetime | None = None
+    new_items: int = 0
+    briefing: Briefing | None = None
+
+
+async def _build_kept(app: App, wanted: ComposeRequest) -> KeptBriefingSchema:
+    query = wanted.to_query()
+    kept = await app.kept_briefings.get(query)
+    if kept is None:
+        raise NotFound("briefing.not_kept")
+    shown = await asyncio.to_thread(show_initially, kept.briefing, query) if kept.briefing is not None else None
+    return KeptBriefingSchema(
+        stage=kept.stage,
+        is_composing=kept.is_composing,
+        error=kept.error,
+        composed_at=kept.composed_at,
+        new_items=kept.new_items,
+        briefing=shown,
+    )
 
 
 @router.get("", summary="List the saved briefings")
@@ -166,8 +214,23 @@ async def compose(app: AppDep, principal: Editor, wanted: ComposeRequest, respon
 
 @router.post("/preview", summary="Compose a briefing without keeping it")
 async def preview(app: AppDep, _: Reader, wanted: ComposeRequest) -> Briefing:
-    """What a briefing would say now."""
-    return (await app.drafts.compose_preview(wanted.to_query())).briefing
+    """What a briefing would say now; the pages show it until it is composed anew."""
+    query = wanted.to_query()
+    composed = await app.kept_briefings.compose(query)
+    return await asyncio.to_thread(show_initially, composed, query)
+
+
+@router.post("/kept", summary="Compose a briefing in the background", status_code=202)
+async def start(app: AppDep, _: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
+    """Each scope is composed once and kept; ask again with `POST /api/briefings/kept/state` to see how far it is."""
+    await app.kept_briefings.start(wanted.to_query())
+    return await _build_kept(app, wanted)
+
+
+@router.post("/kept/state", summary="Look at a briefing that is kept")
+async def look(app: AppDep, _: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
+    """How far it is, and the briefing that was composed last; nothing is composed for it. 404 where nobody asked."""
+    return await _build_kept(app, wanted)
 
 
 @router.get("/{briefing_id:int}", summary="Read a saved briefing")
@@ -205,17 +268,27 @@ async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> 
     responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
 )
 async def export(
-    app: AppDep, principal: Reader, briefing_id: BriefingId, form: Annotated[BriefingFormat, Query(alias="format")]
+    app: AppDep,
+    principal: Reader,
+    briefing_id: BriefingId,
+    form: Annotated[BriefingFormat, Query(alias="format")],
+    *,
+    gaps: bool = True,
 ) -> Response:
-    """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one."""
-    return await export_briefing(app, briefing_id, form, by=principal)
+    """The document, to be saved; a pdf takes a browser on the server, and is a 503 without one.
+
+    Without `gaps` it is the copy for a client, which does not say what could not be seen.
+    """
+    return await export_briefing(app, briefing_id, form, by=principal, include_gaps=gaps)
 
 
 @router.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
 async def send(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
     """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
     draft = await app.drafts.get(briefing_id)
-    return await app.deliveries.send_saved(wanted.target, draft, by=principal)
+    return await app.deliveries.send_saved(
+        wanted.target, draft, by=principal, include_gaps=wanted.include_gaps, test_to=wanted.test_to
+    )
 
 
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
-from monitor.briefing.compose import Briefing, BriefingItem
-from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, ItemMove, apply_edit, move_item, update_edit
-from monitor.briefing.layout import build_document, group_items_by_heading
+from monitor.briefing.compose import Briefing, BriefingItem, drop_gaps
+from monitor.briefing.deliver import build_attachment_name, build_subject
+from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, ItemMove, move_item, update_edit
+from monitor.briefing.layout import build_document
 from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict, UsageError
@@ -24,8 +25,10 @@ from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
-from monitor.services.briefings import BriefingDraft
+from monitor.services.briefings import check_sources
 from monitor.services.deliveries import DeliverySchema, TargetForm
+from monitor.services.dispatch import find_target
+from monitor.services.drafts import BriefingDraft, show_initially
 from monitor.services.settings import InvalidSettings
 from monitor.vocabulary import ItemType
 from monitor.web.api.briefings import (
@@ -36,7 +39,7 @@ from monitor.web.api.briefings import (
     parse_compose_form,
 )
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor, decode_id
-from monitor.web.auth import Admin, AppDep, Editor, Principal, Reader
+from monitor.web.auth import Admin, AppDep, Editor, Reader
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import PageRenderer, Renderer
 
@@ -46,10 +49,10 @@ _MOVE_PATTERN = re.compile(r"(up|down|top|more|out)-(\d{1,10})")
 _MAX_LISTED_ITEMS = 200
 """So many further items, and so many of those left out, have their buttons on the page."""
 
-_LIST_FIELDS = ("to", "sources", "tags", "keywords")
+_LIST_FIELDS = ("to", "bcc", "sources", "tags", "keywords")
 _CHECKBOX_FIELDS = ("types", "formats")
 _NUMBER_FIELDS = ("days", "top", "deadline_minutes")
-_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "quiet")
+_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "topic", "quiet")
 
 router = APIRouter()
 
@@ -63,7 +66,7 @@ def has_delivery_in_progress(deliveries: Sequence[DeliverySchema], now: dt.datet
 
 @dataclass(frozen=True)
 class BriefingView:
-    """A briefing as a document, and its items by their numbers there."""
+    """A briefing as a document, and its items by their numbers there, which are their ranks."""
 
     briefing: Briefing
     document: Document
@@ -73,8 +76,8 @@ class BriefingView:
 
 
 def build_briefing_view(briefing: Briefing) -> BriefingView:
-    in_order = [item for part in group_items_by_heading(briefing).values() for item in part]
-    return BriefingView(briefing, build_document(briefing), dict(enumerate(in_order, start=1)))
+    items = {item.rank: item for item in briefing.items if item.rank is not None}
+    return BriefingView(briefing, build_document(briefing), items)
 
 
 @router.get("/briefings")
@@ -97,33 +100,52 @@ async def new(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> R
 
 @router.get("/briefings/now")
 async def now(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
-    """Show what the form or a link asks for; it is not kept."""
+    """Show the briefing that is kept of what the form or a link asks for; looking at it composes nothing."""
     fields = parse_compose_form(request.query_params, renderer.language)
     try:
         wanted = ComposeRequest.model_validate(fields)
-        preview = await app.drafts.compose_preview(wanted.to_query())
+        await check_sources(wanted.sources, app.store)
     except (ValidationError, UsageError) as error:
         return await _render_form(app, renderer, fields, error)
+    kept = await app.kept_briefings.get(wanted.to_query())
     parameters = build_query_parameters(wanted)
+    shown: dict[str, Any] = {
+        "kept": kept,
+        "parameters": parameters,
+        "change_url": f"/briefings/new?{urlencode(parameters)}",
+        "here": f"/briefings/now?{urlencode(parameters)}",
+    }
+    if kept is None or kept.briefing is None:
+        return renderer.render("briefings/composing.html", **shown)
+    composed = kept.briefing
     return await asyncio.to_thread(
         lambda: renderer.render(
-            "briefings/now.html",
-            key=preview.key,
-            parameters=parameters,
-            change_url=f"/briefings/new?{urlencode(parameters)}",
-            view=build_briefing_view(preview.briefing),
+            "briefings/now.html", view=build_briefing_view(show_initially(composed, wanted.to_query())), **shown
         )
     )
 
 
+@router.post("/briefings/now")
+async def compose(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
+    """Begin to compose what the form asks for, and go where it will stand."""
+    fields = parse_compose_form(await request.form(), renderer.language)
+    try:
+        wanted = ComposeRequest.model_validate(fields)
+        await check_sources(wanted.sources, app.store)
+    except (ValidationError, UsageError) as error:
+        return await _render_form(app, renderer, fields, error)
+    await app.kept_briefings.start(wanted.to_query())
+    return renderer.redirect(f"/briefings/now?{urlencode(build_query_parameters(wanted))}")
+
+
 @router.post("/briefings/new")
 async def save(
-    app: AppDep, renderer: Renderer, request: Request, principal: Editor, key: Annotated[str, Form()]
+    app: AppDep, renderer: Renderer, request: Request, principal: Editor, composed_at: Annotated[dt.datetime, Form()]
 ) -> Response:
     fields = parse_compose_form(await request.form(), renderer.language)
     try:
         wanted = ComposeRequest.model_validate(fields)
-        draft = await app.drafts.save(wanted.to_query(), by=principal, key=key)
+        draft = await app.drafts.save(wanted.to_query(), by=principal, composed_at=composed_at)
     except (ValidationError, UsageError) as error:
         return await _render_form(app, renderer, fields, error)
     return renderer.redirect(f"/briefings/{draft.row.id}", notice="briefing_saved")
@@ -142,6 +164,7 @@ async def _render_form(
         sources=_build_options(sorted(source.name for source in sources)),
         tags=_build_options(sorted({tag for source in sources for tag in source.tags})),
         types=list(get_words(renderer.language, "type").items()),
+        topics=[("", "–"), *_build_options(await app.store.briefing_facts.list_topics())],
     )
 
 
@@ -155,7 +178,7 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
             row=draft.row,
             view=build_briefing_view(draft.briefing),
             formats=BRIEFING_FORMATS,
-            targets=_build_options(app.targets.list_names()),
+            targets=app.targets.list_names(),
             **sent,
         )
     )
@@ -163,9 +186,14 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
 
 @router.get("/briefings/{briefing_id}/export")
 async def export(
-    app: AppDep, principal: Reader, briefing_id: BriefingId, format_name: Annotated[str, Query(alias="format")]
+    app: AppDep,
+    principal: Reader,
+    briefing_id: BriefingId,
+    format_name: Annotated[str, Query(alias="format")],
+    *,
+    gaps: bool = True,
 ) -> Response:
-    return await export_briefing(app, briefing_id, format_name, by=principal)
+    return await export_briefing(app, briefing_id, format_name, by=principal, include_gaps=gaps)
 
 
 @router.get("/briefings/{briefing_id}/deliveries")
@@ -207,9 +235,9 @@ def _list_errors(error: ValidationError) -> dict[str, Message]:
 
 
 @router.get("/briefings/{briefing_id}/edit")
-async def edit(app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId) -> Response:
+async def edit(app: AppDep, renderer: Renderer, _: Editor, briefing_id: BriefingId) -> Response:
     draft = await app.drafts.get(briefing_id)
-    return await asyncio.to_thread(_render_editor, renderer, principal, draft, draft.edit)
+    return await asyncio.to_thread(_render_editor, renderer, draft, draft.edit)
 
 
 @router.post("/briefings/{briefing_id}/edit")
@@ -225,41 +253,72 @@ async def put_in_order(
         wanted = update_edit(draft.composed, draft.edit, changes, by=principal.name)
     except ValidationError as error:
         return await asyncio.to_thread(
-            _render_editor, renderer, principal, draft, draft.edit, trouble=describe_invalid_fields(error), status=400
+            _render_editor, renderer, draft, draft.edit, trouble=describe_invalid_fields(error), status=400
         )
     except UsageError as error:
-        return await asyncio.to_thread(
-            _render_editor, renderer, principal, draft, draft.edit, trouble=error.message, status=400
-        )
+        return await asyncio.to_thread(_render_editor, renderer, draft, draft.edit, trouble=error.message, status=400)
     pressed = str(given.get("do", ""))
     if move := _MOVE_PATTERN.fullmatch(pressed):
         wanted = move_item(draft.composed, wanted, int(move[2]), cast("ItemMove", move[1]))
     if move or pressed == "group":
         return await asyncio.to_thread(
-            _render_editor, renderer, principal, draft, wanted, base_version=base_version, pressed=pressed
+            _render_editor, renderer, draft, wanted, base_version=base_version, pressed=pressed
         )
     try:
         await app.drafts.update(briefing_id, changes, version=base_version, by=principal)
     except Conflict as error:
         theirs = await app.drafts.get(briefing_id)
         return await asyncio.to_thread(
-            _render_editor, renderer, principal, theirs, wanted, trouble=error.message, status=409, is_overtaken=True
+            _render_editor, renderer, theirs, wanted, trouble=error.message, status=409, is_overtaken=True
         )
     return renderer.redirect(f"/briefings/{briefing_id}", notice="briefing_edited")
 
 
+@router.get("/briefings/{briefing_id}/send")
+async def preview_sending(
+    app: AppDep, renderer: Renderer, _: Editor, briefing_id: BriefingId, target: str, gaps: bool | None = None
+) -> Response:
+    """Show what would go to whom, to be tested and confirmed; nothing is sent."""
+    draft = await app.drafts.get(briefing_id)
+    chosen = find_target(app.settings, target)
+    include_gaps = draft.edit.include_gaps and (chosen.include_gaps if gaps is None else gaps)
+    briefing = draft.briefing if include_gaps else drop_gaps(draft.briefing)
+    return await asyncio.to_thread(
+        lambda: renderer.render(
+            "briefings/send.html",
+            row=draft.row,
+            target=chosen,
+            include_gaps=include_gaps,
+            has_gaps=draft.edit.include_gaps,
+            subject=build_subject(briefing),
+            files=[build_attachment_name(briefing, name) for name in chosen.formats],
+            view=build_briefing_view(briefing),
+        )
+    )
+
+
 @router.post("/briefings/{briefing_id}/send")
 async def send(
-    app: AppDep, renderer: Renderer, principal: Editor, briefing_id: BriefingId, target: Annotated[str, Form()]
+    app: AppDep,
+    renderer: Renderer,
+    principal: Editor,
+    briefing_id: BriefingId,
+    target: Annotated[str, Form()],
+    test_to: Annotated[str, Form()] = "",
+    *,
+    include_gaps: Annotated[bool, Form()] = False,
+    is_test: Annotated[bool, Form()] = False,
 ) -> Response:
+    """Send what the preview showed: to the target, or as a test to one's own address alone."""
     draft = await app.drafts.get(briefing_id)
-    delivery = await app.deliveries.send_saved(target, draft, by=principal)
+    delivery = await app.deliveries.send_saved(
+        target, draft, by=principal, include_gaps=include_gaps, test_to=test_to.strip() if is_test else None
+    )
     return renderer.redirect(f"/briefings/{briefing_id}", notice=get_delivery_notice(delivery.status))
 
 
 def _render_editor(
     renderer: PageRenderer,
-    principal: Principal,
     draft: BriefingDraft,
     edit: BriefingEdit,
     *,
@@ -276,7 +335,6 @@ def _render_editor(
         row=draft.row,
         edit=edit,
         theirs=draft.briefing,
-        groups=group_items_by_heading(apply_edit(draft.composed, edit, by=principal.name)),
         items={item.id: item for item in draft.composed.items},
         is_changed=edit != draft.edit,
         overview=draft.composed.overview,
@@ -305,6 +363,7 @@ def _parse_changes(given: FormData) -> BriefingEditPatch:
             "note": _parse_text(given, "note"),
             "group": given.get("group", "theme"),
             "has_overview": "has_overview" in given,
+            "include_gaps": "include_gaps" in given,
             "items": items,
         }
     )
@@ -381,7 +440,8 @@ async def _parse_target_values(request: Request) -> dict[str, Any]:
         values[name] = [str(value) for value in form.getlist(name)]
     for name in _NUMBER_FIELDS:
         values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
-    values |= {name: form.get(name) == "true" for name in ("alarms", "alerts")}
+    for name in ("alarms", "alerts", "include_gaps"):
+        values[name] = form.get(name) == "true"
     return values
 
 

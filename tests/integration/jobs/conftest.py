@@ -12,8 +12,9 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.isolation.pool import WorkerPool
 from monitor.notify.registry import build_channel
-from monitor.services.briefings import BriefingService, ExportService
+from monitor.services.briefings import BriefingService
 from monitor.services.dispatch import DeliveryDispatcher
+from monitor.services.drafts import ExportService
 from monitor.services.research.service import ResearchService
 
 

@@ -25,7 +25,7 @@ from monitor.llm.client import ModelClient
 from monitor.page import ChangeKind, PageSnapshot
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.verify.grounding import find_ungrounded_numbers
-from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy
+from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy, Verdict
 from tests.conftest import name_services
 
 Write = Callable[..., Awaitable[Briefing]]
@@ -334,7 +334,9 @@ async def test_a_model_ranks_all_sources_together_and_writes_an_overview_whose_s
     ids = {item.id for item in briefing.items}
     assert len(briefing.overview) == 3
     assert all(sentence.items and set(sentence.items) <= ids for sentence in briefing.overview)
-    assert len(scripted.requests) == 2
+    assert len(scripted.requests) == 3
+    assert [line.verdict for line in briefing.headlines] == [Verdict.SUPPORTED] * 3
+    assert all(line.why in SUMMARIES[line.title] for line in briefing.headlines)
 
 
 async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overview_and_the_rest_is_counted(
@@ -344,6 +346,7 @@ async def test_of_a_model_that_invents_no_figure_and_no_date_reaches_the_overvie
     briefing = await _written_by(ScriptedModel("hallucinating"), store, clock, workers)
     texts = {item.id: f"{item.title}\n{item.summary}" for item in briefing.items}
     assert len(briefing.overview) == 3
+    assert all(line.why == "" for line in briefing.headlines)
     for sentence in briefing.overview:
         assert not find_ungrounded_numbers(sentence.text, "\n".join(texts[item] for item in sentence.items))
         assert "87.3" not in sentence.text
@@ -359,7 +362,7 @@ async def test_a_briefing_whose_model_fails_is_ranked_by_rule_without_an_overvie
     await _gathered(store)
     briefing = await _written_by(ScriptedModel(mode), store, clock, workers)
     assert (briefing.ranked_by, briefing.overview) == ("rule", [])
-    assert [fault.task for fault in briefing.model_faults] == ["ranking", "overview"]
+    assert [fault.task for fault in briefing.model_faults] == ["ranking", "headlines", "overview"]
     assert [item.title for item in briefing.items] == [item.title for item in await _by_rule(store, clock, workers)]
 
 
@@ -381,7 +384,7 @@ async def test_the_completions_of_a_briefing_are_booked_under_its_own_id_and_hel
     ever = Day(NOW.date(), NOW - dt.timedelta(days=1000), NOW + dt.timedelta(days=1000))
     assert {(spending.source, spending.phase, spending.calls) for spending in await store.usage.load_daily([ever])} == {
         (None, Phase.RANK, 1),
-        (None, Phase.SUMMARISE, 1),
+        (None, Phase.SUMMARISE, 2),
     }
     scripted = ScriptedModel()
     poor = await _written_by(scripted, store, clock, workers, run_token_budget=10)

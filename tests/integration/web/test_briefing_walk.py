@@ -71,14 +71,14 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await filled(desk.app)
     await page.get_by_role("link", name="编写简报").first.click()
     await page.get_by_role("button", name="显示").click()
-    await expect(page.get_by_text("这是预览")).to_be_visible()
+    await expect(page.get_by_text("生成于").first).to_be_visible()  # the page follows the composing by itself
     await page.get_by_role("button", name="保存").click()
     await expect(page.locator(".notice")).to_contain_text("简报已保存")
 
     await page.get_by_role("link", name="编辑", exact=True).click()
     await page.get_by_label("分组").select_option("none")
     await page.get_by_role("button", name="应用").click()
-    await expect(page.get_by_role("heading", name="条目", exact=True)).to_be_visible()
+    await expect(page.get_by_role("heading", name="全文条目")).to_be_visible()
     await page.wait_for_load_state()  # with its script: without it moving is a plain form, which loses the focus
     note = page.get_by_label(f"批注: {TITLES[2]}")
     await note.fill("与我方项目有关\n请法务看")
@@ -90,13 +90,22 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await page.keyboard.press("Enter")
     await expect(page.locator(".arrange li h3").nth(0)).to_contain_text(TITLES[2])
     await expect(note).to_have_value("与我方项目有关\n请法务看")
-    await page.get_by_label("总批注").fill("本周请看第一条")
+    await page.get_by_label("导语").fill("本周请看第一条")
     await page.get_by_role("button", name="保存", exact=True).click()
     await expect(page.locator(".notice")).to_contain_text("改动已保存")
 
-    await page.get_by_role("button", name="按现在的样子发送").click()
+    await page.get_by_role("link", name="发送到 weekly").click()
+    await page.get_by_label("我的邮箱").fill("me@example.org")
+    await page.get_by_role("button", name="给我发一封测试").click()
     await expect(page.locator(".notice")).to_contain_text("已发送")
-    (mail,) = mailbox.messages()
+    (test,) = mailbox.messages()
+    assert (test["To"], test["Subject"].startswith("[测试] ")) == ("me@example.org", True)
+
+    await page.get_by_role("link", name="发送到 weekly").click()
+    await page.get_by_role("button", name="立即发送").click()
+    await expect(page.locator(".notice")).to_contain_text("已发送")
+    mail = mailbox.messages()[-1]
+    assert mail["To"] != test["To"]
     _check(_text_of(mail))
 
     async with page.expect_download() as downloading:
@@ -110,9 +119,10 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
 async def test_without_scripts_the_same_is_done_by_plain_forms(desk: Desk, page: Page) -> None:
     await filled(desk.app)
     await page.route("**/*.js*", lambda route: route.abort())
-    shown = await page.goto("/briefings/now?group=none")
-    assert shown is not None
-    assert shown.status == 200, await shown.text()
+    await page.goto("/briefings/now?group=none")
+    await page.get_by_role("button", name="现在生成").click()
+    await desk.app.kept_briefings.wait()
+    await page.reload()
     await page.get_by_role("button", name="保存").click()
     await page.get_by_role("link", name="编辑", exact=True).click()
     await page.get_by_label(f"批注: {TITLES[1]}").fill("备查")
@@ -152,5 +162,5 @@ def _check(text: str) -> None:
     """The order by hand, the notes and their author."""
     places = [text.rindex(title) for title in (TITLES[2], TITLES[0], TITLES[1])]
     assert places == sorted(places)
-    for words in ("与我方项目有关", "请法务看", "本周请看第一条", "批注（王敏）", "本简报经王敏编辑"):
+    for words in ("与我方项目有关", "请法务看", "本周请看第一条 —— 王敏", "批注（王敏）", "本简报经王敏编辑"):
         assert words in text

@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from docx import Document
@@ -73,14 +74,66 @@ async def saved(desk: Any, **wanted: Any) -> dict[str, Any]:
     return answer.json()
 
 
-async def test_a_reader_sees_what_there_is_at_one_address_and_nothing_is_kept(desk: Any, fill: Fill) -> None:
+async def composed_page(desk: Any, person: Any, **wanted: str) -> str:
+    """The page of a briefing after somebody had it composed."""
+    answer = await person.post("/briefings/now", _defaults() | wanted)
+    assert answer.status_code == 303, answer.text
+    await desk.app.kept_briefings.wait()
+    return str((await person.get(answer.headers["location"])).text)
+
+
+async def test_a_briefing_is_composed_when_somebody_asks_and_only_looked_at_from_then_on(desk: Any, fill: Fill) -> None:
     await fill()
     reader = await desk.sign_in("reader")
-    page = (await reader.get("/briefings/now", params={"source": "能源局"})).text
+    address = f"/briefings/now?{urlencode(_defaults())}"
+    before = (await reader.get(address)).text
+    assert "这份简报还没有生成过" in before
+    assert TITLES[0] not in before
+    assert (await reader.get(address)).text.count('action="/briefings/now"') == 1
+    page = await composed_page(desk, reader)
     assert [page.index(title) for title in TITLES] == sorted(page.index(title) for title in TITLES)
-    assert "预览" in page
+    assert "生成于" in page
     assert 'action="/briefings/new"' not in page
     assert "还没有保存的简报" in (await reader.get("/briefings")).text
+    await filled(desk.app, "发改委")
+    later = (await reader.get(address)).text
+    assert "发改委" not in later
+    assert "此后新增：3" in later
+    assert "发改委" in await composed_page(desk, reader)
+
+
+async def test_over_http_a_briefing_is_composed_in_the_background_and_looked_at(desk: Any, fill: Fill) -> None:
+    await fill()
+    reader = await desk.sign_in("reader")
+    wanted = {"days": 1, "language": "en"}
+    assert (await reader.send("POST", "/api/briefings/kept/state", json=wanted)).status_code == 404
+    begun = await reader.send("POST", "/api/briefings/kept", json=wanted)
+    assert (begun.status_code, begun.json()["briefing"]) == (202, None)
+    await desk.app.kept_briefings.wait()
+    state = (await reader.send("POST", "/api/briefings/kept/state", json=wanted)).json()
+    assert (state["stage"], state["is_composing"], state["new_items"]) == ("done", False, 0)
+    assert [item["title"] for item in state["briefing"]["items"]] == TITLES
+    assert state["briefing"]["headlines"][0]["rank"] == 1
+
+
+async def test_what_is_sent_is_looked_at_first_tested_and_confirmed(desk: Any, fill: Fill) -> None:
+    await fill()
+    number = (await saved(desk))["id"]
+    editor = await desk.sign_in("editor")
+    page = (await editor.get(f"/briefings/{number}/send", params={"target": "weekly"})).text
+    assert "a@example.org" in page
+    assert "未能看到的内容</h2>" in page
+    client = (await editor.get(f"/briefings/{number}/send", params={"target": "weekly", "gaps": "false"})).text
+    assert "未能看到的内容</h2>" not in client
+    assert await desk.app.deliveries.list() == []
+    form = {"target": "weekly", "include_gaps": "false", "test_to": "me@example.org", "is_test": "true"}
+    await editor.post(f"/briefings/{number}/send", form)
+    (test,) = await desk.app.deliveries.list()
+    assert test.test_to == "me@example.org"
+    sent = await desk.app.deliveries.get_sent_briefing(test.id)
+    assert not sent.include_gaps
+    refused = await editor.send("POST", f"/api/briefings/{number}/send", json={"target": "weekly", "test_to": "nobody"})
+    assert refused.status_code == 400
 
 
 async def test_what_cannot_be_composed_is_said_beside_the_form_with_what_was_typed(desk: Any) -> None:
@@ -98,17 +151,17 @@ async def test_what_cannot_be_composed_is_said_beside_the_form_with_what_was_typ
     assert "请填写 1 到 366 之间的整数。" in wrong.text
 
 
-async def test_what_is_saved_is_the_preview_that_was_seen(desk: Any, fill: Fill) -> None:
+async def test_what_is_saved_is_the_briefing_that_was_seen(desk: Any, fill: Fill) -> None:
     await fill()
     editor = await desk.sign_in("editor")
-    page = (await editor.get("/briefings/now")).text
-    key = re.search(r'name="key" value="([^"]+)"', page)
-    assert key
+    page = await composed_page(desk, editor)
+    seen = re.search(r'name="composed_at" value="([^"]+)"', page)
+    assert seen
     await filled(desk.app, "发改委")
-    answer = await editor.post("/briefings/new", {"key": key[1]} | _defaults())
-    kept = (await editor.get(answer.headers["location"])).text
-    assert "发改委" not in kept
-    again = await editor.post("/briefings/new", {"key": key[1]} | _defaults())
+    answer = await editor.post("/briefings/new", {"composed_at": seen[1]} | _defaults())
+    assert "发改委" not in (await editor.get(answer.headers["location"])).text
+    await composed_page(desk, editor)
+    again = await editor.post("/briefings/new", {"composed_at": seen[1]} | _defaults())
     assert "发改委" in (await editor.get(again.headers["location"])).text
 
 
@@ -122,7 +175,7 @@ async def test_the_saved_page_shows_overview_order_tier_and_the_way_to_the_evide
     reader = await desk.sign_in("reader")
     page = (await reader.get(f"/briefings/{number}")).text
     assert f'href="/items/{ids[0]}"' in page
-    assert "层级 1 · 全局性政策与法律法规" in page
+    assert ">全局</span>" in page
     assert "来源情况" in page
     assert f'action="/briefings/{number}/send"' not in page
 

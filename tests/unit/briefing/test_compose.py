@@ -1,6 +1,7 @@
 import datetime as dt
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -8,21 +9,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.briefing.compose import Briefing, Period, attach_overview, build_changed_item, compose_briefing
+from monitor.briefing.compose import Briefing, Period, attach_overview, build_changed_item, compose_briefing, drop_gaps
 from monitor.briefing.gaps import OpenAlarm, SourceRunSummary
 from monitor.briefing.item import FallbackSchema, build_item_schema
 from monitor.briefing.layout import build_document
 from monitor.briefing.order import Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.briefing.render import render_briefing
+from monitor.db.queries.briefing import BriefingFacts
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import AlarmKind
 from monitor.db.tables.evidence import Revision
+from monitor.db.tables.policies import Deadline, TopicFit
 from monitor.dedupe.clusters import DocumentCluster
+from monitor.document import DocumentFacts, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.page import ChangeKind, EditOperation
-from monitor.vocabulary import DateSource, ItemType, Phase, RunStatus, SummaryBy
+from monitor.vocabulary import (
+    DateSource,
+    DeadlineKind,
+    DocumentKind,
+    ItemType,
+    Phase,
+    PolicyStage,
+    RunStatus,
+    SummaryBy,
+)
 
 NOW = dt.datetime(2026, 2, 3, 8, 0, tzinfo=dt.UTC)
 SCHEMA_FIELDS = [
@@ -74,7 +87,9 @@ def briefing(items: Sequence[Item | DocumentCluster], states: list[SourceRunSumm
     }
     documents = [entry if isinstance(entry, DocumentCluster) else DocumentCluster(entry) for entry in items]
     ranking = Ranking(order=list(range(len(documents))), by="rule")
-    return compose_briefing(documents, states, ranking=ranking, **(values | more))
+    group = more.pop("group", "theme")
+    composed = compose_briefing(documents, states, ranking=ranking, **(values | more))
+    return composed.model_copy(update={"group": group})
 
 
 def html_of(value: Briefing) -> str:
@@ -124,7 +139,7 @@ def test_other_places_and_interpretations_stand_under_their_document_and_none_di
     assert "第2号文件（地方局 2026-02-02）" in page
     assert "第1号文件解读（通知 2026-02-03）" in page
     assert "亦见 市局" in page
-    assert "<dt>新条目</dt><dd>2</dd>" in page
+    assert "2 条" in html_of(briefing(documents, [SourceRunSummary(name="甲", status=RunStatus.SUCCEEDED)]))
 
 
 @given(
@@ -156,25 +171,57 @@ def test_every_item_is_reachable_in_every_form_however_it_is_grouped(
         assert all(f"https://gov.example/{number}" in text for number in known)
 
 
-def test_items_stand_under_their_theme_where_the_most_important_of_it_would() -> None:
-    value = briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], [])
-    page = html_of(value)
-    headings = ["行业政策、监管与标准", "第1号文件", "第3号文件", "全局性政策与法律法规", "第2号文件"]
-    assert [page.index(f">{heading}<") for heading in headings] == sorted(page.index(f">{text}<") for text in headings)
-    assert [entry.id for entry in value.items] == [1, 2, 3]
-
-
-@pytest.mark.parametrize(("group", "headings"), [("source", ["甲", "乙"]), ("none", ["条目"])])
-def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
-    value = briefing([item(1, source="甲"), item(2, source="乙"), item(3, source="甲")], [], group=group)
+def list_parts(value: Briefing) -> dict[str, list[int]]:
+    """The numbers of the entries below each heading that has any."""
     blocks = build_document(value).blocks
     parts = [(block.text, blocks[at + 1]) for at, block in enumerate(blocks) if block.kind == "heading"]
-    found = {text: [entry.number for entry in part.entries] for text, part in parts if part.kind == "entries"}
-    assert list(found) == headings
-    assert [number for numbers in found.values() for number in numbers] == [1, 2, 3]
+    return {text: [entry.number for entry in part.entries] for text, part in parts if part.kind == "entries"}
 
 
-def test_the_overview_cites_the_numbers_under_which_its_items_stand() -> None:
+def test_the_first_items_are_the_headlines_whatever_their_tier_and_numbers_are_ranks() -> None:
+    value = briefing([item(n, tier=tier) for n, tier in enumerate([2, 1, 4, 2, 1, 2, 3], start=1)], [])
+    assert [headline.rank for headline in value.headlines] == [1, 2, 3, 4, 5]
+    assert list_parts(value) == {"要闻": [1, 2, 3, 4, 5], "其他要点": [6, 7]}
+    low = briefing([item(n, tier=3) for n in range(1, 6)], [])
+    assert [headline.rank for headline in low.headlines] == [1, 2, 3]
+    assert "〔全局〕" in render_briefing(value, "md").decode()
+
+
+def test_routine_is_the_floor_and_a_headline_only_where_it_is_ranked_above_something_that_weighs() -> None:
+    value = briefing([item(1, tier=2), item(2, tier=5), item(3, tier=5)], [])
+    assert [headline.item for headline in value.headlines] == [1]
+    text = render_briefing(value, "md").decode()
+    assert "## 日常动态\n\n- [第2号文件]" in text
+    raised = briefing([item(1, tier=5), item(2, tier=2), item(3, tier=5)], [])
+    assert [headline.item for headline in raised.headlines] == [1, 2]
+
+
+def test_items_of_one_subject_stand_together_enforcement_and_data_by_themselves() -> None:
+    titles = ["甲", "乙", "丙", "储能电站消防标准", "碳市场配额方案", "储能电站并网办法", "处罚决定书", "十月发电量"]
+    items = [item(n, title=title, tier=3) for n, title in enumerate(titles, start=1)]
+    items[7].type = ItemType.DATA
+    facts = BriefingFacts(facts={7: DocumentFacts(kind=DocumentKind.ENFORCEMENT)})
+    value = briefing(items, [], facts=facts)
+    assert [(theme.name, theme.items) for theme in value.themes] == [("储能电站", [4, 6])]
+    assert list_parts(value) == {
+        "要闻": [1, 2, 3],
+        "储能电站": [4, 6],
+        "其他要点": [5],
+        "执法与处罚": [7],
+        "数据与报告": [8],
+    }
+
+
+@pytest.mark.parametrize(("group", "headings"), [("source", ["要闻", "乙", "甲"]), ("none", ["要闻", "条目"])])
+def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
+    items = [item(n, source="甲" if n % 2 else "乙") for n in range(1, 8)]
+    parts = list_parts(briefing(items, [], group=group))
+    assert list(parts) == headings
+    assert sorted(number for numbers in parts.values() for number in numbers) == [1, 2, 3, 4, 5, 6, 7]
+    assert all(numbers == sorted(numbers) for numbers in parts.values())
+
+
+def test_the_overview_cites_the_ranks_under_which_its_items_stand() -> None:
     sentences = [
         OverviewSentence(text="甲文件施行。", items=[2]),
         OverviewSentence(text="乙、丙文件发布。", items=[3, 1]),
@@ -183,9 +230,72 @@ def test_the_overview_cites_the_numbers_under_which_its_items_stand() -> None:
         briefing([item(1, tier=2), item(2, tier=1), item(3, tier=2)], []), Overview(sentences=sentences, dropped=2)
     )
     text = render_briefing(value, "md").decode()
-    first, second, third = (rf"[\[{n}\]](<https://gov.example/{i}>)" for n, i in ((1, 1), (2, 3), (3, 2)))
-    assert f"甲文件施行。{third}乙、丙文件发布。{first}{second}" in text
+    first, second, third = (rf"[\[{n}\]](<https://gov.example/{n}>)" for n in (1, 2, 3))
+    assert f"甲文件施行。{second}乙、丙文件发布。{first}{third}" in text
     assert "概览中有 2 句" in text
+
+
+def build_dated_facts() -> BriefingFacts:
+    moved = Deadline(id=5, item_id=1, kind=DeadlineKind.COMMENTS_UNTIL, day=dt.date(2026, 3, 1), seen_at=NOW)
+    over = StatedDeadline(kind=DeadlineKind.APPLY_BY, day=dt.date(2026, 1, 1))
+    stated = StatedDeadline(kind=DeadlineKind.IN_FORCE, day=dt.date(2026, 2, 20), subject="第二章")
+    return BriefingFacts(
+        facts={2: DocumentFacts(stage=PolicyStage.FINAL, deadlines=[over, stated])},
+        deadlines={1: [moved]},
+        moved_from={5: dt.date(2026, 2, 15)},
+    )
+
+
+def test_the_days_to_come_stand_in_a_table_the_nearest_first_with_where_they_were_moved_from() -> None:
+    value = briefing([item(1), item(2)], [], facts=build_dated_facts())
+    assert [(line.item, line.day, line.moved_from) for line in value.deadlines] == [
+        (2, dt.date(2026, 2, 20), None),
+        (1, dt.date(2026, 3, 1), dt.date(2026, 2, 15)),
+    ]
+    text = render_briefing(value, "md").decode()
+    assert "| 2026-02-20 | 施行 | 第2号文件：第二章" in text
+    assert "意见反馈截止（原为 2026-02-15）" in text
+    assert text.index("## 要闻") < text.index("## 期限") < text.index("## 阅读说明")
+
+
+def test_a_headline_says_why_it_matters_by_its_facts_or_by_an_assessment_that_is_marked() -> None:
+    fit = TopicFit(topic_id=1, item_id=3, score=0.8, is_match=True, reason=Message.other("标题含“储能”"), judged_at=NOW)
+    facts = replace(build_dated_facts(), topic="储能开发商", fits={3: fit}, off_topic=4)
+    value = briefing([item(1), item(2), item(3)], [], facts=facts)
+    assert [(line.why, line.is_assessment) for line in value.headlines] == [
+        ("意见反馈截止由 2026-02-15 改为 2026-03-01", False),
+        ("自 2026-02-20 起施行", False),
+        ("标题含“储能”", True),
+    ]
+    text = render_briefing(value, "md").decode()
+    assert "政策简报 · 致 储能开发商" in text
+    assert "〔评估〕 *标题含“储能”*" in text
+    assert "另有 4 条与储能开发商无关" in text
+
+
+def test_a_source_is_incomplete_by_its_coverage_alone() -> None:
+    fallback = FallbackSchema(phase=Phase.SUMMARISE, where="https://gov.example/1", reason=Message.other("x"))
+    states = [
+        SourceRunSummary(name="甲", status=RunStatus.DEGRADED, new_items=1, fallbacks=[fallback]),
+        SourceRunSummary(name="乙", status=RunStatus.SUCCEEDED, new_items=1, over_limit=2),
+    ]
+    assert [state.is_incomplete for state in states] == [False, True]
+    text = render_briefing(briefing([item(1)], states), "md").decode()
+    assert "1 个来源不完整" in text
+    assert "| 甲 | 完整 | 1 | 降级处理 1 处 |" in text
+    assert "| 乙 | 不完整 | 1 |" in text
+    unseen = text[text.index("## 未能看到的内容") : text.index("## 阅读说明")]
+    assert "- 甲" not in unseen
+
+
+def test_the_copy_for_a_client_says_nothing_of_what_could_not_be_seen_in_any_form() -> None:
+    state = SourceRunSummary(name="失败的来源", status=RunStatus.FAILED, last_error=Message.other("连接超时"))
+    copy = drop_gaps(briefing([item(1)], [state]))
+    for form in ("md", "html", "json", "csv", "atom"):
+        text = render_briefing(copy, form).decode()
+        assert "第1号文件" in text
+        assert "失败的来源" not in text
+        assert "未能看到" not in text
 
 
 def test_changes_name_the_articles_and_what_else_differs() -> None:
@@ -334,5 +444,6 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
         "note",
         "moved",
         "unchecked",
+        *("why", "relevance", "kind", "stage", "policy"),
     ]
     assert Briefing.model_validate_json(text) == value

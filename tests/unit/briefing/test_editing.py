@@ -18,7 +18,7 @@ from monitor.briefing.editing import (
     move_item,
     update_edit,
 )
-from monitor.briefing.layout import build_document, group_items_by_heading
+from monitor.briefing.layout import build_document, list_entries
 from monitor.briefing.render import render_briefing
 from monitor.db.tables.delivery import Delivery, DeliveryKind
 from monitor.errors import UsageError
@@ -75,33 +75,32 @@ def ids(edit: BriefingEdit, standing: ItemPlacement = "top") -> list[int]:
 
 
 def test_the_first_edit_changes_nothing_but_the_room_for_what_is_shown_in_full() -> None:
-    assert apply_edit(FOUR, create_initial_edit(FOUR, None), by=None).model_dump(exclude={"items"}) == FOUR.model_dump(
-        exclude={"items"}
-    )
+    shown = apply_edit(FOUR, create_initial_edit(FOUR, None), by=None)
+    assert shown.items == FOUR.items
+    assert [headline.item for headline in shown.headlines] == [1, 2, 3, 4]
     shown = apply_edit(FOUR, create_initial_edit(FOUR, 3), by=None)
-    assert ([entry.id for entry in shown.items], [item.id for item in shown.more]) == ([1, 3, 2], [4])
+    assert ([entry.id for entry in shown.items], [item.id for item in shown.more]) == ([1, 2, 3], [4])
+    assert [item.rank for item in shown.more] == [4]
 
 
 @pytest.mark.parametrize(
     ("item_id", "move", "expected"),
-    [
-        (3, "up", [3, 1, 2, 4]),
-        (2, "up", [2, 4, 1, 3]),
-        (3, "down", [2, 4, 1, 3]),
-        (1, "up", [1, 3, 2, 4]),
-        (4, "down", [1, 3, 2, 4]),
-    ],
-    ids=["within its part", "its part goes up", "its part goes down", "first already", "last already"],
+    [(3, "up", [1, 3, 2, 4]), (2, "down", [1, 3, 2, 4]), (1, "up", [1, 2, 3, 4]), (4, "down", [1, 2, 3, 4])],
+    ids=["up", "down", "first already", "last already"],
 )
-def test_an_item_goes_up_and_down_within_its_part_and_then_with_its_part(
+def test_an_item_goes_past_its_neighbour_and_its_rank_with_it(
     item_id: int, move: ItemMove, expected: list[int]
 ) -> None:
-    assert ids(move_item(FOUR, create_initial_edit(FOUR, None), item_id, move)) == expected
+    edit = move_item(FOUR, create_initial_edit(FOUR, None), item_id, move)
+    assert ids(edit) == expected
+    shown = apply_edit(FOUR, edit, by="王")
+    assert [(headline.rank, headline.item) for headline in shown.headlines] == list(enumerate(expected, start=1))
 
 
-def test_without_parts_an_item_goes_past_any_other() -> None:
-    edit = create_initial_edit(FOUR, None).model_copy(update={"group": "none"})
-    assert ids(move_item(FOUR, edit, 2, "up")) == [1, 2, 3, 4]
+def test_the_editor_may_leave_out_what_could_not_be_seen() -> None:
+    edit = update_edit(FOUR, create_initial_edit(FOUR, None), BriefingEditPatch(include_gaps=False), by="王")
+    assert not apply_edit(FOUR, edit, by="王").include_gaps
+    assert apply_edit(FOUR, create_initial_edit(FOUR, None), by=None).include_gaps
 
 
 def test_an_item_goes_to_the_further_ones_and_out_and_back() -> None:
@@ -110,7 +109,7 @@ def test_an_item_goes_to_the_further_ones_and_out_and_back() -> None:
     edit = move_item(FOUR, edit, 3, "out")
     shown = apply_edit(FOUR, edit, by="王")
     assert (shown.left_out, shown.item_ids) == (1, {1, 2, 4})
-    assert ids(move_item(FOUR, edit, 3, "top")) == [1, 3, 2, 4]
+    assert ids(move_item(FOUR, edit, 3, "top")) == [1, 2, 4, 3]
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2, 3, 4, 9]), st.sampled_from(["up", "down", "top", "more", "out"]))))
@@ -123,7 +122,8 @@ def test_whatever_is_moved_every_item_stands_once_and_the_words_are_those_that_w
     assert sorted(found_edit.id for found_edit in edit.items) == [1, 2, 3, 4]
     shown = apply_edit(FOUR, edit, by="王")
     assert len(shown.items) + len(shown.more) + shown.left_out == 4
-    assert [item.id for part in group_items_by_heading(shown).values() for item in part] == ids(edit)
+    assert [item.id for item in shown.items] == ids(edit)
+    assert sorted(item.id for item in list_entries(shown)) == sorted(ids(edit))
     fields = {"rank", "note"}
     by_id = {entry.id: entry.model_dump(exclude=fields) for entry in FOUR.items}
     assert all(item.model_dump(exclude=fields) == by_id[item.id] for item in shown.items)

@@ -3,6 +3,7 @@ import re
 import zipfile
 from typing import Any
 
+import docx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,8 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
+from monitor.exports.docx import render_docx
+from monitor.exports.html import render_mail
 from monitor.exports.registry import get_format, render_document
 
 HOSTILE = [
@@ -149,3 +152,25 @@ def test_a_title_of_thousands_of_letters_does_not_fill_pages(form: str) -> None:
     text = zipfile.ZipFile(io.BytesIO(content)).read("word/document.xml") if form == "docx" else content
     assert f"{'长' * 299}…" in text.decode()
     assert "长" * 300 not in text.decode()
+
+
+def test_a_mail_looks_right_where_style_sheets_and_variables_are_dropped() -> None:
+    entry = Entry(number=1, title=Span(text="标题<b>", url="https://gov.example/1"), gist="因此", gist_mark="评估")
+    table = Table(header=["日期", "事项"], rows=[["2026-01-01", "施行"]], tones=["warning"])
+    document = Document(title="简报", blocks=[Heading(text="要闻"), Entries(entries=[entry]), table])
+    page = render_mail(document).decode()
+    assert "<style" not in page
+    assert "var(" not in page
+    assert "标题&lt;b&gt;" in page
+    tree = LexborHTMLParser(page)
+    for name in ("body", "h1", "h2", "h3", "a", "p.gist", "span.mark", "table", "th", "td"):
+        found = tree.css_first(name)
+        assert found is not None, name
+        assert found.attributes.get("style"), name
+
+
+def test_the_contents_stand_behind_the_first_parts_of_a_word_file_if_so_wished() -> None:
+    blocks = [Heading(text="要闻"), Heading(text="期限")]
+    document = Document(title="简报", blocks=blocks, contents="目录", contents_after=1)
+    texts = [paragraph.text for paragraph in docx.Document(io.BytesIO(render_docx(document))).paragraphs]
+    assert texts.index("要闻") < texts.index("目录") < len(texts) - 1 - texts[::-1].index("期限")

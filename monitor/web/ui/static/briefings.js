@@ -40,6 +40,28 @@ async function follow() {
 }
 follow();
 
+// A briefing that is being composed: how far it is, and then the page with it.
+async function followComposing() {
+  for (let looks = 0; looks < 600; looks += 1) {
+    const progress = document.querySelector("#progress[data-follow]");
+    if (!progress) return;
+    await new Promise((resume) => setTimeout(resume, looks < 30 ? 500 : 2000));
+    try {
+      const answer = await fetch(progress.dataset.follow);
+      if (!answer.ok || answer.redirected) return;
+      const made = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("progress");
+      if (!made || !made.dataset.follow) {
+        location.reload();
+        return;
+      }
+      progress.replaceChildren(...made.childNodes);
+    } catch {
+      // the service is away for a moment: look again
+    }
+  }
+}
+followComposing();
+
 let arrange = document.getElementById("arrange");
 let isSaving = false;
 
