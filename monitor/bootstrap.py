@@ -5,7 +5,7 @@ A command pays only for what it uses, so every builder imports what it joins.
 
 import datetime as dt
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -96,7 +96,7 @@ class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
     Each argument that its constructor requires is the part of that name; one that `renamed` names is the part that
-    stands there, or the method of one, as `loaders.for_run`.
+    stands there, or the method of one, as `loaders.for_run`. One that has a `close` is closed in the end.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:
@@ -114,6 +114,8 @@ class _Part(Generic[T]):
             if argument.default is argument.empty or argument.name in self._renamed
         ]
         built: T = part_class(**{name: attrgetter(self._renamed.get(name, name))(app) for name in given})
+        if (close := getattr(built, "close", None)) is not None:
+            app.push_close(close)
         app.__dict__[self._name] = built  # found there from now on
         return built
 
@@ -136,6 +138,9 @@ class App:
         self.store = store
         self.lifetime = lifetime
         self._stack = stack
+
+    def push_close(self, close: Callable[[], Awaitable[None]]) -> None:
+        self._stack.push_async_callback(close)
 
     def build_all(self) -> None:
         """Build every part now: a server pays for its imports at its start, not in the first request."""
@@ -186,13 +191,7 @@ class App:
         self._stack.push_async_callback(loaders.close)
         return loaders
 
-    @cached_property
-    def models(self) -> "ModelService":
-        from monitor.services.models import ModelService
-
-        models = ModelService(store=self.store, settings=self.settings, clock=self.clock, costs=self.costs)
-        self._stack.push_async_callback(models.close)
-        return models
+    models: "_Part[ModelService]" = _Part("services.models.ModelService")
 
     @cached_property
     def files(self) -> "FileStorage":
@@ -279,14 +278,7 @@ class App:
 
         return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
 
-    @cached_property
-    def trials(self) -> "TrialService":
-        from monitor.services.sources.trials import TrialService
-
-        trials = TrialService(sources=self.sources, sweeps=self.sweeps, clock=self.clock)
-        self._stack.push_async_callback(trials.close)
-        return trials
-
+    trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
     saved_search: "_Part[SavedSearch]" = _Part(
         "services.search.SavedSearch",
         build_search="search.build_source_search",
@@ -355,14 +347,7 @@ class App:
     briefings: "_Part[BriefingService]" = _Part(
         "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
     )
-
-    @cached_property
-    def kept_briefings(self) -> "KeptBriefingService":
-        from monitor.services.drafts import KeptBriefingService
-
-        kept = KeptBriefingService(store=self.store, clock=self.clock, settings=self.settings, briefings=self.briefings)
-        self._stack.push_async_callback(kept.close)
-        return kept
+    kept_briefings: "_Part[KeptBriefingService]" = _Part("services.drafts.KeptBriefingService")
 
     @cached_property
     def exports(self) -> "ExportService":
