@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
+    from monitor.services.facts import FactsService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.models import ModelService
@@ -260,6 +261,15 @@ class App:
             return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
         return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
+
+    @cached_property
+    def facts(self) -> "FactsService":
+        from monitor.services.facts import FactsService
+
+        async def build_model() -> "ChatModel | None":
+            return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
+
+        return FactsService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
 
     @cached_property
     def trials(self) -> "TrialService":

@@ -251,7 +251,7 @@ def _match_due(
             if found["day"] in taken:
                 continue
             clause = _cut_clause(masked, found)
-            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL) or _is_procedure(sentence, found):
+            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL) or _is_procedure(sentence, found, reading):
                 continue
             kind = (
                 DeadlineKind.COMPLY_BY if pattern is _TRANSITION else _classify_due(clause, pattern, context, reading)
@@ -276,12 +276,12 @@ def _is_no_deadline(clause: _Clause, found: re.Match[str], *, is_until: bool) ->
     return bool(is_as_of and not clause.nearest.strip())  # 截至2026年5月底，全国…
 
 
-def _is_procedure(sentence: Sentence, found: re.Match[str]) -> bool:
-    """Whether an article counts days from a publication in a procedure that it sets: 自公示之日起10日内."""
+def _is_procedure(sentence: Sentence, found: re.Match[str], reading: DayReading) -> bool:
+    """Whether days count from a publication in a procedure that a document sets: 自结果公布之日起10日内."""
     mention = sentence.get_day(found["day"])
-    return (
-        mention.is_counted and bool(_ARTICLE.match(sentence.text)) and not re.search("施行|实施|生效", mention.written)
-    )
+    if not mention.is_counted or re.search("施行|实施|生效", mention.written):
+        return False
+    return bool(_ARTICLE.match(sentence.text)) or not (reading.asks_comments or reading.is_news)
 
 
 def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool:
