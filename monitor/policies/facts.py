@@ -11,11 +11,13 @@ from monitor.policies.days import read_days
 from monitor.policies.document_text import DocumentText
 from monitor.policies.issuers import read_signature
 from monitor.policies.numbers import find_own_number
+from monitor.policies.particulars import find_bound, find_figures, find_submit_to
 from monitor.policies.relations import read_relations
 from monitor.policies.stages import asks_for_comments, read_standing
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 
 _EXPLAINING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
+_ASKING = (PolicyStage.CONSULTATION, PolicyStage.DRAFT, PolicyStage.PILOT, PolicyStage.FINAL)
 _SINGLE_DAYS = {kind: str(kind) for kind in DeadlineKind}
 
 
@@ -56,6 +58,9 @@ def read_facts(
         published_on=published_on,
         relations=relations,
         deadlines=days.deadlines,
+        submit_to=find_submit_to(document, sentences) if stage in _ASKING else None,
+        bound=find_bound(document, sentences) if stage is not None else [],
+        figures=find_figures(document, sentences) if stage is not None and stage not in _EXPLAINING else [],
     )
     for kind, name in _SINGLE_DAYS.items():
         if deadline := days.get_first(kind):

@@ -93,7 +93,9 @@ _OF_ANOTHER = re.compile(
     r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|response|with|and|implement\w*)\s(?:the\s|Commission\s)?\Z",
     re.IGNORECASE,
 )
-_ENGLISH_PROSE = re.compile(r"\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b")
+_ENGLISH_PROSE = re.compile(
+    r"\b(?!dated|series)[a-z]{4,}\s.*\.$|\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b"
+)
 _CODE_LINE = re.compile(
     r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE"
     r"|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}"

@@ -136,7 +136,8 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
         PolicyStage.ENFORCEMENT,
         _compile(
             r"\bfinal notice\b|\bdecision notice\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
-            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur|\bcharge[sd]\b|\bsettle[sd]?\b"
+            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
+            r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
             r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
             r"|notice|undertaking)|\bsanction(?:s|ed)\b(?! (?:regulations?|regime|order|act|list|\())"
             r"|\bordered to\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b|\bconvict"
