@@ -9,7 +9,10 @@ from monitor.policies.document_text import DocumentText, Sentence
 from monitor.policies.numbers import ENGLISH_NUMBER, NamedDocument, normalize_number
 from monitor.vocabulary import PolicyStage, RelationType
 
-_W = r"(?:[A-Z][A-Za-z0-9'’&/-]*|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
+_W = (
+    r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing)\b)[A-Z][A-Za-z0-9'’&/-]*"
+    r"|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
+)
 _FORM = (
     r"(?:Act|Regulations?|Rules?|Order|Directive|Code(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular"
     r"|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|[Ss]ourcebook|Manual|Framework|Policy\sStatement"
@@ -148,7 +151,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
         last = joined[-1] if joined else None
         if last is not None and bool(last.title) != bool(named.title):
             between = text[last.end : named.start]
-            if re.fullmatch(r"[\s,:\"“”(–—-]{1,4}", between):
+            if re.fullmatch(r"[\s,\"“”(–—-]{1,4}", between):
                 joined[-1] = NamedDocument(
                     last.title or named.title, last.number or named.number, last.start, named.end
                 )

@@ -42,6 +42,7 @@ def read_facts(
         is_order=stage is PolicyStage.ENFORCEMENT,
         is_plan=stage is PolicyStage.PLAN,
         is_news=stage is None,
+        published_on=published_on,
         own_titles=_list_own_titles(document),
     )
     days = read_days(document, sentences, base, reading)

@@ -333,7 +333,7 @@ def _read_body_line(line: Line) -> list[str]:
         or not _EN_BODY.fullmatch(plain)
     ):
         return []
-    return [bare]
+    return bare.split(" AND THE ") if bare.isupper() and bare.startswith("THE ") else [bare]
 
 
 _MAX_BODY_CHARS = 90

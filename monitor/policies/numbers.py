@@ -100,7 +100,9 @@ _CODE_LINE = re.compile(
     r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE"
     r"|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}"
 )
-_FOREIGN = re.compile(r"(?:\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)")
+_FOREIGN = re.compile(
+    r"(?:[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)"
+)
 _EU_FORM = re.compile(
     r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\(E|\d{2,4}/\d+/E)",
     re.IGNORECASE,
