@@ -253,23 +253,16 @@ class App:
     scrub: "_Part[ScrubService]" = _Part("services.scrub.ScrubService")
     evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
 
-    @cached_property
-    def statements(self) -> "StatementService":
-        from monitor.services.statements import StatementService
+    async def build_second_reader(self) -> "ChatModel | None":
+        """Return the model for second readings, with a budget of its own; None where none is set."""
+        return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        async def build_model() -> "ChatModel | None":
-            return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
-
-        return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
-
-    @cached_property
-    def facts(self) -> "FactsService":
-        from monitor.services.facts import FactsService
-
-        async def build_model() -> "ChatModel | None":
-            return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
-
-        return FactsService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
+    statements: "_Part[StatementService]" = _Part(
+        "services.statements.StatementService", new_model="build_second_reader", new_prompts="prompts.load_active"
+    )
+    facts: "_Part[FactsService]" = _Part(
+        "services.facts.FactsService", new_model="build_second_reader", new_prompts="prompts.load_active"
+    )
 
     @cached_property
     def trials(self) -> "TrialService":

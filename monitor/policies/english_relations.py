@@ -161,7 +161,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _EnglishProgress:
     """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
 
     is_opening: bool = True
@@ -176,7 +176,7 @@ def iter_relations(
     """Yield what the title and the sentences of a document say that it does to others."""
     titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
-    progress = _Progress(is_explained=bool(titled))
+    progress = _EnglishProgress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
         progress.is_opening = place < 14
         is_item = bool(_ENUMERATION.match(sentence.text))
@@ -225,7 +225,9 @@ def _is_number(own: str, number: str) -> bool:
     return one.endswith(other) or other.endswith(one)
 
 
-def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+def _classify(
+    sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+) -> RelationType | None:
     """Return what a sentence says that is done to a document, by the words ahead of its name and behind it."""
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
@@ -243,7 +245,9 @@ def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, prog
     return _classify_ground(chain, named, stage, progress)
 
 
-def _classify_ground(chain: str, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+def _classify_ground(
+    chain: str, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
     if _IMPLEMENT.search(chain):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON

@@ -187,8 +187,8 @@ def _find_chinese(document: DocumentText) -> OwnNumber | None:
     before = ""
     for line in document.lines[:_HEAD_LINES]:
         found = CHINESE_NUMBER.search(line.text) if len(line.text) <= _MAX_LINE_CHARS else None
-        outside = line.text[: found.start()] + line.text[found.end() :] if found else ""
-        if found and not _NO_NUMBER_LINE.search(line.text) and len(outside.strip(" ()[]:")) <= _MAX_BESIDE_CHARS:
+        beside = line.text[: found.start()] + line.text[found.end() :] if found else ""
+        if found and not _NO_NUMBER_LINE.search(line.text) and len(beside.strip(" ()[]:")) <= _MAX_BESIDE_CHARS:
             own = _make(document, line.start + found.start(), line.start + found.end())
             is_order = before.endswith("令") and own.number.startswith(("第", "〔", "[", "("))
             return replace(own, number="令" + own.number) if is_order else own
@@ -238,8 +238,8 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
         found = ENGLISH_NUMBER.search(line.text)
         if not found or _FOREIGN.match(found[0]) or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
             continue
-        ahead, outside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
-        if len(outside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
+        ahead, beside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
+        if len(beside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
             return _make(document, line.start + found.start(), line.start + found.end())
     if titled := _find_in_title(document):
         return titled

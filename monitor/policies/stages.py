@@ -11,7 +11,7 @@ _FIRST_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Classification:
     """The kind and stage of a document."""
 
     kind: DocumentKind
@@ -314,10 +314,10 @@ _STANDARD = _compile(
 )
 
 
-def read_standing(document: DocumentText) -> Standing:
+def classify_document_text(document: DocumentText) -> Classification:
     """Return kind and stage of a document; the stage is None for news, meetings, personnel and data."""
     stage = _read_chinese_stage(document) if document.is_chinese else _read_english_stage(document)
-    return Standing(_read_kind(document.title, stage), stage)
+    return Classification(_read_kind(document.title, stage), stage)
 
 
 def asks_for_comments(document: DocumentText) -> bool:
