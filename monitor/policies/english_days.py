@@ -41,7 +41,6 @@ _FORCE = (
     r"(?:shall|will)\sapply|with\seffect|start(?:s|ing)?\sto\sapply|operative|in\seffect|starts?|begins?"
     r"|implement(?:ed|ation))"
 )
-_STRONG_FORCE = re.compile(r"effect|force|operati|commenc|appl|becom|law", re.IGNORECASE)
 _IN_FORCE = (
     re.compile(
         rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof"

@@ -1,7 +1,6 @@
 """Numbers of documents: how public bodies write them, and which one is a document's own."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from monitor.dates import find_dates
@@ -127,11 +126,6 @@ class OwnNumber:
     number: str
     start: int
     end: int
-
-
-def find_numbers(text: str, *, is_chinese: bool) -> Iterator[re.Match[str]]:
-    """Yield the numbers of documents in a folded text."""
-    return (CHINESE_NUMBER if is_chinese else ENGLISH_NUMBER).finditer(text)
 
 
 def normalize_number(written: str, *, is_chinese: bool) -> str:
