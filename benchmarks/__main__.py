@@ -107,6 +107,31 @@ def keep(
 
 
 @app.command()
+def facts(
+    labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents.")] = Path(
+        "fixtures/facts"
+    ),
+    misses: Annotated[bool, typer.Option("--misses", help="Print what is labelled and what was read instead.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the facts of labelled documents by rule: recall and precision of each field."""
+    from benchmarks.facts import measure
+
+    terminal = Terminal("en")
+
+    def print_miss(document: str, field: str, labelled: object, read: object) -> None:
+        terminal.write_line(f"{document} {field}: {labelled} / {read}")
+
+    figures = measure(labels, on_miss=print_miss if misses else None)
+    if as_json:
+        terminal.write_json({"bench": "facts", "figures": figures.model_dump(mode="json")})
+        return
+    rows = [tuple(entry.model_dump().values()) for entry in figures.fields]
+    terminal.write_rows([("field", "labelled", "read", "right", "recall", "precision"), *rows])
+    terminal.write_line(f"{figures.documents} documents, {figures.documents_a_second:.0f} a second of one core.")
+
+
+@app.command()
 def verify(
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages.")] = Path("../shared/corpus"),
     fit: Annotated[bool, typer.Option("--fit", help="Print the weights that the open half gives.")] = False,

@@ -74,7 +74,7 @@ class FactFigures(BaseModel):
 
 
 def load_labels(folder: Path) -> list[LabelledFacts]:
-    return [LabelledFacts.model_validate_json(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
+    return [LabelledFacts.model_validate_json(path.read_text("utf-8")) for path in sorted(folder.rglob("*.json"))]
 
 
 def _fold(text: str) -> str:

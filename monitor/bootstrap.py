@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from monitor.services.erasure import ErasureService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
+    from monitor.services.facts import FactsService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService, MarkService
     from monitor.services.models import ModelService
@@ -269,14 +270,16 @@ class App:
     evidence_exporter: "_Part[EvidenceExporter]" = _Part("services.evidence.EvidenceExporter")
     ranks: "_Part[RankService]" = _Part("services.ranking.RankService")
 
-    @cached_property
-    def statements(self) -> "StatementService":
-        from monitor.services.statements import StatementService
+    async def build_second_reader(self) -> "ChatModel | None":
+        """Return the model for second readings, with a budget of its own; None where none is set."""
+        return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
 
-        async def build_model() -> "ChatModel | None":
-            return await self.models.build_run_model(f"verify-{secrets.token_hex(8)}", self.store)
-
-        return StatementService(workers=self.workers, new_model=build_model, new_prompts=self.prompts.load_active)
+    statements: "_Part[StatementService]" = _Part(
+        "services.statements.StatementService", new_model="build_second_reader", new_prompts="prompts.load_active"
+    )
+    facts: "_Part[FactsService]" = _Part(
+        "services.facts.FactsService", new_model="build_second_reader", new_prompts="prompts.load_active"
+    )
 
     trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
     saved_search: "_Part[SavedSearch]" = _Part(

@@ -1,5 +1,6 @@
 """The rules by which Chinese documents state their days."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,9 +67,12 @@ _UNTIL = re.compile(
     rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长"
     rf"|延期|调整|顺延|推迟|延)(?:至|为|到)){{0,2}}\s?(?:{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)\s?)?{_D}"
 )
+_PERIOD_TO = re.compile(
+    rf"(?:咨询期|征询期|公示期|征求意见(?:时间|期限|期)|反馈(?:时间|期限)|征集(?:时间|期限))[^，。；{DAY[1:-1]}]{{0,6}}?(?:至|到)\s?{_D}"
+)
 _RANGE = re.compile(rf"{DAY}{_TIME}(?:起)?{_PERIOD_SIGN}{_D}")
 _SINCE_COUNTED = re.compile(
-    rf"(?:自|从)\s?{DAY}\s?(?:起|开始)(?:，)?(?:为期|期限为?)?\s?(?P<n>\d{{1,3}}|[一二三四五六七八九十]{{1,4}})\s?个?(?P<unit>工作日|日|天|月)"
+    rf"(?:自|从)\s?{_D}\s?(?:起|开始)(?:，)?(?:为期|期限为?)?\s?(?P<n>\d{{1,3}}|[一二三四五六七八九十]{{1,4}})\s?个?(?P<unit>工作日|日|天|月)"
 )
 
 _COMMENT = re.compile(r"意见|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
@@ -138,7 +142,7 @@ _SUBJECT_DROP = re.compile(
     r"|\([一二三四五六七八九十\d]{1,3}\)|第[一二三四五六七八九十百\d]{1,5}[条章款项]\s?)+|(?:应当?|须|需|必须|要|的|自|于|从|在|将|应于|可|请|前|截至|截止(?:时间"
     r"|日期)?|至|到|为|以|均|，|期限|时间|日期|:|\s)+$"
 )
-_ENACTED = re.compile(r"公布|发布|印发|通过|现予|予以")
+_ENACTED = re.compile(r"公布|发布|印发|通过|现予|予以|批准|审议")
 _MAX_SUBJECT_CHARS = 24
 
 
@@ -163,7 +167,9 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
 def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
     mention = sentence.get_day(found["day"])
     if "n" in found.re.groupindex and found["n"]:
-        day = add_period(mention.day, read_count(found["n"]), found["unit"])
+        # The first day counts: 自6月1日起5个工作日 ends on the fifth.
+        eve = mention.day - dt.timedelta(days=1) if mention.day else None
+        day = add_period(eve, read_count(found["n"]), found["unit"])
     else:
         day = mention.day
     if day is None:
@@ -246,16 +252,14 @@ def _match_due(
     for found in _REWORDED.finditer(masked):
         taken.update(found.group("old", "day"))
         yield found, DeadlineKind.COMPLY_BY
-    for pattern in (_TRANSITION, _UNTIL, _BY, _SINCE_COUNTED, _RANGE):
+    for pattern in (_TRANSITION, _PERIOD_TO, _UNTIL, _BY, _SINCE_COUNTED, _RANGE):
         for found in pattern.finditer(masked):
             if found["day"] in taken:
                 continue
             clause = _cut_clause(masked, found)
-            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL) or _is_procedure(sentence, found):
+            if _is_no_deadline(clause, found, is_until=pattern is _UNTIL) or _is_procedure(sentence, found, reading):
                 continue
-            kind = (
-                DeadlineKind.COMPLY_BY if pattern is _TRANSITION else _classify_due(clause, pattern, context, reading)
-            )
+            kind = _SURE_KINDS.get(pattern) or _classify_due(clause, pattern, context, reading)
             if kind is not None and _may_state(kind, clause, reading):
                 taken.add(found["day"])
                 yield found, kind
@@ -276,12 +280,15 @@ def _is_no_deadline(clause: _Clause, found: re.Match[str], *, is_until: bool) ->
     return bool(is_as_of and not clause.nearest.strip())  # 截至2026年5月底，全国…
 
 
-def _is_procedure(sentence: Sentence, found: re.Match[str]) -> bool:
-    """Whether an article counts days from a publication in a procedure that it sets: 自公示之日起10日内."""
+_SURE_KINDS = {_TRANSITION: DeadlineKind.COMPLY_BY, _PERIOD_TO: DeadlineKind.COMMENTS_UNTIL}
+
+
+def _is_procedure(sentence: Sentence, found: re.Match[str], reading: DayReading) -> bool:
+    """Whether days count from a publication in a procedure that a document sets: 自结果公布之日起10日内."""
     mention = sentence.get_day(found["day"])
-    return (
-        mention.is_counted and bool(_ARTICLE.match(sentence.text)) and not re.search("施行|实施|生效", mention.written)
-    )
+    if not mention.is_counted or re.search("施行|实施|生效", mention.written):
+        return False
+    return bool(_ARTICLE.match(sentence.text)) or not (reading.asks_comments or reading.is_news)
 
 
 def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool:

@@ -20,6 +20,7 @@ class DayReading:
     is_order: bool = False
     is_plan: bool = False
     is_news: bool = False
+    published_on: dt.date | None = None
     own_titles: tuple[str, ...] = ()
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from monitor.dates.names import fold_digits
 from monitor.extract.sentences import split_sentences
+from monitor.i18n.traditional import simplify
 from monitor.policies.day_mentions import DayBase, DayMention, find_day_mentions
-from monitor.verify.traditional import simplify
 
 MAX_CHARS = 120_000
 """How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""

@@ -32,16 +32,15 @@ _MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY})\s(?:to|until)\s{_AT}{_D}", re
 _RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
 
 _FORCE = (
-    r"(?:tak(?:es?|ing|en)\seffect|com(?:es?|ing)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought"
+    r"(?:(?:tak(?:es?|ing|en)|took)\seffect|(?:com(?:es?|ing)|came)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought"
     r"|put)\sinto\s(?:effect|force|operation)|"
-    r"enter(?:s|ing)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)"
+    r"enter(?:s|ing|ed)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)"
     r"|go(?:es)?\sinto\s(?:effect|force)|becom(?:es?|ing)\s(?:effective|applicable|operative|law|mandatory)|"
     r"(?:is|are|be|was|were)\s(?:in\sforce|effective|applicable|operative)|\bin\sforce|effective|commenc(?:es?"
     r"|ing|ement)|appl(?:y|ies|icable)|"
     r"(?:shall|will)\sapply|with\seffect|start(?:s|ing)?\sto\sapply|operative|in\seffect|starts?|begins?"
     r"|implement(?:ed|ation))"
 )
-_STRONG_FORCE = re.compile(r"effect|force|operati|commenc|appl|becom|law", re.IGNORECASE)
 _IN_FORCE = (
     re.compile(
         rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof"
@@ -78,6 +77,11 @@ _FROM_DAY = re.compile(
     rf"^(?:\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
     rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are)\b)"
 )
+_FORBIDS = re.compile(
+    rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory|required)\b"
+    rf"(?P<between>[^.;]{{0,80}}?)\s(?:from|as\sof|on)\s{_D}",
+    re.IGNORECASE,
+)
 _RUNS = re.compile(
     rf"\b(?:runs?|lasts?|operates?|continues?)\sfor\s(?:a\speriod\sof\s)?(?P<n>\d{{1,3}}"
     rf"|[a-z]{{3,9}})\s(?P<unit>years?|months?|weeks?)\s(?:from|starting|beginning)\s(?:on\s)?{_D}",
@@ -104,7 +108,7 @@ _VALID = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
+        rf"\b(?:[Tt]his|[Ii]t|[Tt]hese)\s(?:[a-z]{{3,14}}\s)?(?:will\s)?(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
         re.IGNORECASE,
     ),
 )
@@ -162,7 +166,15 @@ _HEARSAY = re.compile(
     re.IGNORECASE,
 )
 _PAST_FORCE = re.compile(
-    r"\b(?:took|came|entered|went|became|had|was|were|has|have)\b|\b(?:applied|commenced)\b|\bsince\b", re.IGNORECASE
+    r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b", re.IGNORECASE
+)
+_MAX_NEWS_DAYS = 3
+_NO_START = re.compile(r"start|begin|implement", re.IGNORECASE)
+_ENDS = re.compile(r"\b(?:until|before|by|no later than|end|expire)\b", re.IGNORECASE)
+_ENDED = re.compile(r"\b(?:repealed|revoked|rescinded|withdrawn|cancelled|superseded|replaced)\b", re.IGNORECASE)
+_PAPERS = re.compile(r"\bapplications?\b|\bconsultation\b|\bfor\scomments\b", re.IGNORECASE)
+_PROPOSED = re.compile(
+    r"\b(?:expect|anticipat|likely|could|might|would|intend|plan|aim|propos|provisional|indicative)", re.IGNORECASE
 )
 _OTHER_SUBJECT = re.compile(
     r"\b(?:Act|Regulations?|Directive|Ordinance|Order|Code|Treaty"
@@ -245,51 +257,38 @@ def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[D
     seen: set[str] = set()
     for kind, patterns in (
         (DeadlineKind.VALID_UNTIL, _VALID),
-        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY)),
+        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY, _FORBIDS)),
     ):
         for pattern in patterns:
             for found in pattern.finditer(masked):
-                if found["day"] in seen or not _is_own(masked, found, reading, kind):
+                if found["day"] in seen or not _is_own(sentence, found, reading, kind):
                     continue
                 seen.add(found["day"])
                 yield kind, found
 
 
-def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: DeadlineKind) -> bool:
-    before = masked[max(0, found.start() - 160) : found.start()]
-    clause = re.split(r"[;.]\s", before)[-1]
-    head = clause[-80:] + found[0]
-    between = found["between"]
+def _is_own(sentence: Sentence, found: re.Match[str], reading: DayReading, kind: DeadlineKind) -> bool:
+    """Whether a validity is said of the document itself, not of another one, and as certain."""
+    masked, between = sentence.masked, found["between"]
+    clause = re.split(r"[;.]\s", masked[max(0, found.start() - 160) : found.start()])[-1]
     if kind is DeadlineKind.IN_FORCE:
-        if re.search(
-            r"\b(?:until|before|by|no later than|end|expire)\b", between + head[len(clause[-80:]) :], re.IGNORECASE
-        ):
+        if _NO_START.match(found["verb"]) or _ENDS.search(found[0]) or _PAPERS.search(clause[-80:] + found[0]):
             return False
-        if re.match(r"appl|start|begin|implement|commenc", found["verb"], re.IGNORECASE) and _EVENT.search(head):
+        if _EVENT.search(clause[-80:] + found[0]) or _ENDED.search(clause[-60:]):
             return False
-        if re.match(r"start|begin|implement", found["verb"], re.IGNORECASE):
+        is_past = _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
+        if is_past and not reading.explains and not _is_news_of_today(sentence, found, reading):
             return False
-        if re.search(
-            r"\bfor\s(?:applications|comments|consultation)|\bapplications?\b|\bconsultation\b", head, re.IGNORECASE
-        ):
-            return False
-        if (
-            _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
-            and re.search(
-                r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b",
-                clause[-40:] + found["verb"] + between,
-                re.IGNORECASE,
-            )
-            and not reading.explains
-        ):
-            return False
-    if not reading.asks_comments and _HEARSAY.search(clause[-60:] + found["between"]) and kind is DeadlineKind.IN_FORCE:
-        return False
-    if reading.asks_comments and re.search(
-        r"\b(?:expect|anticipat|likely|could|might|provisional|indicative)", clause[-60:], re.IGNORECASE
-    ):
+    doubt = _PROPOSED if reading.asks_comments else _HEARSAY
+    if doubt.search(clause[-60:] + between) and kind is DeadlineKind.IN_FORCE:
         return False
     return not _OTHER_SUBJECT.search(clause)
+
+
+def _is_news_of_today(sentence: Sentence, found: re.Match[str], reading: DayReading) -> bool:
+    """Whether what came into force did so about the day of publication: it is what the page is about."""
+    day = sentence.get_day(found["day"]).day
+    return bool(day and reading.published_on and abs((day - reading.published_on).days) <= _MAX_NEWS_DAYS)
 
 
 def _match_due(
@@ -315,7 +314,7 @@ def _classify_due(
     ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
     whole = ahead + found[0] + behind
     lead = context if context.endswith(":") else ""
-    if _is_no_deadline(ahead, whole, lead) or (reading.is_news and _EVENT.search(masked)):
+    if _is_no_deadline(ahead, whole, context) or (reading.is_news and _EVENT.search(masked)):
         return None
     if reading.is_order:
         is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
@@ -356,23 +355,29 @@ def _cut_clause(masked: str, found: re.Match[str], *, is_range: bool) -> tuple[s
     return (ahead if is_range else _ANY_DAY.split(ahead)[-1]), behind
 
 
-def _is_no_deadline(ahead: str, whole: str, lead: str) -> bool:
+def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
     """Whether a day is that of a figure, of a plan of the body itself, of an event, or of what is over."""
-    is_duty = _DUTY.search(whole + lead)
+    is_duty = _DUTY.search(whole + (context if context.endswith(":") else ""))
     is_paper = re.search(r"\bcomments?\b|\bresponses?\b|\bsubmissions?\b|\bfeedback\b", whole, re.IGNORECASE)
     if _PERIOD_OF_FIGURES.search(ahead[-60:]) and not is_duty:
         return True
     if _GOAL.search(whole) and not (is_paper or re.search(r"\b(?:must|shall)\b", whole, re.IGNORECASE)):
         return True
+    if _ATTEND.search(whole) and _EVENT.search(context + whole):
+        return True
     if _EVENT.search(whole) and not (is_duty or is_paper):
         return True
-    if re.search(
-        r"\boriginal|\bwas\s(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bpreviously\b", ahead[-90:], re.IGNORECASE
-    ):
-        return not re.search(r"\bextended\b|\bmoved\b|\bpostponed\b", whole, re.IGNORECASE)
+    if _WAS_DUE.search(ahead[-60:]):
+        return True
+    if _ORIGINALLY.search(ahead[-90:]):
+        return not _EXTENDED.search(ahead)
     return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
 
 
+_ATTEND = re.compile(r"\bregist|\battend|\bRSVP\b|\bspeak", re.IGNORECASE)
+_WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b", re.IGNORECASE)
+_ORIGINALLY = re.compile(r"\boriginal|\bpreviously\b", re.IGNORECASE)
+_EXTENDED = re.compile(r"\bextended\b|\bmoved\b|\bpostponed\b", re.IGNORECASE)
 _ANY_DAY = re.compile(DAY)
 _OVER = re.compile(r"\b(?:received|closed|ended|was|were|ran)\b", re.IGNORECASE)
 _STILL_DUE = re.compile(r"\b(?:must|should|shall|may|to|can|will)\b|\bextended\b|\bpostponed\b", re.IGNORECASE)

@@ -9,7 +9,10 @@ from monitor.policies.document_text import DocumentText, Sentence
 from monitor.policies.numbers import ENGLISH_NUMBER, NamedDocument, normalize_number
 from monitor.vocabulary import PolicyStage, RelationType
 
-_W = r"(?:[A-Z][A-Za-z0-9'’&/-]*|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
+_W = (
+    r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing)\b)[A-Z][A-Za-z0-9'’&/-]*"
+    r"|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
+)
 _FORM = (
     r"(?:Act|Regulations?|Rules?|Order|Directive|Code(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular"
     r"|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|[Ss]ourcebook|Manual|Framework|Policy\sStatement"
@@ -148,7 +151,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
         last = joined[-1] if joined else None
         if last is not None and bool(last.title) != bool(named.title):
             between = text[last.end : named.start]
-            if re.fullmatch(r"[\s,:\"“”(–—-]{1,4}", between):
+            if re.fullmatch(r"[\s,\"“”(–—-]{1,4}", between):
                 joined[-1] = NamedDocument(
                     last.title or named.title, last.number or named.number, last.start, named.end
                 )
@@ -158,7 +161,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _EnglishProgress:
     """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
 
     is_opening: bool = True
@@ -173,7 +176,7 @@ def iter_relations(
     """Yield what the title and the sentences of a document say that it does to others."""
     titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
-    progress = _Progress(is_explained=bool(titled))
+    progress = _EnglishProgress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
         progress.is_opening = place < 14
         is_item = bool(_ENUMERATION.match(sentence.text))
@@ -222,7 +225,9 @@ def _is_number(own: str, number: str) -> bool:
     return one.endswith(other) or other.endswith(one)
 
 
-def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+def _classify(
+    sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+) -> RelationType | None:
     """Return what a sentence says that is done to a document, by the words ahead of its name and behind it."""
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
@@ -240,7 +245,9 @@ def _classify(sentence: Sentence, named: NamedDocument, stage: PolicyStage, prog
     return _classify_ground(chain, named, stage, progress)
 
 
-def _classify_ground(chain: str, named: NamedDocument, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+def _classify_ground(
+    chain: str, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
     if _IMPLEMENT.search(chain):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON

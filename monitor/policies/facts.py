@@ -11,11 +11,13 @@ from monitor.policies.days import read_days
 from monitor.policies.document_text import DocumentText
 from monitor.policies.issuers import read_signature
 from monitor.policies.numbers import find_own_number
+from monitor.policies.particulars import find_bound, find_figures, find_submit_to
 from monitor.policies.relations import read_relations
-from monitor.policies.stages import asks_for_comments, read_standing
+from monitor.policies.stages import asks_for_comments, classify_document_text
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 
 _EXPLAINING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
+_ASKING = (PolicyStage.CONSULTATION, PolicyStage.DRAFT, PolicyStage.PILOT, PolicyStage.FINAL)
 _SINGLE_DAYS = {kind: str(kind) for kind in DeadlineKind}
 
 
@@ -28,8 +30,8 @@ def read_facts(
     its own, and the other stands in where nobody signed. The text is read up to `MAX_CHARS`.
     """
     document = DocumentText(title, text, published_on=published_on)
-    standing = read_standing(document)
-    stage = standing.stage
+    classification = classify_document_text(document)
+    stage = classification.stage
     signature = read_signature(document, issuer=issuer, is_issued=_is_issued(document, stage))
     number = find_own_number(document, explains=stage in _EXPLAINING) if stage is not None else None
     base = DayBase(signature.made_on, published_on)
@@ -40,6 +42,7 @@ def read_facts(
         is_order=stage is PolicyStage.ENFORCEMENT,
         is_plan=stage is PolicyStage.PLAN,
         is_news=stage is None,
+        published_on=published_on,
         own_titles=_list_own_titles(document),
     )
     days = read_days(document, sentences, base, reading)
@@ -48,7 +51,7 @@ def read_facts(
         days = read_days(document, document.read_sentences(base), base, reading)
     relations = read_relations(document, sentences, stage=stage, number=number.number if number else None)
     facts = DocumentFacts(
-        kind=standing.kind,
+        kind=classification.kind,
         stage=stage,
         issuers=signature.issuers,
         number=number.number if number else None,
@@ -56,6 +59,9 @@ def read_facts(
         published_on=published_on,
         relations=relations,
         deadlines=days.deadlines,
+        submit_to=find_submit_to(document, sentences) if stage in _ASKING else None,
+        bound=find_bound(document, sentences) if stage is not None else [],
+        figures=find_figures(document, sentences) if stage is not None and stage not in _EXPLAINING else [],
     )
     for kind, name in _SINGLE_DAYS.items():
         if deadline := days.get_first(kind):

@@ -21,7 +21,6 @@ _PERSON = re.compile(
     r"|长官|委员长))[\s:]{0,4}[\u4e00-\u9fff·×]{1,12}(?:[\s]+[\u4e00-\u9fff×]{1,4})*$"
 )
 _FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
-_DATE_LINE = re.compile(r"^\(?(?:(?:发布|印发|签发|成文|公布)?(?:日期|时间)[:：]?)?\s*\)?$")
 _LABELLED_DAY = re.compile(
     r"(?:成文日期|成文时间|印发日期|印发时间|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
 )
@@ -333,7 +332,7 @@ def _read_body_line(line: Line) -> list[str]:
         or not _EN_BODY.fullmatch(plain)
     ):
         return []
-    return [bare]
+    return bare.split(" AND THE ") if bare.isupper() and bare.startswith("THE ") else [bare]
 
 
 _MAX_BODY_CHARS = 90

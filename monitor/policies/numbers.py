@@ -1,7 +1,6 @@
 """Numbers of documents: how public bodies write them, and which one is a document's own."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from monitor.dates import find_dates
@@ -93,12 +92,16 @@ _OF_ANOTHER = re.compile(
     r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|response|with|and|implement\w*)\s(?:the\s|Commission\s)?\Z",
     re.IGNORECASE,
 )
-_ENGLISH_PROSE = re.compile(r"\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b")
+_ENGLISH_PROSE = re.compile(
+    r"\b(?!dated|series)[a-z]{4,}\s.*\.$|\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b"
+)
 _CODE_LINE = re.compile(
     r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE"
     r"|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}"
 )
-_FOREIGN = re.compile(r"(?:\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)")
+_FOREIGN = re.compile(
+    r"(?:[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)"
+)
 _EU_FORM = re.compile(
     r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\(E|\d{2,4}/\d+/E)",
     re.IGNORECASE,
@@ -123,11 +126,6 @@ class OwnNumber:
     number: str
     start: int
     end: int
-
-
-def find_numbers(text: str, *, is_chinese: bool) -> Iterator[re.Match[str]]:
-    """Yield the numbers of documents in a folded text."""
-    return (CHINESE_NUMBER if is_chinese else ENGLISH_NUMBER).finditer(text)
 
 
 def normalize_number(written: str, *, is_chinese: bool) -> str:
@@ -183,8 +181,8 @@ def _find_chinese(document: DocumentText) -> OwnNumber | None:
     before = ""
     for line in document.lines[:_HEAD_LINES]:
         found = CHINESE_NUMBER.search(line.text) if len(line.text) <= _MAX_LINE_CHARS else None
-        outside = line.text[: found.start()] + line.text[found.end() :] if found else ""
-        if found and not _NO_NUMBER_LINE.search(line.text) and len(outside.strip(" ()[]:")) <= _MAX_BESIDE_CHARS:
+        beside = line.text[: found.start()] + line.text[found.end() :] if found else ""
+        if found and not _NO_NUMBER_LINE.search(line.text) and len(beside.strip(" ()[]:")) <= _MAX_BESIDE_CHARS:
             own = _make(document, line.start + found.start(), line.start + found.end())
             is_order = before.endswith("令") and own.number.startswith(("第", "〔", "[", "("))
             return replace(own, number="令" + own.number) if is_order else own
@@ -234,8 +232,8 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
         found = ENGLISH_NUMBER.search(line.text)
         if not found or _FOREIGN.match(found[0]) or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
             continue
-        ahead, outside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
-        if len(outside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
+        ahead, beside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
+        if len(beside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
             return _make(document, line.start + found.start(), line.start + found.end())
     if titled := _find_in_title(document):
         return titled

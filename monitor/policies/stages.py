@@ -11,7 +11,7 @@ _FIRST_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Classification:
     """The kind and stage of a document."""
 
     kind: DocumentKind
@@ -136,7 +136,8 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
         PolicyStage.ENFORCEMENT,
         _compile(
             r"\bfinal notice\b|\bdecision notice\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
-            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur|\bcharge[sd]\b|\bsettle[sd]?\b"
+            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
+            r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
             r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
             r"|notice|undertaking)|\bsanction(?:s|ed)\b(?! (?:regulations?|regime|order|act|list|\())"
             r"|\bordered to\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b|\bconvict"
@@ -313,10 +314,10 @@ _STANDARD = _compile(
 )
 
 
-def read_standing(document: DocumentText) -> Standing:
+def classify_document_text(document: DocumentText) -> Classification:
     """Return kind and stage of a document; the stage is None for news, meetings, personnel and data."""
     stage = _read_chinese_stage(document) if document.is_chinese else _read_english_stage(document)
-    return Standing(_read_kind(document.title, stage), stage)
+    return Classification(_read_kind(document.title, stage), stage)
 
 
 def asks_for_comments(document: DocumentText) -> bool:

@@ -1,7 +1,7 @@
 """Facts of documents that somebody hands in: each is read as our own items are."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,14 @@ from pydantic import BaseModel, Field
 
 from monitor.document import DocumentFacts
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.llm.chat import ChatModel
+from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.policies.facts import read_facts
+from monitor.policies.schemas import read_facts_with_model
+from monitor.services.audit import Actor
+from monitor.services.prompts import PromptsLoader
 from monitor.services.statements import MAX_STATEMENT_CHARS, LineId, PublicationDay
+from monitor.vocabulary import Role
 
 
 class FactsInput(BaseModel):
@@ -33,18 +39,31 @@ def to_answer(facts: DocumentFacts, document_id: LineId) -> dict[str, Any]:
 
 @dataclass(kw_only=True)
 class FactsService:
-    """Reads facts by rule in `workers`."""
+    """Reads facts by rule in `workers`; `new_model` gives the model that is asked for what they leave open."""
 
     workers: WorkerPool
+    new_model: Callable[[], Awaitable[ChatModel | None]] | None = None
+    new_prompts: PromptsLoader | None = None
 
-    async def read(self, documents: Sequence[FactsInput]) -> list[DocumentFacts | IsolatedWorkFailed]:
+    async def build_model(self, *, by: Actor) -> ChatModel | None:
+        """Return the model for `read`, with a budget of its own, or None where none is set; for editors."""
+        by.require(Role.EDITOR)
+        return await self.new_model() if self.new_model is not None else None
+
+    async def read(
+        self, documents: Sequence[FactsInput], *, model: ChatModel | None = None
+    ) -> list[DocumentFacts | IsolatedWorkFailed]:
         """Return the facts in the order of the documents; of one that cannot be read in time, why not."""
-        return list(await asyncio.gather(*map(self._read, documents)))
+        return list(await asyncio.gather(*(self._read(document, model) for document in documents)))
 
-    async def _read(self, document: FactsInput) -> DocumentFacts | IsolatedWorkFailed:
+    async def _read(self, document: FactsInput, model: ChatModel | None) -> DocumentFacts | IsolatedWorkFailed:
         try:
-            return await self.workers.run(
+            facts = await self.workers.run(
                 read_facts, document.title, document.text, published_on=document.published, issuer=document.issuer
             )
         except IsolatedWorkFailed as error:
             return error
+        if model is None:
+            return facts
+        prompts = await self.new_prompts() if self.new_prompts is not None else DEFAULT_PROMPTS
+        return await read_facts_with_model(document.title, document.text, facts, model, prompts=prompts)

@@ -22,6 +22,7 @@ _log = get_logger("settings")
 def load_prompts() -> Mapping[str, Prompt]:
     from monitor.briefing.headlines import HEADLINE_PROMPTS
     from monitor.briefing.overview import OVERVIEW_PROMPTS
+    from monitor.policies.schemas import FACTS_PROMPTS
     from monitor.ranking.prompt import RANKING_PROMPTS
     from monitor.ranking.topic_model import TOPIC_PROMPTS
     from monitor.research.prompts import RESEARCH_PROMPTS
@@ -33,6 +34,7 @@ def load_prompts() -> Mapping[str, Prompt]:
         *RANKING_PROMPTS,
         *TOPIC_PROMPTS,
         *VERIFY_PROMPTS,
+        *FACTS_PROMPTS,
         *OVERVIEW_PROMPTS,
         *HEADLINE_PROMPTS,
         *RESEARCH_PROMPTS,

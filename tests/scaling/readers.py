@@ -25,6 +25,7 @@ from monitor.extract.sentences import MAX_SENTENCE_CHARS, is_prose, split_senten
 from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
+from monitor.policies.facts import read_facts
 from monitor.ranking.kinds import classify_item_type
 from monitor.ranking.rule import score_importance
 from monitor.ranking.topic_model import find_quote
@@ -278,4 +279,11 @@ READERS: dict[str, Reader] = {
     ),
     "topics": lambda text: (_score_topic(text), find_quote(text, _SUMMARY)),
     "Markdown": format_inline,
+    "facts of a document": lambda text: read_facts(text[:_MAX_TITLE_CHARS], text, published_on=_TODAY),
+    "facts of a Chinese document": lambda text: read_facts(
+        "关于公布《办法》的通知", f"本办法自发布之日起施行。\n{text}"
+    ),
+    "facts of an English document": lambda text: read_facts(
+        "Final rule", f"The rule takes effect on 1 May 2026.\n{text}"
+    ),
 }
