@@ -5,9 +5,9 @@ import builtins
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
@@ -95,13 +95,23 @@ class _LoadedItem:
         return hashlib.sha256(f"{self.item.title}\0{self.text}".encode("utf-8", "replace")).hexdigest()
 
 
+class TopicAlerter(Protocol):
+    """Tells of items that are new to a topic; it joins the transaction that stores the fits."""
+
+    async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> object: ...
+
+
 @dataclass(kw_only=True)
 class TopicService(AuditedService):
-    """`new_model` gives the model that is asked about the items of a run, or None where none is set."""
+    """`new_model` gives the model that is asked about the items of a run, or None where none is set.
+
+    `alerts` is told, once an item is judged, of the topics that it did not fit before; None where nobody keeps alerts.
+    """
 
     settings: Settings
     new_model: ChatModelFactory | None = None
     new_prompts: PromptsLoader | None = None
+    alerts: TopicAlerter | None = None
 
     # The topics.
 
@@ -324,20 +334,11 @@ class TopicService(AuditedService):
         *,
         is_whole: bool = True,
     ) -> None:
-        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered."""
-        now = self.clock.now()
-        ids = [item.id for item in loaded]
+        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered and told."""
+        now, ids = self.clock.now(), [item.id for item in loaded]
         async with self.store.transaction():
-            wishes = {(fit.topic_id, fit.item_id): fit.wish for fit in await self.store.topics.load_fits(ids)}
-            fits: builtins.list[TopicFit] = []
-            for judged in scored:
-                item_id = judged.item.id or 0
-                for topic_id, score in judged.scores.items():
-                    opinion, wish = opinions.get((item_id, topic_id)), wishes.get((topic_id, item_id))
-                    merged = apply_wish(merge_fit(score, opinion), _read_wish(wish))
-                    by = JudgedBy.CODE if opinion is None or score.is_barred else JudgedBy.MODEL
-                    if merged.score >= _MIN_KEPT_SCORE or wish is not None:
-                        fits.append(_build_fit(topic_id, item_id, merged, by, wish, now))
+            known = {(fit.topic_id, fit.item_id): fit for fit in await self.store.topics.load_fits(ids)}
+            fits = list(_merge_fits(scored, opinions, known, now))
             judgements = [TopicJudgement(item_id=item.id, sha256=item.sha256, judged_at=now) for item in loaded]
             await self.store.topics.save_fits(
                 fits,
@@ -345,6 +346,26 @@ class TopicService(AuditedService):
                 item_ids=ids,
                 judgements=judgements if is_whole else (),
             )
+            if is_whole and self.alerts is not None:
+                await self._tell(self.alerts, topics, loaded, fits, known)
+
+    async def _tell(
+        self,
+        alerts: TopicAlerter,
+        topics: Sequence[Topic],
+        loaded: Sequence[_LoadedItem],
+        fits: Sequence[TopicFit],
+        known: Mapping[tuple[int, int], TopicFit],
+    ) -> None:
+        by_id = {topic.id: topic for topic in topics}
+        for entry in loaded:
+            new = [
+                (by_id[fit.topic_id], fit)
+                for fit in fits
+                if fit.item_id == entry.id and fit.is_match and not _was_match(known.get((fit.topic_id, fit.item_id)))
+            ]
+            if new:
+                await alerts.raise_for_topics(entry.item, new)
 
     async def _check(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         await check_sources(sources, self.store)
@@ -383,6 +404,28 @@ def _score_all(topics: Sequence[Topic], loaded: Iterable[_LoadedItem]) -> list[J
         scores = {topic.id or 0: score_topic_item(topic, read) for topic in topics}
         judged.append(JudgedItem(entry.item, entry.text, scores))
     return judged
+
+
+def _merge_fits(
+    scored: Sequence[JudgedItem],
+    opinions: Mapping[tuple[int, int], ModelFit],
+    known: Mapping[tuple[int, int], TopicFit],
+    at: dt.datetime,
+) -> Iterator[TopicFit]:
+    """Give what words, model and people say together, but for what is said in passing."""
+    for judged in scored:
+        item_id = judged.item.id or 0
+        for topic_id, score in judged.scores.items():
+            opinion, before = opinions.get((item_id, topic_id)), known.get((topic_id, item_id))
+            wish = before.wish if before is not None else None
+            merged = apply_wish(merge_fit(score, opinion), _read_wish(wish))
+            by = JudgedBy.CODE if opinion is None or score.is_barred else JudgedBy.MODEL
+            if merged.score >= _MIN_KEPT_SCORE or wish is not None:
+                yield _build_fit(topic_id, item_id, merged, by, wish, at)
+
+
+def _was_match(fit: TopicFit | None) -> bool:
+    return fit is not None and fit.is_match
 
 
 def _build_fit(
