@@ -30,15 +30,7 @@ from monitor.ranking.topic_model import (
     ask_for_fits,
     merge_fit,
 )
-from monitor.ranking.topics import (
-    WEIGHT_STEP,
-    TopicScore,
-    apply_wish,
-    list_topic_words,
-    read_topic_item,
-    score_topic,
-    score_topic_item,
-)
+from monitor.ranking.topics import WEIGHT_STEP, TopicScore, apply_wish, read_topic_item, score_topic, score_topic_item
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
 from monitor.services.items import load_item
@@ -158,8 +150,6 @@ class TopicService(AuditedService):
             form = parse_topic_form(before | given)
             changed = {name: value for name, value in form.model_dump().items() if before[name] != value}
             topic = Topic(**topic.model_dump() | form.model_dump())
-            known = list_topic_words(topic)
-            topic.weights = {word: weight for word, weight in topic.weights.items() if word in known}
             if not await self.store.topics.change(topic):
                 raise Conflict("topic.name_taken", name=form.name)
             if is_new := bool(changed.keys() & _DEFINITION):
@@ -336,7 +326,8 @@ class TopicService(AuditedService):
     ) -> None:
         """Store the fits; `is_whole` where the items were judged for every topic, which is remembered and told."""
         now, ids = self.clock.now(), [item.id for item in loaded]
-        async with self.store.transaction():
+
+        async def store_all() -> None:
             known = {(fit.topic_id, fit.item_id): fit for fit in await self.store.topics.load_fits(ids)}
             fits = list(_merge_fits(scored, opinions, known, now))
             judgements = [TopicJudgement(item_id=item.id, sha256=item.sha256, judged_at=now) for item in loaded]
@@ -347,9 +338,11 @@ class TopicService(AuditedService):
                 judgements=judgements if is_whole else (),
             )
             if is_whole and self.alerts is not None:
-                await self._tell(self.alerts, topics, loaded, fits, known)
+                await self._raise_alerts(self.alerts, topics, loaded, fits, known)
 
-    async def _tell(
+        await self.store.write_together(store_all)
+
+    async def _raise_alerts(
         self,
         alerts: TopicAlerter,
         topics: Sequence[Topic],

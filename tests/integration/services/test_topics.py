@@ -221,7 +221,7 @@ async def test_where_the_model_fails_the_words_decide_and_the_run_says_so(
     assert [(fallback.phase, fallback.where) for fallback in fallbacks] == [("rank", "topics")]
 
 
-class Told:
+class AlertLog:
     """Keeps what it is told."""
 
     def __init__(self) -> None:
@@ -232,19 +232,19 @@ class Told:
 
 
 async def test_alerts_are_told_of_new_matches_alone(topics: TopicService, store: Store) -> None:
-    told = Told()
-    topics.alerts = told
+    alert_log = AlertLog()
+    topics.alerts = alert_log
     old, weak = await save(store, "储能通知"), await save(store, "通知", "也涉及储能")
     await topics.create(STORAGE, by=EDITOR)
-    assert told.alerts == [], "what a new topic finds in the archive is no news"
+    assert alert_log.alerts == [], "what a new topic finds in the archive is no news"
     new = await save(store, "容量电价通知")
     await topics.judge([old, weak, new], run_id="run")
     await topics.judge([old, weak, new], run_id="run")
-    assert told.alerts == [("容量电价通知", "储能开发商", True)]
+    assert alert_log.alerts == [("容量电价通知", "储能开发商", True)]
     await store.items.update(weak, text="储能容量电价。" * 9)
     await store.items.update(new, text="容量电价。")
     await topics.judge([old, weak, new], run_id="run")
-    assert told.alerts[1:] == [("通知", "储能开发商", True)]
+    assert alert_log.alerts[1:] == [("通知", "储能开发商", True)]
 
 
 async def test_fits_and_alerts_are_stored_together_or_not_at_all(topics: TopicService, store: Store) -> None:
@@ -258,9 +258,9 @@ async def test_fits_and_alerts_are_stored_together_or_not_at_all(topics: TopicSe
     with pytest.raises(RuntimeError, match="储能通知: 1"):
         await topics.judge([number], run_id="run")
     assert await store.topics.get_fit(topic_id, number) is None
-    topics.alerts = told = Told()
+    topics.alerts = alert_log = AlertLog()
     await topics.judge([number], run_id="run")
-    assert len(told.alerts) == 1
+    assert len(alert_log.alerts) == 1
 
 
 async def test_followers_have_calendars_of_their_own(topics: TopicService, store: Store) -> None:
