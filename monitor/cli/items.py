@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from monitor.services.items import FullItemSchema, ItemQuery, RevisionSchema
 
 app = build_group()
-_SELECTION: dict[str, Any] = {**ORIGIN_OPTIONS, "since": SinceOption, "until": UntilOption}
+_SELECTION: dict[str, Any] = {
+    **ORIGIN_OPTIONS,
+    "topic": Annotated[str | None, typer.Option("--topic", metavar="NAME", help="Only what fits this topic.")],
+    "since": SinceOption,
+    "until": UntilOption,
+}
 """By the fields of an item query."""
 
 _FILTERS = _SELECTION | {

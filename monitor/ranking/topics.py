@@ -19,6 +19,7 @@ from monitor.document import DocumentFacts
 from monitor.extract.sentences import MAX_SENTENCE_CHARS, split_sentences
 from monitor.i18n.message import Message
 from monitor.i18n.traditional import simplify
+from monitor.vocabulary import RelationType
 
 MATCH_SCORE = 0.5
 """From this score on an item is one of the topic."""
@@ -37,6 +38,7 @@ _OPENING_CHARS = 400
 _MAX_TEXT_CHARS = 200_000
 _MAX_PASSAGE_CHARS = 240
 _MAX_SPANS = 500
+_SHOWN_RELATIONS = frozenset(RelationType) - {RelationType.BASED_ON}
 _MAX_WORD_CHARS = 200
 _MAX_SENTENCE_WORDS = 30
 _MAX_WORDS_OF_PHRASE = 4
@@ -94,6 +96,7 @@ class TopicItem:
     source: str
     title: _Place
     facts: _Place
+    names: Sequence[_Place]
     text: _Place
 
 
@@ -103,7 +106,8 @@ def read_topic_item(item: Item, facts: DocumentFacts | None = None, text: str = 
     return TopicItem(
         source=item.source,
         title=_Place.build(item.title),
-        facts=_Place.build("\n".join(_list_fact_texts(item, facts))),
+        facts=_Place.build("\n".join(_list_fact_texts(facts))),
+        names=[_Place.build(name) for name in dict.fromkeys(_list_names(item, facts))],
         text=_Place.build(body[:_MAX_TEXT_CHARS]),
     )
 
@@ -162,7 +166,7 @@ def _score_words(topic: Topic, words: Mapping[str, float], item: TopicItem) -> T
     masks = _merge_spans(excluded)
     found_in = {
         "title": _find_in(words, item.title),
-        "facts": _find_in(words, item.facts, _merge_spans(_find_in(topic.exclusions, item.facts))),
+        "facts": _find_in_facts(words, item, topic.exclusions),
         "text": _find_in(words, item.text, masks),
     }
     opening = {word for word, spans in found_in["text"].items() if spans[0][0] < _OPENING_CHARS}
@@ -208,17 +212,35 @@ def _describe_place(place: str, words: Sequence[str], in_text: _Found) -> Messag
     return Message.of("topic.in_text", words=list(words), mentions=sum(len(in_text[word]) for word in words))
 
 
-def _list_fact_texts(item: Item, facts: DocumentFacts | None) -> Iterator[str]:
-    """What the facts of a document say in words: who issued it, who is bound, which figures, days and documents."""
-    yield from filter(None, (item.issuer, item.document_number))
+def _list_fact_texts(facts: DocumentFacts | None) -> Iterator[str]:
+    """What the facts of a document say in words: who is bound, what figures and days are for, what it does to others.
+
+    What it is merely based on says little: half the documents of a field are based on the same law.
+    """
     if facts is None:
         return
-    yield from facts.issuers
     yield from facts.bound
     yield from (figure.subject for figure in facts.figures)
     yield from (deadline.subject for deadline in facts.deadlines)
-    for relation in facts.relations:
-        yield from filter(None, (relation.title, relation.number))
+    yield from (relation.title for relation in facts.relations if relation.title and relation.type in _SHOWN_RELATIONS)
+
+
+def _list_names(item: Item, facts: DocumentFacts | None) -> Iterator[str]:
+    """Names and numbers that are meant as a whole: 能源 is no word for all that 国家能源局 issues, 能源局 is."""
+    yield from filter(None, (item.issuer, item.document_number))
+    if facts is not None:
+        yield from facts.issuers
+        yield from filter(None, (facts.number, *(relation.number for relation in facts.relations)))
+
+
+def _find_in_facts(words: Mapping[str, float], item: TopicItem, exclusions: Sequence[str]) -> _Found:
+    """Return where words stand in the facts; a word that is less than half of a name does not stand there."""
+    found = _find_in(words, item.facts, _merge_spans(_find_in(exclusions, item.facts)))
+    for name in item.names:
+        for word, spans in _find_in(words, name).items():
+            if max(2 * (end - start) for start, end in spans) >= len(name.text):
+                found[word] = spans
+    return found
 
 
 # Finding words.

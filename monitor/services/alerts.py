@@ -90,7 +90,13 @@ class AlertService:
         return await self._raise(AlertKind.REPEALED, raised)
 
     async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> list[Alert]:
-        """Tell the targets of each topic that an item fits and whose followers hear of it at once."""
+        """Tell the targets of each topic that an item fits and whose followers hear of it at once.
+
+        What the first run of a source has found is no news.
+        """
+        run = await self.store.runs.get(item.run_id)
+        if run is not None and run.is_baseline:
+            return []
         now, known = self.clock.now(), {target.name for target in self.settings.deliver.targets}
         alerts = [
             Alert(

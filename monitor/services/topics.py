@@ -5,9 +5,9 @@ import builtins
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
@@ -30,16 +30,7 @@ from monitor.ranking.topic_model import (
     ask_for_fits,
     merge_fit,
 )
-from monitor.ranking.topics import (
-    WEIGHT_STEP,
-    TopicScore,
-    apply_wish,
-    list_topic_words,
-    read_topic_item,
-    score_topic,
-    score_topic_item,
-)
-from monitor.services.alerts import AlertService
+from monitor.ranking.topics import WEIGHT_STEP, TopicScore, apply_wish, read_topic_item, score_topic, score_topic_item
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
 from monitor.services.items import load_item
@@ -96,17 +87,23 @@ class _LoadedItem:
         return hashlib.sha256(f"{self.item.title}\0{self.text}".encode("utf-8", "replace")).hexdigest()
 
 
+class TopicAlerter(Protocol):
+    """Tells of items that are new to a topic; it joins the transaction that stores the fits."""
+
+    async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> object: ...
+
+
 @dataclass(kw_only=True)
 class TopicService(AuditedService):
     """`new_model` gives the model that is asked about the items of a run, or None where none is set.
 
-    Without `alerts`, nobody hears of anything at once.
+    `alerts` is told, once an item is judged, of the topics that it did not fit before; None where nobody keeps alerts.
     """
 
     settings: Settings
-    alerts: AlertService | None = None
     new_model: ChatModelFactory | None = None
     new_prompts: PromptsLoader | None = None
+    alerts: TopicAlerter | None = None
 
     # The topics.
 
@@ -153,8 +150,6 @@ class TopicService(AuditedService):
             form = parse_topic_form(before | given)
             changed = {name: value for name, value in form.model_dump().items() if before[name] != value}
             topic = Topic(**topic.model_dump() | form.model_dump())
-            known = list_topic_words(topic)
-            topic.weights = {word: weight for word, weight in topic.weights.items() if word in known}
             if not await self.store.topics.change(topic):
                 raise Conflict("topic.name_taken", name=form.name)
             if is_new := bool(changed.keys() & _DEFINITION):
@@ -227,7 +222,7 @@ class TopicService(AuditedService):
                 model, is_asked = await self.new_model(run_id, self.store), True
             scored = await asyncio.to_thread(_score_all, topics, due)
             opinions = await self._ask_model(model, topics, scored, run_id or "") if model is not None else {}
-            await self._save(topics, due, scored, opinions, run_id=run_id)
+            await self._save(topics, due, scored, opinions)
 
     async def mark(self, topic_id: int, item_id: int, wish: RankDirection | None, *, by: Actor) -> ItemTopic | None:
         """Say that an item is one of a topic (higher) or not (lower); None takes it back.
@@ -328,25 +323,13 @@ class TopicService(AuditedService):
         opinions: Mapping[tuple[int, int], ModelFit],
         *,
         is_whole: bool = True,
-        run_id: str | None = None,
     ) -> None:
-        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered.
+        """Store the fits; `is_whole` where the items were judged for every topic, which is remembered and told."""
+        now, ids = self.clock.now(), [item.id for item in loaded]
 
-        With a run, the followers who hear of things at once are told of its items, in the same transaction.
-        """
-        now = self.clock.now()
-        ids = [item.id for item in loaded]
-        async with self.store.transaction():
-            wishes = {(fit.topic_id, fit.item_id): fit.wish for fit in await self.store.topics.load_fits(ids)}
-            fits: builtins.list[TopicFit] = []
-            for judged in scored:
-                item_id = judged.item.id or 0
-                for topic_id, score in judged.scores.items():
-                    opinion, wish = opinions.get((item_id, topic_id)), wishes.get((topic_id, item_id))
-                    merged = apply_wish(merge_fit(score, opinion), _read_wish(wish))
-                    by = JudgedBy.CODE if opinion is None or score.is_barred else JudgedBy.MODEL
-                    if merged.score >= _MIN_KEPT_SCORE or wish is not None:
-                        fits.append(_build_fit(topic_id, item_id, merged, by, wish, now))
+        async def store_all() -> None:
+            known = {(fit.topic_id, fit.item_id): fit for fit in await self.store.topics.load_fits(ids)}
+            fits = list(_merge_fits(scored, opinions, known, now))
             judgements = [TopicJudgement(item_id=item.id, sha256=item.sha256, judged_at=now) for item in loaded]
             await self.store.topics.save_fits(
                 fits,
@@ -354,21 +337,28 @@ class TopicService(AuditedService):
                 item_ids=ids,
                 judgements=judgements if is_whole else (),
             )
-            if run_id is not None:
-                await self._raise_alerts(topics, loaded, fits, run_id)
+            if is_whole and self.alerts is not None:
+                await self._raise_alerts(self.alerts, topics, loaded, fits, known)
+
+        await self.store.write_together(store_all)
 
     async def _raise_alerts(
-        self, topics: Sequence[Topic], loaded: Sequence[_LoadedItem], fits: Sequence[TopicFit], run_id: str
+        self,
+        alerts: TopicAlerter,
+        topics: Sequence[Topic],
+        loaded: Sequence[_LoadedItem],
+        fits: Sequence[TopicFit],
+        known: Mapping[tuple[int, int], TopicFit],
     ) -> None:
-        """Tell of the items that a run brought; what the first run of a source finds is not all new."""
-        run = await self.store.runs.get(run_id)
-        if self.alerts is None or run is None or run.is_baseline:
-            return
         by_id = {topic.id: topic for topic in topics}
         for entry in loaded:
-            mine = [(by_id[fit.topic_id], fit) for fit in fits if fit.item_id == entry.id]
-            if entry.item.run_id == run_id and mine:
-                await self.alerts.raise_for_topics(entry.item, mine)
+            new = [
+                (by_id[fit.topic_id], fit)
+                for fit in fits
+                if fit.item_id == entry.id and fit.is_match and not _was_match(known.get((fit.topic_id, fit.item_id)))
+            ]
+            if new:
+                await alerts.raise_for_topics(entry.item, new)
 
     async def _check(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         await check_sources(sources, self.store)
@@ -407,6 +397,28 @@ def _score_all(topics: Sequence[Topic], loaded: Iterable[_LoadedItem]) -> list[J
         scores = {topic.id or 0: score_topic_item(topic, read) for topic in topics}
         judged.append(JudgedItem(entry.item, entry.text, scores))
     return judged
+
+
+def _merge_fits(
+    scored: Sequence[JudgedItem],
+    opinions: Mapping[tuple[int, int], ModelFit],
+    known: Mapping[tuple[int, int], TopicFit],
+    at: dt.datetime,
+) -> Iterator[TopicFit]:
+    """Give what words, model and people say together, but for what is said in passing."""
+    for judged in scored:
+        item_id = judged.item.id or 0
+        for topic_id, score in judged.scores.items():
+            opinion, before = opinions.get((item_id, topic_id)), known.get((topic_id, item_id))
+            wish = before.wish if before is not None else None
+            merged = apply_wish(merge_fit(score, opinion), _read_wish(wish))
+            by = JudgedBy.CODE if opinion is None or score.is_barred else JudgedBy.MODEL
+            if merged.score >= _MIN_KEPT_SCORE or wish is not None:
+                yield _build_fit(topic_id, item_id, merged, by, wish, at)
+
+
+def _was_match(fit: TopicFit | None) -> bool:
+    return fit is not None and fit.is_match
 
 
 def _build_fit(

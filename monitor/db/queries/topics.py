@@ -73,7 +73,7 @@ class TopicStore(Queries):
             return None if new_id is None else Topic(**values, id=new_id)
 
     async def change(self, topic: Topic) -> bool:
-        """Store what a topic is; False where another one has the name."""
+        """Store what a topic is, but for the weights that feedback moves; False where another one has the name."""
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
             others = select(col(Topic.id)).where(
@@ -81,7 +81,7 @@ class TopicStore(Queries):
             )
             if await session.scalar(others) is not None:
                 return False
-            values = sanitize_value(topic.model_dump(exclude={"id", "created_at", "created_by"}))
+            values = sanitize_value(topic.model_dump(exclude={"id", "weights", "created_at", "created_by"}))
             await session.execute(update(Topic).where(col(Topic.id) == topic.id).values(**values))
             return True
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from monitor.db.database import Store
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.people import Person
-from monitor.db.tables.policies import ItemFacts, TopicAlerts
+from monitor.db.tables.policies import ItemFacts, Topic, TopicAlerts, TopicFit
 from monitor.document import DocumentFacts
 from monitor.errors import Conflict, Forbidden, ModelFailed, ModelUnavailable, NotFound, UsageError
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
@@ -218,6 +219,48 @@ async def test_where_the_model_fails_the_words_decide_and_the_run_says_so(
     assert await list_titles(topics, topic_id) == ["储能通知"]
     fallbacks = await store.runs.list_fallbacks("run")
     assert [(fallback.phase, fallback.where) for fallback in fallbacks] == [("rank", "topics")]
+
+
+class AlertLog:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.alerts: list[tuple[str, str, bool]] = []
+
+    async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> None:
+        self.alerts += [(item.title, topic.name, fit.is_match) for topic, fit in fits]
+
+
+async def test_alerts_are_told_of_new_matches_alone(topics: TopicService, store: Store) -> None:
+    alert_log = AlertLog()
+    topics.alerts = alert_log
+    old, weak = await save(store, "储能通知"), await save(store, "通知", "也涉及储能")
+    await topics.create(STORAGE, by=EDITOR)
+    assert alert_log.alerts == [], "what a new topic finds in the archive is no news"
+    new = await save(store, "容量电价通知")
+    await topics.judge([old, weak, new], run_id="run")
+    await topics.judge([old, weak, new], run_id="run")
+    assert alert_log.alerts == [("容量电价通知", "储能开发商", True)]
+    await store.items.update(weak, text="储能容量电价。" * 9)
+    await store.items.update(new, text="容量电价。")
+    await topics.judge([old, weak, new], run_id="run")
+    assert alert_log.alerts[1:] == [("通知", "储能开发商", True)]
+
+
+async def test_fits_and_alerts_are_stored_together_or_not_at_all(topics: TopicService, store: Store) -> None:
+    class Broken:
+        async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> None:
+            raise RuntimeError(f"{item.title}: {len(list(fits))}")
+
+    topic_id = (await topics.create(STORAGE, by=EDITOR)).id
+    number = await save(store, "储能通知")
+    topics.alerts = Broken()
+    with pytest.raises(RuntimeError, match="储能通知: 1"):
+        await topics.judge([number], run_id="run")
+    assert await store.topics.get_fit(topic_id, number) is None
+    topics.alerts = alert_log = AlertLog()
+    await topics.judge([number], run_id="run")
+    assert len(alert_log.alerts) == 1
 
 
 async def test_followers_have_calendars_of_their_own(topics: TopicService, store: Store) -> None:

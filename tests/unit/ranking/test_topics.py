@@ -93,6 +93,18 @@ def test_a_word_in_the_facts_counts_as_they_say_what_the_document_does() -> None
     assert score(topic("grid connection"), facts=DocumentFacts(deadlines=[due])).is_match
 
 
+def test_the_name_of_who_issued_it_counts_as_a_whole() -> None:
+    issued = item("通知", issuer="国家能源局")
+    assert score_topic(topic("能源局"), issued).is_match
+    assert score_topic(topic("能源"), issued).score == 0.0
+    board = DocumentFacts(issuers=["Harland Energy Board"], number="PS26/3")
+    assert score(topic("energy"), facts=board).score == 0.0
+    assert score(topic("Harland Energy Board"), facts=board).is_match
+    assert score(topic("PS26/3"), facts=board).is_match
+    basis = DocumentFacts(relations=[Relation(type=RelationType.BASED_ON, title="能源法")])
+    assert score(topic("能源"), facts=basis).score == 0.0
+
+
 def test_an_exclusion_in_the_title_bars_an_item() -> None:
     found = score(topic("储能", exclusions=["抽水蓄能"]), "抽水蓄能与新型储能")
     assert (found.score, found.is_match, found.is_barred) == (0.0, False, True)
