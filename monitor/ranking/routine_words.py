@@ -3,7 +3,7 @@
 from monitor.ranking.acts import FORM, OF_A_FORM, TAIL, Act, define_rule
 
 _PENALTY_ZH = (
-    r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
+    r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|处罚$|实施.{0,12}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
     r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|典型案例|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款|执法行动"
     r"|法庭命令|法院命令|冻结.{0,8}资产|通报.{1,3}起|侵害.{0,12}通报|起诉|事故调查"
 )
@@ -15,7 +15,8 @@ _PENALTY_EN = (
     r"settle[sd]? (?:charges|with|for|claims)|settlement (?:with|agreement|of)|(?:to|in) .{0,40}settlement"
     r"|consent (?:order|decree|agreement)|"
     r"cease[- ]and[- ]desist|enforcement action|prohibition orders?|pays? [£$€]|ordered to pay"
-    r"|judgment against|prosecut|injunction|freez(?:es|ing)|\borders? (?:requires|bans|to pay)|in breach of"
+    r"|judgment against|instituting .{0,30}proceedings|in the matter of|litigation release|\bv\. |prosecut"
+    r"|injunction|freez(?:es|ing)|\borders? (?:requires|bans|to pay)|in breach of"
     r"|infringement package|(?:refer|take)s? .{0,30} to (?:the )?court|undertakings in lieu"
     r"|accepts (?:binding )?(?:commitments|undertakings)|opens? .{0,40}investigation|convict|sentenced|jailed"
     r"|disqualif|court orders|"
@@ -41,7 +42,7 @@ _UNMISTAKABLE = (
         r"|request for (?:quotations?|tenders?)"
         r"|call for tenders?|tender (?:notice|award)|procurement (?:notice|of|plan)|prior information notice"
         r"|awards? (?:a |the )?contract",
-        unless=rf"{FORM}{TAIL}的?(?:通知|公告)?$|征求意见|final rule|proposed rule",
+        unless=rf"{FORM}{TAIL}的?(?:通知|公告)?$|征求意见|带量采购|final rule|proposed rule",
     ),
     define_rule(
         Act.INTERPRETATION,
@@ -89,7 +90,8 @@ _OF_MEETINGS = (
         Act.NATIONAL_PLAN,
         r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
         r"FOMC statement|monetary policy (?:decisions?|statement|summary)|(?:cash|bank|policy|interest"
-        r"|official) rate (?:decision|statement)"
+        r"|official) rate (?:decision|statement|.{0,20}(?:lowered|raised|unchanged|held|cut|increased))"
+        r"|budget 20\d\d|(?:autumn|spring) (?:budget|statement)"
         r"|(?:raises?|cuts?|holds?|maintains?|keeps?|lowers?) (?:the |its )?(?:official |target |key "
         r"|benchmark )*(?:cash|bank|policy|interest|overnight) rates?",
         unless=r"传达|学习|贯彻|宣讲|座谈|落实|党组|党委|minutes|speech|remarks",
@@ -128,7 +130,7 @@ _OF_MEETINGS = (
         r"|minutes\b|board (?:meeting|minutes)|meeting (?:notice|agenda|minutes|summary)|(?:public|open"
         r"|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
         r"|agenda\b|summit|conference|forum\b|round-?table|workshop|webinar|symposium|seminar|testimony"
-        r"|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
+        r"|^meetings? of|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
         r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|memorandum of understanding|\bMoU\b"
         r"|op-?ed\b|interview|foreword|opening statement|press (?:conference|briefing)",
         unless=OF_A_FORM + r"|proposed rule|final rule|rulemaking|征求意见|(?:regulatory|rulemaking) agenda"
@@ -152,7 +154,8 @@ _OF_CASES = (
         "",
         r"invit\w+ comments? on .{0,60}(?:merger|acquisition)|proposed .{0,30}(?:settlement|consent decree)"
         r"|merger inquiry|information collection|paperwork reduction|submission to OMB"
-        r"|self-regulatory organizations|combined notice of filings|notices? of filing|notice of application"
+        r"|self-regulatory organizations|combined notice of filings|T-?bills?\b|treasury bills?|(?:bond"
+        r"|bill) (?:tender|auction)|notices? of filing|notice of application"
         r"|applications? (?:for|to) (?!fund|grant)|petition(?:s)? for|surrender of"
         r"|environmental (?:impact statement|assessment)"
         r"|prior notification|notice of intent to (?:prepare|grant)|candidate cases?|notice of availability"
@@ -164,6 +167,8 @@ _OF_CASES = (
         r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)",
         r"market (?:investigation|study|inquiry)|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
     ),
+    define_rule(Act.FILING, r"国债.{0,12}(?:发行|业务公告)|国库现金|央行票据"),
+    define_rule(Act.TERMS, r"带量采购.{0,30}(?:结果|公告|通知)"),
     define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     define_rule(
         Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"

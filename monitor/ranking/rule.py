@@ -90,9 +90,9 @@ _OPEN_ACTS = {Act.UNCLEAR, Act.EXECUTION, Act.SUPERVISION}
 """What a title's form alone said: the text knows better."""
 
 _ACTS_BY_TYPE = {
-    ItemType.LAW: Act.RULE,
-    ItemType.POLICY: Act.SUPERVISION,
-    ItemType.PLAN: Act.POLICY,
+    ItemType.LAW: Act.EXECUTION,
+    ItemType.POLICY: Act.EXECUTION,
+    ItemType.PLAN: Act.EXECUTION,
     ItemType.STANDARD: Act.STANDARD,
     ItemType.INTERPRETATION: Act.INTERPRETATION,
     ItemType.DATA: Act.DATA,
@@ -204,8 +204,8 @@ def rank_by_rule(
 
 
 def sort_by_score(items: Sequence[Item], scores: Sequence[float]) -> list[int]:
-    """Return the order by these scores; equals by date, the newest first, and as they are given."""
-    return sorted(range(len(items)), key=lambda n: (-scores[n], *_build_date_key(items[n].date), n))
+    """Return the order by these scores; equals by date, the newest first, then by id and title, however given."""
+    return sorted(range(len(items)), key=lambda n: (-scores[n], *_build_tie_key(items[n]), n))
 
 
 def sort_newest_first(items: Sequence[Item]) -> list[int]:
@@ -315,6 +315,10 @@ def _place_in_tier(act: Act, scope: Scope, tier: int) -> int:
     if scope in (Scope.LOCAL, Scope.BRANCH, Scope.FIRM):
         return 4
     return 1 if scope is Scope.HIGHEST and tier == 2 and act is not Act.INTERPRETATION else tier
+
+
+def _build_tie_key(item: Item) -> tuple[bool, int, int, str]:
+    return *_build_date_key(item.date), item.id or 0, item.title
 
 
 def _build_date_key(date: dt.date | None) -> tuple[bool, int]:
