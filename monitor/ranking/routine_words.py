@@ -4,7 +4,8 @@ from monitor.ranking.acts import FORM, OF_A_FORM, TAIL, Act, define_rule
 
 _PENALTY_ZH = (
     r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|处罚$|实施.{0,12}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
-    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|典型案例|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款|执法行动"
+    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|(?:违规|违法|典型)案例|查获|破获"
+    r"|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款|执法行动"
     r"|法庭命令|法院命令|冻结.{0,8}资产|通报.{1,3}起|侵害.{0,12}通报|起诉|事故调查"
 )
 _PENALTY_EN = (
@@ -15,7 +16,8 @@ _PENALTY_EN = (
     r"settle[sd]? (?:charges|with|for|claims)|settlement (?:with|agreement|of)|(?:to|in) .{0,40}settlement"
     r"|consent (?:order|decree|agreement)|"
     r"cease[- ]and[- ]desist|enforcement action|prohibition orders?|pays? [£$€]|ordered to pay"
-    r"|judgment against|instituting .{0,30}proceedings|in the matter of|litigation release|\bv\. |prosecut"
+    r"|judgment against|instituting .{0,30}proceedings|secures? .{0,30}(?:compensation|undertakings|redress"
+    r"|refunds?)|takes? action against|show cause|in the matter of|litigation release|\bv\. |prosecut"
     r"|injunction|freez(?:es|ing)|\borders? (?:requires|bans|to pay)|in breach of"
     r"|infringement package|(?:refer|take)s? .{0,30} to (?:the )?court|undertakings in lieu"
     r"|accepts (?:binding )?(?:commitments|undertakings)|opens? .{0,40}investigation|convict|sentenced|jailed"
@@ -31,7 +33,8 @@ _UNMISTAKABLE = (
         r"汇率中间价|公开市场业务(?:交易)?(?:公告|结果)|每日要闻|今日要闻|信息速递|工作简报|早报|晚报$|一周要闻",
         r"daily news\b|exchange rates\b|weekly (?:digest|round-?up|bulletin|agenda)|newsletter"
         r"|daily (?:digest|bulletin|summary)"
-        r"|week ahead|upcoming events|media advisory|diary of",
+        r"|week ahead|round-?up\b|calendar\b|FOI\b|freedom of information|gifts and hospitality|expenses\b"
+        r"|spending over|upcoming events|media advisory|diary of",
         unless=r"method|reform|办法|规定|形成机制",
     ),
     define_rule(
@@ -86,6 +89,7 @@ _OF_MEETINGS = (
         "",
         r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, ",
     ),
+    define_rule(Act.POLICY, r"货币政策委员会.{0,12}例会"),
     define_rule(
         Act.NATIONAL_PLAN,
         r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
@@ -119,7 +123,8 @@ _OF_MEETINGS = (
     ),
     define_rule(
         Act.MEETING,
-        r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会|年会)(?:在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
+        r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会"
+        r"|年会)(?:[^，。]{0,8}在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
         r"|纪要|综述|预告|顺利|圆满|成功|$)|会议(?:议程|日程|通知|讲话)|致辞|讲话(?!精神)|演讲|发言|出席|开幕|闭幕|党组|党委|传达学习|学习贯彻|深入学习|理论学习|听证会"
         r"|吹风会|合作备忘录|谅解备忘录"
         r"|记者会|发布会|高峰论坛|讲座",
@@ -131,7 +136,8 @@ _OF_MEETINGS = (
         r"|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
         r"|agenda\b|summit|conference|forum\b|round-?table|workshop|webinar|symposium|seminar|testimony"
         r"|^meetings? of|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
-        r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|memorandum of understanding|\bMoU\b"
+        r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|\bsigns? .{0,40}(?:agreement"
+        r"|partnership|deal|declaration)|memorandum of understanding|\bMoU\b"
         r"|op-?ed\b|interview|foreword|opening statement|press (?:conference|briefing)",
         unless=OF_A_FORM + r"|proposed rule|final rule|rulemaking|征求意见|(?:regulatory|rulemaking) agenda"
         r"|(?:办法|规定|条例|意见稿)",
@@ -165,10 +171,12 @@ _OF_CASES = (
     define_rule(
         Act.SUPERVISION,
         r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)",
-        r"market (?:investigation|study|inquiry)|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
+        r"market (?:investigation|study|inquiry)|initiates? .{0,30}(?:anti-?dumping|countervailing)"
+        r"|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
     ),
     define_rule(Act.FILING, r"国债.{0,12}(?:发行|业务公告)|国库现金|央行票据"),
     define_rule(Act.TERMS, r"带量采购.{0,30}(?:结果|公告|通知)"),
+    define_rule(Act.FILING, r"部门(?:预算|决算)"),
     define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     define_rule(
         Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"
@@ -198,7 +206,8 @@ _OF_CASES = (
         r"检验检疫要求|(?:允许|准予|暂停|禁止|恢复).{2,30}(?:进口|输华)|检疫卫生要求|农药.{0,10}残留|道路机动车辆生产企业及产品|地理标志",
         r"tolerances?\b|air plan|implementation plans?;|airworthiness directives?|safety zones?|drawbridge"
         r"|special local regulation|placing on the market|protected (?:designation|geographical)"
-        r"|geographical indication|entering a name|maximum residue|feed additive|novel food"
+        r"|geographical indication|entering a name|maximum residue|feed additive"
+        r"|^[\w ]{3,40}; classification of|novel food"
         r"|deviation from drawbridge|air quality plan|class e airspace|active substances?\b"
         r"|position to be taken on behalf",
     ),

@@ -46,7 +46,9 @@ _OF_FINAL_RULES = (
         r"|act|ordinance|notice)"
         r"|(?:regulations?|rules?|order|instrument|determination|legislative instrument"
         r"|by-?laws?) (?:\(.{1,20}\) )?20\d\d\b(?!-)|(?:regulatory|implementing) technical standards"
-        r"|(?:rules?|duties|regime|requirements|regulations?) .{0,30}(?:in|into) (?:force|effect)"
+        r"|(?:sets?|imposes?|introduces?) (?:new |tougher |stricter |tighter )+.{0,30}\b(?:rules?|controls?"
+        r"|standards?|requirements?|limits?|restrictions?)\b|(?:rules?|duties|codes?.{0,15}|regime"
+        r"|requirements|regulations?) .{0,30}(?:in|into) (?:force|effect)"
         r"|regulations amending|remak(?:es|ing) .{0,30}(?:order"
         r"|instrument|relief)|final (?:decision|determination) on|ACER decision"
         r"|(?:regulatory|telecom|broadcasting) policy .{0,8}20\d\d|prudential standards? [A-Z]{3}"
@@ -88,7 +90,8 @@ _OF_ADMINISTRATION = (
         Act.WARNING,
         r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|伪冒|提防|消费提示|消费警示|不法分子|非法集资",
         r"warning:|not authori[sz]ed|unauthori[sz]ed (?:firm|entit|business|compan)|clone (?:of|firm)"
-        r"|scams?\b|(?:investor|consumer|fraud) (?:alert|bulletin|advisory)|fraudulent|beware|phishing"
+        r"|scams?\b|(?:investor|consumer|fraud) (?:alert|bulletin|advisory)|fraudulent|beware"
+        r"|warns? (?:consumers|investors|the public|against|about)|phishing"
         r"|suspicious website"
         r"|fake (?:website|app)",
         unless=OF_A_FORM,
@@ -106,7 +109,7 @@ _OF_ADMINISTRATION = (
     ),
     define_rule(
         Act.APPROVAL,
-        rf"(?:批复|核准|复函|准予|许可决定){TAIL}$|核准(?:批复|决定)|核准.{{1,40}}许可证|同意.{{2,40}}(?:注册|设立|变更|开业"
+        rf"(?:批复|核准|复函|准予|许可决定){TAIL}$|核准(?:批复|决定)|核准.{{1,40}}(?:许可证|设立|发行)|同意.{{2,40}}(?:注册|设立|变更|开业"
         rf"|筹建|合并)|注销|许可证?.{{0,8}}(?:颁发|公告|公示|情况|核发)|上市(?:交易|仪式)?的?(?:公告|决定)"
         r"|终止.{2,40}(?:上市|挂牌)|经营者集中.{0,10}(?:案|公示|批准)|审批(?:决定|意见)|受理(?:公示|公告"
         r"|情况|通知)|竣工|验收|(?:环评|环境影响).{0,24}(?:公示|公告|批复|受理|审批)|批准.{1,40}(?:上市"
@@ -117,7 +120,9 @@ _OF_ADMINISTRATION = (
         r"mergers?: |clears? .{0,40}(?:acquisition|merger|deal)|(?:approves?|approval of"
         r"|approving) .{0,60}(?:therapy|vaccine|acquisition|joint venture|merger|application|scheme"
         r"|stipulation|licen[cs]e|plan of|drug|device|treatment|project|transfer)|state aid:"
-        r"|concentration\b|approves? (?:first|new)\b|(?:not|no longer) oppose"
+        r"|concentration\b|approves\b|clears\b|grants (?:accelerated|conditional)|planning consent"
+        r"|development consent|permit application|recommends? .{0,30}(?:drug|treatment)|(?:not"
+        r"|no longer) oppose"
         r"|investigation into .{0,30}(?:acquisition|merger|deal)"
         r"|order (?:issuing|granting|approving|denying|on rehearing|accepting)|certificate|authori[sz]ing\b"
         r"|authori[sz]es\b|licen[cs]es? (?:granted|issued|renewal|transfer)|grants? (?:a |an "
@@ -147,7 +152,8 @@ _OF_RULES = (
         r"|补贴政策|准备金|保证金|配额|资本金|存款利率|利率|风险权重|消纳责任权重|最低工资"
         r"|缴费)[^，。]{0,40}(?:通知|公告|决定|政策|通告)"
         r"|(?:调整|完善|降低|提高|取消|减免|延续)[^，。]{0,40}(?:税|电价|价格机制|费率|收费|补贴|比例|标准|限额|额度|准入|认证)[^，。]{0,30}(?:通知|公告|决定|通告)",
-        r"tariffs? on|duties on|restrictive measures|package of sanctions|(?:export|import) ban\b|price cap"
+        r"tariffs? on|tariff .{0,20}(?:exclusion|quota|suspension)|duties on|restrictive measures"
+        r"|package of sanctions|(?:export|import) ban\b|price cap"
         r"|allowed (?:revenue|return)|(?:tax|fee|levy|tariff|duty"
         r"|wage) (?:rates?|credits?|relief|changes|schedule|increase|order)|(?:new|higher|lower"
         r"|increas\w{1,3}|rais\w{1,3}|cut\w{0,4}|reduc\w{1,3}|chang\w{1,3}|set\w{0,4}"
@@ -184,6 +190,7 @@ _OF_STANDARDS = (
 )
 
 _OF_WORK = (
+    define_rule(Act.SUPERVISION, "", r"directs\b|changes to .{0,40}(?:rules|regulations)"),
     define_rule(
         Act.GUIDANCE,
         "",
@@ -208,7 +215,8 @@ _OF_WORK = (
         r"申报|试点|示范|揭榜|征集.{0,20}(?:项目|案例|单位|产品|需求)|专项资金|扶持|奖补|奖励资金|补贴申|申领|申请(?:指南|受理|工作)|报名|竞争性配置|竞价|资助|沙盒|招商",
         r"funding opportunit|grants?\b|call for (?:proposals|applications|projects|expressions)|auctions?\b"
         r"|applications? (?:open|now open|invited|window)|open call|sandbox|pilots?\b|innovation fund"
-        r"|expressions? of interest"
+        r"|expressions? of interest|(?:round|scheme|fund|window) .{0,12}\b(?:opens?|launch\w*)"
+        r"|licensing round|announces? .{0,4}[\d.]+ (?:billion|million) (?:for|to|in)\b"
         r"|subsid(?:y|ies)|funding (?:round|available|call|program)|incentives?\b|competition (?:opens"
         r"|launched)|^apply (?:for|now)|request for proposals|launch\w* .{0,30}\bcalls?\b",
         unless=r"(?:实施|工作|行动|总体|建设)方案》?(?:的|$)|指导意见|管理办法",
@@ -229,7 +237,7 @@ _OF_WORK = (
         r"|employment|spending|approvals|confidence|demand|volumes?|turnover|gdp)\b.{0,20} (?:up|down|rise"
         r"|rises|fall|falls|fell|rose|grew|increase[ds]?|decrease[ds]?|unchanged)\b"
         r"|[\d.]+ ?(?:%|per cent|percent)|quarterly|monthly|half-yearly|figures\b|indicators|gdp"
-        r"|unemployment|retail sales|balance of payments|trends report|dashboard|(?:first|second|third"
+        r"|unemployment|retail sales|balance of payments|trends\b|ratings?\b|dashboard|(?:first|second|third"
         r"|fourth) quarter|(?:Q[1-4]|H[12]) 20\d\d|consolidated .{0,20}release",
         unless=OF_A_FORM + r"|(?:关于|加强|做好).{2,60}(?:通知|意见)$|guidance",
     ),
