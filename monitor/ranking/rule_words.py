@@ -105,7 +105,9 @@ _OF_ADMINISTRATION = (
     define_rule(Act.POLICY, r"^国务院关于.{2,80}的批复"),
     define_rule(
         Act.FILING,
-        r"变更(?:注册资本|名称|住所|股权|营业场所)|修改.{0,8}章程|(?<!终止)上市(?:交易|仪式)?的?公告|开业的?批复|登记(?:信息)?公告|建议的?答复|提案的?答复|信访",
+        r"(?:探矿权|采矿权|矿业权|土地使用权|建设用地).{0,60}(?:出让|挂牌|拍卖|结果)|变更(?:注册资本|名称"
+        r"|住所|股权|营业场所)|修改.{0,8}章程|(?<!终止)上市(?:交易|仪式)?的?公告|开业的?批复"
+        r"|登记(?:信息)?公告|建议的?答复|提案的?答复|信访",
     ),
     define_rule(
         Act.APPROVAL,
@@ -199,7 +201,8 @@ _OF_WORK = (
         r"|good (?:and poor )?practice|practice (?:note|statement)|information sheet|RG \d+|bulletin no"
         r"|advisory opinion|opinions? (?:on|to|\d)|staff letter|practice guide|recommendations? (?:on|of)"
         r"|\bguide (?:on|to)"
-        r"|(?:joint )?statement on|interpretive|staff (?:notice|bulletin)",
+        r"|(?:joint|public|supervisory|regulatory|PRA|FCA) statement on|^statement on|interpretive"
+        r"|staff (?:notice|bulletin)",
     ),
     define_rule(Act.APPLICATION, r"(?:推荐|申报|遴选|征集)(?:工作)?(?:有关事项)?的?(?:通知|公告)$"),
     define_rule(
