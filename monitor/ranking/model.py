@@ -117,7 +117,7 @@ async def _ask(
 def _apply_label(item: Item, importance: Importance, label: ItemLabel | None) -> Importance:
     if label is None:
         return importance
-    distance = label.score - importance.score
+    distance = label.score - (importance.score - importance.fit)
     if not importance.is_open:
         distance = min(max(distance, -_MAX_DISTANCE), _MAX_DISTANCE)
     beyond = math.copysign(max(abs(distance) - _TOLERANCE, 0.0), distance)

@@ -3,8 +3,9 @@
 from monitor.ranking.acts import FORM, OF_A_FORM, TAIL, Act, define_rule
 
 _PENALTY_ZH = (
-    r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
-    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|典型案例|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款|执法行动"
+    r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|处罚$|实施.{0,12}处罚|罚[决字款没]|被罚|处以|市场禁入|公开谴责|通报批评|监管警示|警示函|警告函"
+    r"|(?:行政)?监管措施|责令|查处|立案(?:调查|告知)|纪律处分|曝光|(?:违规|违法|典型)案例|查获|破获"
+    r"|典型违法|约谈|吊销|判决|裁定书|告知书|失信|欺诈发行|财务造假|违法违规行为的|检控|谴责|罚款|执法行动"
     r"|法庭命令|法院命令|冻结.{0,8}资产|通报.{1,3}起|侵害.{0,12}通报|起诉|事故调查"
 )
 _PENALTY_EN = (
@@ -15,7 +16,9 @@ _PENALTY_EN = (
     r"settle[sd]? (?:charges|with|for|claims)|settlement (?:with|agreement|of)|(?:to|in) .{0,40}settlement"
     r"|consent (?:order|decree|agreement)|"
     r"cease[- ]and[- ]desist|enforcement action|prohibition orders?|pays? [£$€]|ordered to pay"
-    r"|judgment against|prosecut|injunction|freez(?:es|ing)|\borders? (?:requires|bans|to pay)|in breach of"
+    r"|judgment against|instituting .{0,30}proceedings|secures? .{0,30}(?:compensation|undertakings|redress"
+    r"|refunds?)|takes? action against|show cause|in the matter of|litigation release|\bv\. |prosecut"
+    r"|injunction|freez(?:es|ing)|\borders? (?:requires|bans|to pay)|in breach of"
     r"|infringement package|(?:refer|take)s? .{0,30} to (?:the )?court|undertakings in lieu"
     r"|accepts (?:binding )?(?:commitments|undertakings)|opens? .{0,40}investigation|convict|sentenced|jailed"
     r"|disqualif|court orders|"
@@ -30,7 +33,8 @@ _UNMISTAKABLE = (
         r"汇率中间价|公开市场业务(?:交易)?(?:公告|结果)|每日要闻|今日要闻|信息速递|工作简报|早报|晚报$|一周要闻",
         r"daily news\b|exchange rates\b|weekly (?:digest|round-?up|bulletin|agenda)|newsletter"
         r"|daily (?:digest|bulletin|summary)"
-        r"|week ahead|upcoming events|media advisory|diary of",
+        r"|week ahead|round-?up\b|calendar\b|FOI\b|freedom of information|gifts and hospitality|expenses\b"
+        r"|spending over|upcoming events|media advisory|diary of",
         unless=r"method|reform|办法|规定|形成机制",
     ),
     define_rule(
@@ -41,7 +45,7 @@ _UNMISTAKABLE = (
         r"|request for (?:quotations?|tenders?)"
         r"|call for tenders?|tender (?:notice|award)|procurement (?:notice|of|plan)|prior information notice"
         r"|awards? (?:a |the )?contract",
-        unless=rf"{FORM}{TAIL}的?(?:通知|公告)?$|征求意见|final rule|proposed rule",
+        unless=rf"{FORM}{TAIL}的?(?:通知|公告)?$|征求意见|带量采购|final rule|proposed rule",
     ),
     define_rule(
         Act.INTERPRETATION,
@@ -85,11 +89,13 @@ _OF_MEETINGS = (
         "",
         r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, ",
     ),
+    define_rule(Act.POLICY, r"货币政策委员会.{0,12}例会"),
     define_rule(
         Act.NATIONAL_PLAN,
         r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革|[二三四五六七]中全会(?!精神)|中央财经委",
         r"FOMC statement|monetary policy (?:decisions?|statement|summary)|(?:cash|bank|policy|interest"
-        r"|official) rate (?:decision|statement)"
+        r"|official) rate (?:decision|statement|.{0,20}(?:lowered|raised|unchanged|held|cut|increased))"
+        r"|budget 20\d\d|(?:autumn|spring) (?:budget|statement)"
         r"|(?:raises?|cuts?|holds?|maintains?|keeps?|lowers?) (?:the |its )?(?:official |target |key "
         r"|benchmark )*(?:cash|bank|policy|interest|overnight) rates?",
         unless=r"传达|学习|贯彻|宣讲|座谈|落实|党组|党委|minutes|speech|remarks",
@@ -117,19 +123,22 @@ _OF_MEETINGS = (
     ),
     define_rule(
         Act.MEETING,
-        r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会|年会)(?:在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
+        r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会"
+        r"|年会)(?:[^，。]{0,8}在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
         r"|纪要|综述|预告|顺利|圆满|成功|$)|会议(?:议程|日程|通知|讲话)|致辞|讲话(?!精神)|演讲|发言|出席|开幕|闭幕|党组|党委|传达学习|学习贯彻|深入学习|理论学习|听证会"
         r"|吹风会|合作备忘录|谅解备忘录"
         r"|记者会|发布会|高峰论坛|讲座",
         r"speech|keynote|remarks\b|address (?:by|to|at)|fireside|panel discussion|statement (?:by|from"
         r"|of) (?:the )?(?:commissioner|chair|administrator|president|minister|governor)"
         r"|(?:chair\w*|commissioner|president|minister|governor|administrator|secretary)\b.{0,40} (?:outlines"
-        r"|urges|hails|speaks|says|highlights|reflects)|dissent(?:s|ing)"
+        r"|urges|hails|speaks|says|highlights|reflects)|(?:applauds?|commends?|praises?|hails?|urges|touts"
+        r"|votes)\b|dissent(?:s|ing)"
         r"|minutes\b|board (?:meeting|minutes)|meeting (?:notice|agenda|minutes|summary)|(?:public|open"
         r"|closed|sunshine act|annual|committee|regular|special|joint|of the) meetings?\b"
         r"|agenda\b|summit|conference|forum\b|round-?table|workshop|webinar|symposium|seminar|testimony"
-        r"|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
-        r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|memorandum of understanding|\bMoU\b"
+        r"|^meetings? of|testifies|public hearing|notice of (?:meeting|hearing|listening session)"
+        r"|\d+(?:st|nd|rd|th) (?:\w+ )?(?:meeting|session)|town hall|\bsigns? .{0,40}(?:agreement"
+        r"|partnership|deal|declaration)|memorandum of understanding|\bMoU\b"
         r"|op-?ed\b|interview|foreword|opening statement|press (?:conference|briefing)",
         unless=OF_A_FORM + r"|proposed rule|final rule|rulemaking|征求意见|(?:regulatory|rulemaking) agenda"
         r"|(?:办法|规定|条例|意见稿)",
@@ -152,7 +161,8 @@ _OF_CASES = (
         "",
         r"invit\w+ comments? on .{0,60}(?:merger|acquisition)|proposed .{0,30}(?:settlement|consent decree)"
         r"|merger inquiry|information collection|paperwork reduction|submission to OMB"
-        r"|self-regulatory organizations|combined notice of filings|notices? of filing|notice of application"
+        r"|self-regulatory organizations|combined notice of filings|T-?bills?\b|treasury bills?|(?:bond"
+        r"|bill) (?:tender|auction)|notices? of filing|notice of application"
         r"|applications? (?:for|to) (?!fund|grant)|petition(?:s)? for|surrender of"
         r"|environmental (?:impact statement|assessment)"
         r"|prior notification|notice of intent to (?:prepare|grant)|candidate cases?|notice of availability"
@@ -162,8 +172,12 @@ _OF_CASES = (
     define_rule(
         Act.SUPERVISION,
         r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)",
-        r"market (?:investigation|study|inquiry)|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
+        r"market (?:investigation|study|inquiry)|initiates? .{0,30}(?:anti-?dumping|countervailing)"
+        r"|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
     ),
+    define_rule(Act.FILING, r"国债.{0,12}(?:发行|业务公告)|国库现金|央行票据"),
+    define_rule(Act.TERMS, r"带量采购.{0,30}(?:结果|公告|通知)"),
+    define_rule(Act.FILING, r"部门(?:预算|决算)"),
     define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     define_rule(
         Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"
@@ -193,7 +207,8 @@ _OF_CASES = (
         r"检验检疫要求|(?:允许|准予|暂停|禁止|恢复).{2,30}(?:进口|输华)|检疫卫生要求|农药.{0,10}残留|道路机动车辆生产企业及产品|地理标志",
         r"tolerances?\b|air plan|implementation plans?;|airworthiness directives?|safety zones?|drawbridge"
         r"|special local regulation|placing on the market|protected (?:designation|geographical)"
-        r"|geographical indication|entering a name|maximum residue|feed additive|novel food"
+        r"|geographical indication|entering a name|maximum residue|feed additive"
+        r"|^[\w ]{3,40}; classification of|novel food"
         r"|deviation from drawbridge|air quality plan|class e airspace|active substances?\b"
         r"|position to be taken on behalf",
     ),

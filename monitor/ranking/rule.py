@@ -90,9 +90,9 @@ _OPEN_ACTS = {Act.UNCLEAR, Act.EXECUTION, Act.SUPERVISION}
 """What a title's form alone said: the text knows better."""
 
 _ACTS_BY_TYPE = {
-    ItemType.LAW: Act.RULE,
-    ItemType.POLICY: Act.SUPERVISION,
-    ItemType.PLAN: Act.POLICY,
+    ItemType.LAW: Act.EXECUTION,
+    ItemType.POLICY: Act.EXECUTION,
+    ItemType.PLAN: Act.EXECUTION,
     ItemType.STANDARD: Act.STANDARD,
     ItemType.INTERPRETATION: Act.INTERPRETATION,
     ItemType.DATA: Act.DATA,
@@ -144,7 +144,8 @@ class Scope(StrEnum):
 class Importance:
     """How important a document is: 0 to 100, its tier of the seed, its type, and why, what it does first.
 
-    `is_open`: neither its title nor its text says clearly what it does. A topic's fit may lift the score above 100.
+    `is_open`: neither its title nor its text says clearly what it does. `fit` are those points of the score that
+    the fit to a topic gave; they may lift it above 100.
     """
 
     score: float
@@ -152,6 +153,7 @@ class Importance:
     type: ItemType
     reasons: list[Message]
     is_open: bool = False
+    fit: float = 0.0
 
     @property
     def reason(self) -> Message:
@@ -180,12 +182,14 @@ def score_importance(
             reasons.append(reason)
     if scope is Scope.FIRM:
         score = min(score, _FIRM_CAP)
+    lift = 0.0
     if fit is not None and fit.is_match:
-        score += _FIT_POINTS * min(max(fit.score, 0.0), 1.0)
+        lift = _FIT_POINTS * min(max(fit.score, 0.0), 1.0)
         reasons.append(fit.reason)
     tier = _place_in_tier(act, scope, 1 if act is Act.RULE and _ORDER.search(title) else weight.tier)
     item_type = find_clear_type(item.title) or _TYPES_BY_ACT.get(act, ItemType.ANNOUNCEMENT)
-    return Importance(max(score, 0.0), tier, item_type, reasons, is_open=act in _OPEN_ACTS and scope is not Scope.FIRM)
+    is_open = act in _OPEN_ACTS and scope is not Scope.FIRM
+    return Importance(max(score, 0.0) + lift, tier, item_type, reasons, is_open, lift)
 
 
 def rank_by_rule(
@@ -204,8 +208,8 @@ def rank_by_rule(
 
 
 def sort_by_score(items: Sequence[Item], scores: Sequence[float]) -> list[int]:
-    """Return the order by these scores; equals by date, the newest first, and as they are given."""
-    return sorted(range(len(items)), key=lambda n: (-scores[n], *_build_date_key(items[n].date), n))
+    """Return the order by these scores; equals by date, the newest first, then by id and title, however given."""
+    return sorted(range(len(items)), key=lambda n: (-scores[n], *_build_tie_key(items[n]), n))
 
 
 def sort_newest_first(items: Sequence[Item]) -> list[int]:
@@ -315,6 +319,10 @@ def _place_in_tier(act: Act, scope: Scope, tier: int) -> int:
     if scope in (Scope.LOCAL, Scope.BRANCH, Scope.FIRM):
         return 4
     return 1 if scope is Scope.HIGHEST and tier == 2 and act is not Act.INTERPRETATION else tier
+
+
+def _build_tie_key(item: Item) -> tuple[bool, int, int, str]:
+    return *_build_date_key(item.date), item.id or 0, item.title
 
 
 def _build_date_key(date: dt.date | None) -> tuple[bool, int]:

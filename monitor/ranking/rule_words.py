@@ -10,7 +10,7 @@ _ASKS_EN = (
     r"(?:C?CP|DP) ?\d+/\d+|consult(?:s|ing|ation|ations)\b|proposed (?:rule|rules|rulemaking|regulation"
     r"|regulations|amendments?|order|standard|changes|guidance|policy|"
     r"decision|determination)\b|propos(?:es|ing)\b"
-    r"|(?<!request for )(?<!requests for )(?<!call for )(?<!calls for )proposals?\b|rulemaking|have your say"
+    r"|proposals? (?:for|to|by)\b|^proposals?\b|concept release|rulemaking|have your say"
     r"|call for (?:evidence|input|inputs|views|information|comments?|feedback)|"
     r"discussion papers?|exposure draft|draft (?:\w+ ){0,4}(?:guid\w+|rules?|regulations?|standards?|act|bill"
     r"|code|decision|determination|legislation|RTS|ITS|technical|opinion|order|"
@@ -45,7 +45,11 @@ _OF_FINAL_RULES = (
         r"|directive \(e[uc]\)|\(amendment(?: no\.? ?\d+)?\) (?:regulations?|rules?|order|instrument|bylaw"
         r"|act|ordinance|notice)"
         r"|(?:regulations?|rules?|order|instrument|determination|legislative instrument"
-        r"|by-?laws?) (?:\(.{1,20}\) )?20\d\d\b(?!-)|regulations amending|remak(?:es|ing) .{0,30}(?:order"
+        r"|by-?laws?) (?:\(.{1,20}\) )?20\d\d\b(?!-)|(?:regulatory|implementing) technical standards"
+        r"|(?:sets?|imposes?|introduces?) (?:new |tougher |stricter |tighter )+.{0,30}\b(?:rules?|controls?"
+        r"|standards?|requirements?|limits?|restrictions?)\b|(?:rules?|duties|codes?.{0,15}|regime"
+        r"|requirements|regulations?) .{0,30}(?:in|into) (?:force|effect)"
+        r"|regulations amending|remak(?:es|ing) .{0,30}(?:order"
         r"|instrument|relief)|final (?:decision|determination) on|ACER decision"
         r"|(?:regulatory|telecom|broadcasting) policy .{0,8}20\d\d|prudential standards? [A-Z]{3}"
         r"|notice (?:\d{3}[A-Z]?|[A-Z]{2,4}-N\d+)|finali[sz](?:es|ed|ing) .{0,40}(?:rules?|standards?"
@@ -74,7 +78,8 @@ _OF_CONSULTATIONS = (
         Act.POLICY,
         r"[咨谘諮]询总结",
         r"final report on .{0,40}(?:technical standards|guidelines|RTS|ITS)|consultation (?:conclusions?"
-        r"|outcome|response)|feedback statement|response to (?:the )?consultation|response to feedback"
+        r"|outcome|response)|feedback statement|response to (?:the )?consultation|(?:government|authority"
+        r"|agency) response|response to feedback"
         r"|summary of responses|FS\d+/\d+",
     ),
     define_rule(Act.CONSULTATION, _ASKS, _ASKS_EN, unless=r"座谈会|选题|(?:final|adopted) (?:report|guid)"),
@@ -85,7 +90,9 @@ _OF_ADMINISTRATION = (
         Act.WARNING,
         r"风险提示|警示名单|警惕|谨防|诈骗|可疑网站|虚假网站|仿冒|伪冒|提防|消费提示|消费警示|不法分子|非法集资",
         r"warning:|not authori[sz]ed|unauthori[sz]ed (?:firm|entit|business|compan)|clone (?:of|firm)"
-        r"|scams?\b|(?:investor|consumer|fraud) alert|fraudulent|beware|phishing|suspicious website"
+        r"|scams?\b|(?:investor|consumer|fraud) (?:alert|bulletin|advisory)|fraudulent|beware"
+        r"|warns? (?:consumers|investors|the public|against|about)|phishing"
+        r"|suspicious website"
         r"|fake (?:website|app)",
         unless=OF_A_FORM,
     ),
@@ -98,11 +105,13 @@ _OF_ADMINISTRATION = (
     define_rule(Act.POLICY, r"^国务院关于.{2,80}的批复"),
     define_rule(
         Act.FILING,
-        r"变更(?:注册资本|名称|住所|股权|营业场所)|修改.{0,8}章程|(?<!终止)上市(?:交易|仪式)?的?公告|开业的?批复|登记(?:信息)?公告|建议的?答复|提案的?答复|信访",
+        r"(?:探矿权|采矿权|矿业权|土地使用权|建设用地).{0,60}(?:出让|挂牌|拍卖|结果)|变更(?:注册资本|名称"
+        r"|住所|股权|营业场所)|修改.{0,8}章程|(?<!终止)上市(?:交易|仪式)?的?公告|开业的?批复"
+        r"|登记(?:信息)?公告|建议的?答复|提案的?答复|信访",
     ),
     define_rule(
         Act.APPROVAL,
-        rf"(?:批复|核准|复函|准予|许可决定){TAIL}$|核准(?:批复|决定)|同意.{{2,40}}(?:注册|设立|变更|开业"
+        rf"(?:批复|核准|复函|准予|许可决定){TAIL}$|核准(?:批复|决定)|核准.{{1,40}}(?:许可证|设立|发行)|同意.{{2,40}}(?:注册|设立|变更|开业"
         rf"|筹建|合并)|注销|许可证?.{{0,8}}(?:颁发|公告|公示|情况|核发)|上市(?:交易|仪式)?的?(?:公告|决定)"
         r"|终止.{2,40}(?:上市|挂牌)|经营者集中.{0,10}(?:案|公示|批准)|审批(?:决定|意见)|受理(?:公示|公告"
         r"|情况|通知)|竣工|验收|(?:环评|环境影响).{0,24}(?:公示|公告|批复|受理|审批)|批准.{1,40}(?:上市"
@@ -113,7 +122,9 @@ _OF_ADMINISTRATION = (
         r"mergers?: |clears? .{0,40}(?:acquisition|merger|deal)|(?:approves?|approval of"
         r"|approving) .{0,60}(?:therapy|vaccine|acquisition|joint venture|merger|application|scheme"
         r"|stipulation|licen[cs]e|plan of|drug|device|treatment|project|transfer)|state aid:"
-        r"|concentration\b|approves? (?:first|new)\b|(?:not|no longer) oppose"
+        r"|concentration\b|approves\b|clears\b|grants (?:accelerated|conditional)|planning consent"
+        r"|development consent|permit application|recommends? .{0,30}(?:drug|treatment)|(?:not"
+        r"|no longer) oppose"
         r"|investigation into .{0,30}(?:acquisition|merger|deal)"
         r"|order (?:issuing|granting|approving|denying|on rehearing|accepting)|certificate|authori[sz]ing\b"
         r"|authori[sz]es\b|licen[cs]es? (?:granted|issued|renewal|transfer)|grants? (?:a |an "
@@ -143,7 +154,9 @@ _OF_RULES = (
         r"|补贴政策|准备金|保证金|配额|资本金|存款利率|利率|风险权重|消纳责任权重|最低工资"
         r"|缴费)[^，。]{0,40}(?:通知|公告|决定|政策|通告)"
         r"|(?:调整|完善|降低|提高|取消|减免|延续)[^，。]{0,40}(?:税|电价|价格机制|费率|收费|补贴|比例|标准|限额|额度|准入|认证)[^，。]{0,30}(?:通知|公告|决定|通告)",
-        r"tariffs? on|duties on|price cap|allowed (?:revenue|return)|(?:tax|fee|levy|tariff|duty"
+        r"tariffs? on|tariff .{0,20}(?:exclusion|quota|suspension)|duties on|restrictive measures"
+        r"|package of sanctions|(?:export|import) ban\b|price cap"
+        r"|allowed (?:revenue|return)|(?:tax|fee|levy|tariff|duty"
         r"|wage) (?:rates?|credits?|relief|changes|schedule|increase|order)|(?:new|higher|lower"
         r"|increas\w{1,3}|rais\w{1,3}|cut\w{0,4}|reduc\w{1,3}|chang\w{1,3}|set\w{0,4}"
         r"|adjust\w{0,4}) .{0,40}\b(?:tariffs?|levy|fees?|tax\w{0,4}|rates|capital requirements?"
@@ -166,7 +179,7 @@ _OF_STANDARDS = (
         Act.BINDING_STANDARD,
         r"强制性(?:国家)?标准|强制性产品认证|(?<![A-Z/])GB ?\d{3,}|排放标准|(?:排放|能效)?限(?:定)?值|标准.{0,10}修改单"
         r"|地方标准.{0,40}排放",
-        r"(?:emission|conservation|efficiency|performance) standards\b",
+        r"(?:emission|conservation|efficiency|performance|air quality|drinking water|vehicle safety) standards\b",
         unless=r"废止|推荐性国家标准和",
     ),
     define_rule(
@@ -179,15 +192,19 @@ _OF_STANDARDS = (
 )
 
 _OF_WORK = (
+    define_rule(Act.SUPERVISION, "", r"directs\b|changes to .{0,40}(?:rules|regulations)"),
     define_rule(
         Act.GUIDANCE,
         "",
         r"guidance|guidelines?\b|handbook notice|delay(?:s|ed)?\b|deferral|postpone|no longer require"
         r"|FG ?\d+/\d+|policy statement on|commission notice|thematic review|multi-firm review"
         r"|good (?:and poor )?practice|practice (?:note|statement)|information sheet|RG \d+|bulletin no"
-        r"|advisory opinion|opinions? (?:on|\d)|recommendations? (?:on|of)|\bguide (?:on|to)"
-        r"|(?:joint )?statement on|interpretive|staff (?:notice|bulletin)",
+        r"|advisory opinion|opinions? (?:on|to|\d)|staff letter|practice guide|recommendations? (?:on|of)"
+        r"|\bguide (?:on|to)"
+        r"|(?:joint|public|supervisory|regulatory|PRA|FCA) statement on|^statement on|interpretive"
+        r"|staff (?:notice|bulletin)",
     ),
+    define_rule(Act.APPLICATION, r"(?:推荐|申报|遴选|征集)(?:工作)?(?:有关事项)?的?(?:通知|公告)$"),
     define_rule(
         Act.LIST,
         r"名单|名录|入选|拟.{0,12}(?:公示|名单)|结果.{0,6}公示|公示{0,1}$|第[^，。]{1,4}批.{0,20}(?:公示|公告|目录)|目录(?:公示|公告|（第)|公示[（(]",
@@ -201,9 +218,11 @@ _OF_WORK = (
         r"申报|试点|示范|揭榜|征集.{0,20}(?:项目|案例|单位|产品|需求)|专项资金|扶持|奖补|奖励资金|补贴申|申领|申请(?:指南|受理|工作)|报名|竞争性配置|竞价|资助|沙盒|招商",
         r"funding opportunit|grants?\b|call for (?:proposals|applications|projects|expressions)|auctions?\b"
         r"|applications? (?:open|now open|invited|window)|open call|sandbox|pilots?\b|innovation fund"
-        r"|expressions? of interest"
+        r"|expressions? of interest|(?:round|scheme|fund|window) .{0,12}\b(?:opens?|launch\w*)"
+        r"|licensing round|announces? .{0,4}[\d.]+ (?:billion|million) (?:for|to|in)\b"
         r"|subsid(?:y|ies)|funding (?:round|available|call|program)|incentives?\b|competition (?:opens"
         r"|launched)|^apply (?:for|now)|request for proposals|launch\w* .{0,30}\bcalls?\b",
+        unless=r"(?:实施|工作|行动|总体|建设)方案》?(?:的|$)|指导意见|管理办法",
     ),
     define_rule(
         Act.EXECUTION, r"成品油价格|成品油.{0,4}调价|休市|放假|节假日", r"sanctions?\b|national emergency|reminder"
@@ -213,14 +232,15 @@ _OF_WORK = (
         r"数据(?!安全|要素|中心|资源|出境|跨境|产业|基础|治理|知识|条例|流通|标注|集|管理)|统计|指数|排名"
         r"|月报|季报|年报|公报|快报|运行情况|情况表|质量状况|合格率|发展情况|收支情况|完成情况|同比|环比"
         r"|增长|下降|增速|[\d.]+[%％]|监测"
-        r"|走势|报价利率|行情|成交信息|储备资产|预算执行|决算|CPI|PPI|PMI|存煤|可用天数|社会融资|进出口"
+        r"|走势|报价利率|调查结果|概况|满意度|行情|成交信息|储备资产|预算执行|决算|CPI|PPI|PMI|存煤|可用天数|社会融资|进出口"
         r"|(?:月份?|季度|上半年|全年|旬).{0,24}(?:情况|数据|形势)|突破[\d.]+[万亿]|累计|规模达|创.{0,4}新高",
         r"statistic|data\b(?! (?:brokers?|storage|protection|sharing|act|privacy|cent|access|govern|breach"
-        r"|security|portab))|index\b|inflation|(?:production|sales|output|prices?|exports?|imports?"
+        r"|security|portab))|index\b|inflation|consumer prices?\b|(?:production|sales|output|prices?"
+        r"|exports?|imports?"
         r"|employment|spending|approvals|confidence|demand|volumes?|turnover|gdp)\b.{0,20} (?:up|down|rise"
         r"|rises|fall|falls|fell|rose|grew|increase[ds]?|decrease[ds]?|unchanged)\b"
         r"|[\d.]+ ?(?:%|per cent|percent)|quarterly|monthly|half-yearly|figures\b|indicators|gdp"
-        r"|unemployment|retail sales|balance of payments|trends report|dashboard|(?:first|second|third"
+        r"|unemployment|retail sales|balance of payments|trends\b|ratings?\b|dashboard|(?:first|second|third"
         r"|fourth) quarter|(?:Q[1-4]|H[12]) 20\d\d|consolidated .{0,20}release",
         unless=OF_A_FORM + r"|(?:关于|加强|做好).{2,60}(?:通知|意见)$|guidance",
     ),
@@ -229,17 +249,17 @@ _OF_WORK = (
         r"报告(?!制度|管理|规定|核查|指南|书|工作)|白皮书|蓝皮书|研究|展望|评估结果|形势",
         r"reports?\b|assessment\b|outlook|reviews?\b|surveys?\b|research|working paper|occasional paper"
         r"|stud(?:y|ies)\b|findings|insights?\b|analysis|market watch|beige book|evaluation|annual plan"
-        r"|business plan",
+        r"|business plan|corporate plan|work programme",
         unless=OF_A_FORM + r"|的(?:通知|公告|意见|通告)$|reporting",
     ),
     define_rule(
         Act.SUPERVISION,
         "",
-        r"dear (?:ceo|cfo|chair|colleague|board|sir|remco)|letter to (?:firms|boards|banks|insurers|ceos"
-        r"|chairs|all|the)|portfolio letter|circulars?\b|supervisory (?:statement|expectations?|priorities"
+        r"dear (?:ceo|cfo|chair|colleague|board|sir|remco)|letters? (?:to|on)\b|portfolio letter"
+        r"|circulars?\b|supervisory (?:statement|expectations?|priorities"
         r"|policy|letter)|SS ?\d+/\d+|expectations\b"
         r"|regulatory (?:notice|guide)|notice to (?:industry|firms|all|licensees|importers|exporters)"
-        r"|relief\b|strategy|priorities|roadmap|framework|decision\b|plan\b|policy",
+        r"|relief\b|reforms?\b|next steps|strategy|priorities|roadmap|framework|decision\b|plan\b|policy",
     ),
 )
 

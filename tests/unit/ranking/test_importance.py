@@ -109,3 +109,9 @@ def test_every_place_has_a_reason_in_a_sentence() -> None:
     )
     assert render(found.reason, "zh").startswith("规则征求意见：只在一地适用")
     assert render(score_importance(line("局长会见来宾")).reason, "en") == "A visit or a reception."
+
+
+def test_an_order_does_not_depend_on_how_the_items_are_given() -> None:
+    items = [line(f"关于第{number}项检查的通知", id=number) for number in range(6)]
+    assert [items[n].id for n in rank_by_rule(items)] == list(range(6))
+    assert [items[5 - n].id for n in rank_by_rule(items[::-1])] == list(range(6))

@@ -13,9 +13,11 @@ from benchmarks.ranking import compute_tau
 from monitor.db.tables.collection import Item
 from monitor.errors import ModelFailed
 from monitor.i18n.catalogue import render
+from monitor.i18n.message import Message
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.ranking.model import BATCH_SIZE, RankingContext, rank_items
 from monitor.ranking.prompt import ItemLabel, clean_reason, read_labels
+from monitor.ranking.topics import TopicScore
 from monitor.vocabulary import Phase
 
 LINE = re.compile(r"^\[(\d+)\] \[[^\]]*\] \S+ \| (.*)$", re.MULTILINE)
@@ -126,6 +128,14 @@ async def test_an_item_keeps_the_label_that_it_has() -> None:
     model = Labelling(label({}))
     ranked = await rank_items(lines(TITLES, importance=50), RankingContext(), model)
     assert (model.asked, ranked.labels[0], ranked.is_answered) == ([], 50, True)
+
+
+async def test_a_label_says_nothing_about_a_topic_and_takes_nothing_from_its_fit() -> None:
+    fit = TopicScore(1.0, is_match=True, reason=Message.other("fits"), passage="")
+    context = RankingContext(fits={5: fit})
+    labelled = await rank_items([*lines(TITLES[:5]), *lines(TITLES[5:6], importance=43)], context)
+    plain = await rank_items(lines(TITLES[:6]), context)
+    assert labelled.importances[5].score == plain.importances[5].score
 
 
 async def test_two_runs_with_a_model_that_wavers_agree() -> None:
