@@ -331,6 +331,9 @@ class App:
     # Briefings and how they reach people.
 
     drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
+    kept_briefings: "_Part[KeptBriefingService]" = _Part(
+        "services.drafts.KeptBriefingService", on_close="_stack.push_async_callback"
+    )
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
@@ -338,14 +341,6 @@ class App:
     briefings: "_Part[BriefingService]" = _Part(
         "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
     )
-
-    @cached_property
-    def kept_briefings(self) -> "KeptBriefingService":
-        from monitor.services.drafts import KeptBriefingService
-
-        kept = KeptBriefingService(store=self.store, clock=self.clock, settings=self.settings, briefings=self.briefings)
-        self._stack.push_async_callback(kept.close)
-        return kept
 
     @cached_property
     def exports(self) -> "ExportService":

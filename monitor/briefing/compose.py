@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, computed_field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.headlines import DatedFact, Why, WrittenReasons, explain_importance
+from monitor.briefing.headlines import HeadlineDeadline, Why, WrittenReasons, explain_importance
 from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages, mark_sentences
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
@@ -402,7 +402,7 @@ def _add_facts(
     """Return the item with what its document says of itself, and why it matters."""
     item_id = item.id or 0
     facts, fit = known.facts.get(item_id), known.fits.get(item_id)
-    days = [DatedFact(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
+    days = [HeadlineDeadline(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
     reason: Message | None = getattr(lead, "rank_reason", None) or (fit.reason if fit else None)
     return item.model_copy(
         update={

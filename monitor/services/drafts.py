@@ -97,14 +97,22 @@ class KeptBriefingState:
 
 @dataclass(kw_only=True)
 class KeptBriefingService:
-    """Composes the briefing of a scope once, in the background of this process, and keeps it for all who look at it."""
+    """Composes the briefing of a scope once, in the background of this process, and keeps it for all who look at it.
+
+    `on_close` registers what is to be done before the store is closed.
+    """
 
     store: Store
     clock: Clock
     settings: Settings
     briefings: BriefingService
+    on_close: Callable[[Callable[[], Awaitable[None]]], object] | None = None
     _tasks: dict[str, asyncio.Task[Briefing | None]] = field(default_factory=dict, init=False)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2), init=False)
+
+    def __post_init__(self) -> None:
+        if self.on_close is not None:
+            self.on_close(self.close)
 
     async def get(self, query: BriefingQuery) -> KeptBriefingState | None:
         """Return what is kept of the query's scope, without composing; None where nobody asked for it yet."""
