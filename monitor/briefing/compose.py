@@ -167,6 +167,10 @@ class BriefingDeadline(BaseModel):
     moved_from: dt.date | None = None
     verdict: Verdict = Verdict.SUPPORTED
 
+    @property
+    def is_unchecked(self) -> bool:
+        return self.verdict is Verdict.UNCHECKED
+
 
 class Theme(BaseModel):
     """Items of one subject, in order of importance."""
@@ -234,7 +238,9 @@ class Briefing(BaseModel):
 
     @property
     def has_unchecked(self) -> bool:
-        return any(sentence.is_unchecked for sentence in self.overview) or any(item.unchecked for item in self.items)
+        has_reason = any(item.unchecked or (item.why is not None and item.why.is_unchecked) for item in self.items)
+        has_sentence = any(sentence.is_unchecked for sentence in self.overview)
+        return has_reason or has_sentence or any(deadline.is_unchecked for deadline in self.deadlines)
 
     @property
     def item_ids(self) -> set[int]:
@@ -403,11 +409,12 @@ def _add_facts(
     item_id = item.id or 0
     facts, fit = known.facts.get(item_id), known.fits.get(item_id)
     days = [HeadlineDeadline(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
-    reason: Message | None = getattr(lead, "rank_reason", None) or (fit.reason if fit else None)
+    is_match = fit is not None and fit.is_match
+    reason: Message | None = fit.reason if fit is not None and is_match else getattr(lead, "rank_reason", None)
     return item.model_copy(
         update={
             "why": explain_importance(facts, days, reason, words, today=today),
-            "relevance": words.translate(fit.reason) if fit is not None and fit.is_match else "",
+            "relevance": words.translate(fit.reason) if fit is not None and is_match else "",
             "kind": facts.kind if facts else None,
             "stage": facts.stage if facts else None,
             "policy": known.policies.get(item_id, ""),

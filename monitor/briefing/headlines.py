@@ -68,6 +68,10 @@ class Why(BaseModel):
     def is_assessment(self) -> bool:
         return self.verdict is None
 
+    @property
+    def is_unchecked(self) -> bool:
+        return self.verdict is Verdict.UNCHECKED
+
 
 @dataclass(frozen=True)
 class HeadlineDeadline:

@@ -9,6 +9,7 @@ _MIN_MEMBERS = 2
 _MAX_TITLE_CHARS = 120
 _MIN_CHINESE, _MAX_CHINESE = 2, 12
 _MAX_WORDS = 3
+_MAX_TERMS = 40  # of an item
 _MAX_SHARE = 0.5  # of all items: what more of them share tells none apart
 _MIN_SHARED_ITEMS = 6  # below which any share will do
 
@@ -74,6 +75,8 @@ def _group_by_term(titles: Sequence[ThemedTitle]) -> list[ThemeGroup]:
     for term, ids in members.items():
         for item in ids:
             terms[item].append(term)
+    for item, ranked in terms.items():  # so many are enough to find the best, and keep the work in bounds
+        terms[item] = sorted(ranked, key=lambda term: (-_score_term(term, len(members[term])), term))[:_MAX_TERMS]
     open_ids, groups = {title.id: None for title in titles}, []
     for title in titles:
         if title.id not in open_ids:
