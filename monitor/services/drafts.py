@@ -249,7 +249,7 @@ class BriefingDraftService(AuditedService):
         seen = await self.kept.get(query)
         composed = seen.briefing if seen is not None and seen.composed_at == composed_at else None
         if composed is None:
-            composed = await self.kept.compose(query)
+            composed = await self.kept.briefings.compose(query, include_all=True)
         saved = await asyncio.to_thread(_build_saved_briefing, composed, query, by=by.name, at=self.clock.now())
         async with self.store.transaction():
             row = await self.store.briefings.add(saved)
