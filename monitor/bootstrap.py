@@ -343,6 +343,7 @@ class App:
     # Briefings and how they reach people.
 
     drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
+    kept_briefings: "_Part[KeptBriefingService]" = _Part("services.drafts.KeptBriefingService")
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
@@ -350,7 +351,6 @@ class App:
     briefings: "_Part[BriefingService]" = _Part(
         "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
     )
-    kept_briefings: "_Part[KeptBriefingService]" = _Part("services.drafts.KeptBriefingService")
 
     @cached_property
     def exports(self) -> "ExportService":

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, computed_field
 
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
-from monitor.briefing.headlines import DatedFact, Why, WrittenReasons, explain_importance
+from monitor.briefing.headlines import HeadlineDeadline, Why, WrittenReasons, explain_importance
 from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages, mark_sentences
 from monitor.briefing.order import RankedBy, Ranking
 from monitor.briefing.overview import Overview, OverviewSentence
@@ -168,6 +168,10 @@ class BriefingDeadline(BaseModel):
     moved_from: dt.date | None = None
     verdict: Verdict = Verdict.SUPPORTED
 
+    @property
+    def is_unchecked(self) -> bool:
+        return self.verdict is Verdict.UNCHECKED
+
 
 class Theme(BaseModel):
     """Items of one subject, in order of importance."""
@@ -235,7 +239,9 @@ class Briefing(BaseModel):
 
     @property
     def has_unchecked(self) -> bool:
-        return any(sentence.is_unchecked for sentence in self.overview) or any(item.unchecked for item in self.items)
+        has_reason = any(item.unchecked or (item.why is not None and item.why.is_unchecked) for item in self.items)
+        has_sentence = any(sentence.is_unchecked for sentence in self.overview)
+        return has_reason or has_sentence or any(deadline.is_unchecked for deadline in self.deadlines)
 
     @property
     def item_ids(self) -> set[int]:
@@ -404,12 +410,13 @@ def _add_facts(item: BriefingItem, known: BriefingFacts, words: BriefingMessages
     """Return the item with what its document says of itself, and why it matters."""
     item_id = item.id or 0
     facts, fit = known.facts.get(item_id), known.fits.get(item_id)
-    days = [DatedFact(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
-    reason = item.rank_reason or (fit.reason if fit else None)
+    days = [HeadlineDeadline(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
+    is_match = fit is not None and fit.is_match
+    reason = fit.reason if fit is not None and is_match else item.rank_reason
     return item.model_copy(
         update={
             "why": explain_importance(facts, days, reason, words, today=today),
-            "relevance": words.translate(fit.reason) if fit is not None and fit.is_match else "",
+            "relevance": words.translate(fit.reason) if fit is not None and is_match else "",
             "kind": facts.kind if facts else None,
             "stage": facts.stage if facts else None,
             "policy": known.policies.get(item_id, ""),

@@ -29,7 +29,7 @@ from monitor.vocabulary import DeadlineKind, Phase, RelationType, Verdict
 _MAX_PARTS = 3
 _MAX_NAME_CHARS = 60
 _PLACE = "headlines"
-_TOLD_RELATIONS = (RelationType.REPLACES, RelationType.REPEALS, RelationType.AMENDS)
+_NAMED_RELATIONS = (RelationType.REPLACES, RelationType.REPEALS, RelationType.AMENDS)
 
 _USER = define_prompt(
     "headlines.user",
@@ -68,9 +68,13 @@ class Why(BaseModel):
     def is_assessment(self) -> bool:
         return self.verdict is None
 
+    @property
+    def is_unchecked(self) -> bool:
+        return self.verdict is Verdict.UNCHECKED
+
 
 @dataclass(frozen=True)
-class DatedFact:
+class HeadlineDeadline:
     """A deadline of an item as a line tells it; `moved_from` is the day that it had before."""
 
     kind: DeadlineKind
@@ -81,7 +85,7 @@ class DatedFact:
 
 def explain_importance(
     facts: DocumentFacts | None,
-    deadlines: Sequence[DatedFact],
+    deadlines: Sequence[HeadlineDeadline],
     reason: Message | None,
     words: BriefingMessages,
     *,
@@ -91,13 +95,13 @@ def explain_importance(
 
     Days that are over are left out, but for the day from which something is in force.
     """
-    told = [
+    lines = [
         *_list_days(deadlines, words, today),
         *_list_relations(facts.relations if facts else (), words),
         *_list_figures(facts, words),
     ]
-    if told:
-        shown = told[:_MAX_PARTS]
+    if lines:
+        shown = lines[:_MAX_PARTS]
         verdicts = {verdict for _, verdict in shown}
         text = words("why_separator").join(text for text, _ in shown)
         is_checked = verdicts == {Verdict.SUPPORTED}
@@ -105,9 +109,11 @@ def explain_importance(
     return Why(text=words.translate(reason)) if reason is not None else None
 
 
-def _list_days(deadlines: Sequence[DatedFact], words: BriefingMessages, today: dt.date) -> list[tuple[str, Verdict]]:
+def _list_days(
+    deadlines: Sequence[HeadlineDeadline], words: BriefingMessages, today: dt.date
+) -> list[tuple[str, Verdict]]:
     """Return those that moved first, then the nearest of each kind."""
-    told, kinds = [], set[DeadlineKind]()
+    lines, kinds = [], set[DeadlineKind]()
     for fact in sorted(deadlines, key=lambda each: (each.moved_from is None, each.day)):
         if fact.kind in kinds or (fact.day < today and fact.kind is not DeadlineKind.IN_FORCE):
             continue
@@ -120,32 +126,32 @@ def _list_days(deadlines: Sequence[DatedFact], words: BriefingMessages, today: d
             text = words("why_already_in_force", day=day)
         else:
             text = words(f"why_{fact.kind}", day=day)
-        told.append((text, fact.verdict))
-    return told
+        lines.append((text, fact.verdict))
+    return lines
 
 
 def _list_relations(relations: Sequence[Relation], words: BriefingMessages) -> list[tuple[str, Verdict]]:
-    told = []
+    lines = []
     for relation in relations:
         name = relation.title or relation.number
-        if relation.type in _TOLD_RELATIONS and name:
-            told.append((words(f"why_{relation.type}", title=_shorten(name)), Verdict.SUPPORTED))
-    return told[:1]
+        if relation.type in _NAMED_RELATIONS and name:
+            lines.append((words(f"why_{relation.type}", title=_shorten(name)), Verdict.SUPPORTED))
+    return lines[:1]
 
 
 def _list_figures(facts: DocumentFacts | None, words: BriefingMessages) -> list[tuple[str, Verdict]]:
     if facts is None:
         return []
     verdict = facts.verdicts.get("figures", Verdict.SUPPORTED)
-    told = [
+    lines = [
         (words("why_figure", subject=_shorten(figure.subject), old=figure.old, new=figure.new), verdict)
         for figure in facts.figures[:1]
         if figure.old
     ]
     if facts.bound:
         names = [_shorten(name) for name in facts.bound[:3]]
-        told.append((words("why_bound", names=names), facts.verdicts.get("bound", Verdict.SUPPORTED)))
-    return told
+        lines.append((words("why_bound", names=names), facts.verdicts.get("bound", Verdict.SUPPORTED)))
+    return lines
 
 
 def _shorten(name: str) -> str:

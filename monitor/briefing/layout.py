@@ -33,7 +33,7 @@ from monitor.exports.document import (
 )
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
-from monitor.vocabulary import DateSource, RunStatus, SummaryBy, Verdict
+from monitor.vocabulary import DateSource, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
 
@@ -287,8 +287,8 @@ def _build_deadlines(briefing: Briefing, words: BriefingMessages) -> list[Block]
 
 
 def format_deadline_kind(deadline: BriefingDeadline, words: BriefingMessages) -> str:
-    """Return what begins or ends that day, and from when it was moved."""
-    kind = words.get_word("deadline", deadline.kind)
+    """Return what begins or ends that day, marked where nothing could verify it, and from when it was moved."""
+    kind = f"{words.get_word('deadline', deadline.kind)}{UNCHECKED_MARK if deadline.is_unchecked else ''}"
     if deadline.moved_from is None:
         return kind
     return words("aside", text=kind, aside=words("moved_from", day=deadline.moved_from.isoformat()))
@@ -402,7 +402,7 @@ def format_why(why: Why | None) -> str:
     """Return the line on why an item matters, with the mark of what nothing could verify."""
     if why is None:
         return ""
-    return f"{why.text}{UNCHECKED_MARK}" if why.verdict is Verdict.UNCHECKED else why.text
+    return f"{why.text}{UNCHECKED_MARK}" if why.is_unchecked else why.text
 
 
 def _format_attachment_title(title: str, file_type: str) -> str:

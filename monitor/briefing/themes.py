@@ -9,8 +9,9 @@ _MIN_MEMBERS = 2
 _MAX_TITLE_CHARS = 120
 _MIN_CHINESE, _MAX_CHINESE = 2, 12
 _MAX_WORDS = 3
+_MAX_TERMS = 40  # of an item
 _MAX_SHARE = 0.5  # of all items: what more of them share tells none apart
-_FEW_ITEMS = 6  # below which any share will do
+_MIN_SHARED_ITEMS = 6  # below which any share will do
 
 _CHINESE_RUN = re.compile(r"[\u4e00-\u9fff]+")
 _ENGLISH_WORD = re.compile(r"[A-Za-z][A-Za-z'&-]+")
@@ -74,6 +75,8 @@ def _group_by_term(titles: Sequence[ThemedTitle]) -> list[ThemeGroup]:
     for term, ids in members.items():
         for item in ids:
             terms[item].append(term)
+    for item, ranked in terms.items():  # so many are enough to find the best, and keep the work in bounds
+        terms[item] = sorted(ranked, key=lambda term: (-_score_term(term, len(members[term])), term))[:_MAX_TERMS]
     open_ids, groups = {title.id: None for title in titles}, []
     for title in titles:
         if title.id not in open_ids:
@@ -81,7 +84,7 @@ def _group_by_term(titles: Sequence[ThemedTitle]) -> list[ThemeGroup]:
         counts = {term: sum(item in open_ids for item in members[term]) for term in terms[title.id]}
         best = max(
             (term for term, count in counts.items() if count >= _MIN_MEMBERS),
-            key=lambda term: (_weigh_term(term, counts[term]), term),
+            key=lambda term: (_score_term(term, counts[term]), term),
             default=None,
         )
         if best is None:
@@ -93,7 +96,7 @@ def _group_by_term(titles: Sequence[ThemedTitle]) -> list[ThemeGroup]:
     return groups
 
 
-def _weigh_term(term: str, count: int) -> float:
+def _score_term(term: str, count: int) -> float:
     """A term weighs by its length, and by how many items it holds together, up to a point."""
     length = len(term) if _CHINESE_RUN.match(term) else 3.0 * len(term.split())
     return (length - 1) * float(min(count, 6) ** 0.5)
@@ -105,7 +108,7 @@ def _find_members(titles: Sequence[ThemedTitle]) -> dict[str, list[int]]:
     for title in titles:
         for term in set(_iter_terms(title)):
             found[term].append(title.id)
-    most = len(titles) if len(titles) <= _FEW_ITEMS else _MAX_SHARE * len(titles)
+    most = len(titles) if len(titles) <= _MIN_SHARED_ITEMS else _MAX_SHARE * len(titles)
     longest: dict[tuple[int, ...], str] = {}
     for term, ids in found.items():
         if _MIN_MEMBERS <= len(ids) <= most and not (len(term) == _MIN_CHINESE and len(ids) == _MIN_MEMBERS):

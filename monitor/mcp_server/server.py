@@ -293,6 +293,7 @@ def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> N
         types: list[ItemType] = [],  # noqa: B006
         keywords: Names = [],  # noqa: B006
         language: Literal["zh", "en"] = "zh",
+        topic: Annotated[str | None, Field(max_length=200, description="For whom: only what fits this topic")] = None,
     ) -> Annotated[CallToolResult, BriefingOutput]:
         """Write a ranked briefing, as Markdown, of what was first seen in a period. It is not kept and not sent."""
         with raise_tool_errors():
@@ -305,6 +306,7 @@ def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> N
                 types=types,
                 keywords=keywords,
                 language=language,
+                topic=topic,
             )
             briefing = await app.briefings.compose(wanted)
             markdown = (await app.exports.export_briefing(briefing, "md")).decode()

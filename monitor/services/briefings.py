@@ -86,7 +86,7 @@ StageReporter = Callable[[ComposeStage], Awaitable[None]]
 
 
 async def _report_nothing(stage: ComposeStage) -> None:
-    """Report to nobody."""
+    """Take a stage that nobody waits to hear of."""
 
 
 class _PeriodBounds(BaseModel):

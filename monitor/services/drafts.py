@@ -31,7 +31,8 @@ from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.vocabulary import Role
 
 _KEPT_FOR = dt.timedelta(days=30)  # since somebody last had it composed
-_STALE_AFTER = dt.timedelta(minutes=5)  # without a sign of life a composing was interrupted
+_STALE_AFTER = dt.timedelta(minutes=1)  # without a sign of life a composing was interrupted
+_SIGN_OF_LIFE_S = 15.0
 _MAX_NEW_ITEMS = 200  # that are counted since a briefing was composed
 _log = get_logger("briefings")
 
@@ -158,7 +159,7 @@ class KeptBriefingService:
     async def _compose(self, key: str, scope: BriefingQuery) -> Briefing | None:
         try:
             async with self._slots:
-                return await self._compose_and_keep(key, scope)
+                return await self._compose_with_signs_of_life(key, scope)
         except MonitorError as error:
             reason = error.message
         except Exception as error:  # noqa: BLE001 -- what breaks in the background is told to whoever looks
@@ -166,6 +167,15 @@ class KeptBriefingService:
             reason = Message.of("cause.unforeseen", error=type(error).__name__)
         await self.store.kept_briefings.report(key, ComposeStage.COLLECT, self.clock.now(), reason)
         return None
+
+    async def _compose_with_signs_of_life(self, key: str, scope: BriefingQuery) -> Briefing:
+        task = asyncio.create_task(self._compose_and_keep(key, scope))
+        try:
+            while not (await asyncio.wait({task}, timeout=_SIGN_OF_LIFE_S))[0]:
+                await self.store.kept_briefings.touch(key, self.clock.now())
+            return await task
+        finally:
+            task.cancel()
 
     async def _compose_and_keep(self, key: str, scope: BriefingQuery) -> Briefing:
         async def report(stage: ComposeStage) -> None:
@@ -231,7 +241,7 @@ class BriefingDraftService(AuditedService):
         seen = await self.kept.get(query)
         composed = seen.briefing if seen is not None and seen.composed_at == composed_at else None
         if composed is None:
-            composed = await self.kept.compose(query)
+            composed = await self.kept.briefings.compose(query, include_all=True)
         saved = await asyncio.to_thread(_build_saved_briefing, composed, query, by=by.name, at=self.clock.now())
         async with self.store.transaction():
             row = await self.store.briefings.add(saved)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy import delete
 from sqlmodel import col, select
 
-from monitor.db.sessions import Queries, sanitize_value
+from monitor.db.sessions import Queries, insert_if_new, sanitize_value
 from monitor.db.tables.people import ComposeStage, KeptBriefing
 from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, Policy, PolicyDocument, Topic, TopicFit
 from monitor.document import DocumentFacts
@@ -100,8 +100,7 @@ class KeptBriefingStore(Queries):
         """
         async with self._lock(KeptBriefing, row.key) as (session, kept):
             if kept is None:
-                session.add(KeptBriefing(**sanitize_value(row.model_dump())))
-                return True
+                return await insert_if_new(session, row, key="key")
             if kept.stage is not ComposeStage.DONE and kept.error is None and kept.updated_at > stale_before:
                 return False
             kept.stage, kept.error, kept.updated_at = row.stage, None, row.updated_at
@@ -111,6 +110,12 @@ class KeptBriefingStore(Queries):
         async with self._lock(KeptBriefing, key) as (_, kept):
             if kept is not None:
                 kept.stage, kept.updated_at, kept.error = stage, at, error
+
+    async def touch(self, key: str, at: dt.datetime) -> None:
+        """Record that a scope is still being composed."""
+        async with self._lock(KeptBriefing, key) as (_, kept):
+            if kept is not None:
+                kept.updated_at = at
 
     async def finish(self, key: str, briefing: dict[str, Any], composed_at: dt.datetime, at: dt.datetime) -> None:
         async with self._lock(KeptBriefing, key) as (_, kept):

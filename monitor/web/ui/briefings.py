@@ -3,12 +3,12 @@
 import asyncio
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
@@ -17,7 +17,6 @@ from monitor.briefing.compose import Briefing, BriefingItem, drop_gaps
 from monitor.briefing.deliver import build_attachment_name, build_subject
 from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, ItemMove, move_item, update_edit
 from monitor.briefing.layout import build_document
-from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.errors import Conflict, UsageError
 from monitor.exports.document import Document, find_numeric_columns
@@ -26,11 +25,9 @@ from monitor.i18n.catalogue import get_words, has_message
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
 from monitor.services.briefings import check_sources
-from monitor.services.deliveries import DeliverySchema, TargetForm
+from monitor.services.deliveries import DeliverySchema
 from monitor.services.dispatch import find_target
 from monitor.services.drafts import BriefingDraft, show_initially
-from monitor.services.settings import InvalidSettings
-from monitor.vocabulary import ItemType
 from monitor.web.api.briefings import (
     BriefingId,
     ComposeRequest,
@@ -39,7 +36,7 @@ from monitor.web.api.briefings import (
     parse_compose_form,
 )
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor, decode_id
-from monitor.web.auth import Admin, AppDep, Editor, Reader
+from monitor.web.auth import AppDep, Editor, Reader
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import PageRenderer, Renderer
 
@@ -49,10 +46,6 @@ _MOVE_PATTERN = re.compile(r"(up|down|top|more|out)-(\d{1,10})")
 _MAX_LISTED_ITEMS = 200
 """So many further items, and so many of those left out, have their buttons on the page."""
 
-_LIST_FIELDS = ("to", "bcc", "sources", "tags", "keywords")
-_CHECKBOX_FIELDS = ("types", "formats")
-_NUMBER_FIELDS = ("days", "top", "deadline_minutes")
-_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "topic", "quiet")
 
 router = APIRouter()
 
@@ -411,107 +404,6 @@ async def retry(app: AppDep, renderer: Renderer, principal: Editor, delivery_id:
     return renderer.redirect("/deliveries", notice=get_delivery_notice(delivery.status))
 
 
-@router.get("/settings/targets")
-async def targets(app: AppDep, renderer: Renderer, _: Admin) -> Response:
-    return renderer.render("deliveries/targets.html", section="settings", rows=await app.targets.list())
-
-
-@router.post("/settings/targets/{name}/test")
-async def test_target(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    delivery = await app.deliveries.send_test(name, by=principal)
-    is_sent = delivery.status is DeliveryStatus.SENT
-    return renderer.redirect("/settings/targets", notice="test_sent" if is_sent else "test_failed")
-
-
 def get_delivery_notice(status: DeliveryStatus) -> str:
     notices = {DeliveryStatus.SENT: "delivery_sent", DeliveryStatus.FAILED: "delivery_failed"}
     return notices.get(status, "delivery_queued")
-
-
-async def _parse_target_values(request: Request) -> dict[str, Any]:
-    """Return what was typed; what is not a number where one belongs stays as it is, to be refused with its reason."""
-    form = await request.form()
-    typed = {name: str(form.get(name, "")).strip() for name in ("name", *_TEXT_FIELDS, *_LIST_FIELDS, *_NUMBER_FIELDS)}
-    values: dict[str, Any] = {name: typed[name] for name in ("name", *_TEXT_FIELDS)}
-    for name in _LIST_FIELDS:
-        entries = typed[name].replace("，", ",").replace("、", ",").replace("\r", "").replace("\n", ",").split(",")
-        values[name] = [part.strip() for part in entries if part.strip()]
-    for name in _CHECKBOX_FIELDS:
-        values[name] = [str(value) for value in form.getlist(name)]
-    for name in _NUMBER_FIELDS:
-        values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
-    for name in ("alarms", "alerts", "include_gaps"):
-        values[name] = form.get(name) == "true"
-    return values
-
-
-TargetValues = Annotated[dict[str, Any], Depends(_parse_target_values)]
-
-
-@router.get("/settings/targets/new")
-async def new_target(app: AppDep, renderer: Renderer, _: Admin) -> Response:
-    return await _render_target(app, renderer, None, {"name": "", **TargetForm().model_dump()}, {})
-
-
-@router.post("/settings/targets")
-async def add_target(app: AppDep, renderer: Renderer, principal: Admin, values: TargetValues) -> Response:
-    try:
-        await app.target_editing.add(str(values["name"]), _build_target_form(values), by=principal)
-    except (ValidationError, InvalidSettings, Conflict) as error:
-        return await _render_target(app, renderer, None, values, _list_target_errors(error))
-    return renderer.redirect("/settings/targets", notice="target_saved")
-
-
-@router.get("/settings/targets/{name}/edit")
-async def edit_target(app: AppDep, renderer: Renderer, _: Admin, name: str) -> Response:
-    target = app.target_editing.get(name)
-    return await _render_target(app, renderer, target, target.model_dump() | {"url": "", "secret": ""}, {})
-
-
-@router.post("/settings/targets/{name}/edit")
-async def save_target(app: AppDep, renderer: Renderer, principal: Admin, name: str, values: TargetValues) -> Response:
-    target = app.target_editing.get(name)
-    try:
-        await app.target_editing.edit(name, _build_target_form(values), by=principal)
-    except (ValidationError, InvalidSettings) as refused:
-        return await _render_target(app, renderer, target, values, _list_target_errors(refused))
-    return renderer.redirect("/settings/targets", notice="target_saved")
-
-
-@router.post("/settings/targets/{name}/remove")
-async def remove_target(app: AppDep, renderer: Renderer, principal: Admin, name: str) -> Response:
-    await app.target_editing.remove(name, by=principal)
-    return renderer.redirect("/settings/targets", notice="target_removed")
-
-
-async def _render_target(
-    app: App, renderer: PageRenderer, target: TargetSettings | None, values: dict[str, Any], errors: dict[str, Message]
-) -> Response:
-    return renderer.render(
-        "settings/target.html",
-        target=target,
-        values=values,
-        errors=errors,
-        types=list(ItemType),
-        formats=list(BRIEFING_FORMATS),
-        sources=[source.name for source in await app.store.sources.list()],
-        status=400 if errors else 200,
-    )
-
-
-def _build_target_form(values: Mapping[str, Any]) -> TargetForm:
-    """Build the form; a field that was left empty has its default."""
-    return TargetForm.model_validate({name: value for name, value in values.items() if name != "name" and value != ""})
-
-
-def _list_target_errors(error: ValidationError | InvalidSettings | Conflict) -> dict[str, Message]:
-    """Return what is wrong by field; what is about the whole stands under the empty name."""
-    if isinstance(error, Conflict):
-        return {"name": error.message}
-    complaints = (
-        error.complaints
-        if isinstance(error, InvalidSettings)
-        else {str(detail["loc"][0]): describe_validation_error(detail) for detail in error.errors()}
-    )
-    fields = {"name", *TargetForm.model_fields}
-    return {field if field in fields else "": message for field, message in complaints.items()}

@@ -78,7 +78,7 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await page.get_by_role("link", name="编辑", exact=True).click()
     await page.get_by_label("分组").select_option("none")
     await page.get_by_role("button", name="应用").click()
-    await expect(page.get_by_role("heading", name="全文条目")).to_be_visible()
+    await expect(page.get_by_text("尚未保存")).to_be_visible()
     await page.wait_for_load_state()  # with its script: without it moving is a plain form, which loses the focus
     note = page.get_by_label(f"批注: {TITLES[2]}")
     await note.fill("与我方项目有关\n请法务看")
