@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def rank(
+    topic: Annotated[str | None, typer.Option(help="What fits this topic comes higher.")] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="By rule alone, also where a model is set.")] = False,
 ) -> None:
     terminal = get_terminal()
@@ -29,9 +30,10 @@ def rank(
         lifetime.push_async_callback(workers.close)
         inputs, bad_lines = _read_inputs()
         service, model = RankService(workers=workers, clock=SystemClock(), store=None, models=None, prompts=None), None
-        if not no_model:
+        if topic is not None or not no_model:
             service, model = runner.run(_open_service(terminal, lifetime, service))
-        ranked, faults = runner.run(service.rank(inputs, model=model))
+        chosen = runner.run(service.load_topic(topic)) if topic is not None else None
+        ranked, faults = runner.run(service.rank(inputs, model=None if no_model else model, topic=chosen))
     for fault in faults:
         terminal.notify("rank.by_rule_alone", reason=fault)
     for place in ranked:

@@ -89,6 +89,10 @@ async def _report_nothing(stage: ComposeStage) -> None:
     """Take a stage that nobody waits to hear of."""
 
 
+def _read_fit(fit: TopicFit) -> TopicScore:
+    return TopicScore(fit.score, fit.is_match, fit.reason, fit.passage)
+
+
 class _PeriodBounds(BaseModel):
     period: Period
     begin: dt.datetime
@@ -130,17 +134,6 @@ class BriefingService:
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
         groups = await cluster_in_workers(items, texts, self.workers)
         await report(ComposeStage.RANK)
-        lifts = await self._load_rank_lifts(groups)
-        leads = [group.lead for group in groups]
-        ranking = await rank_briefing_items(
-            leads,
-            model=model,
-            language=query.language,
-            lifts=lifts,
-            prompts=prompts,
-            facts=await self.store.items.load_facts([lead.id or 0 for lead in leads]),
-            today=now.astimezone(zone).date(),
-        )
         changes = await self._list_changes(query, span, zone)
         facts = await self.store.briefing_facts.load(
             [*(item.id or 0 for item in items), *(change.item for change in changes)],
@@ -148,6 +141,16 @@ class BriefingService:
             until=span.end,
             topic=topic,
             off_topic=off_topic,
+        )
+        ranking = await rank_briefing_items(
+            [group.lead for group in groups],
+            model=model,
+            language=query.language,
+            lifts=await self._load_rank_lifts(groups),
+            prompts=prompts,
+            facts=facts.facts,
+            fits={item_id: _read_fit(fit) for item_id, fit in facts.fits.items()},
+            today=now.astimezone(zone).date(),
         )
         briefing = await asyncio.to_thread(
             compose_briefing,

@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,27 +12,29 @@ from pydantic import BaseModel, Field
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item
+from monitor.db.tables.policies import Topic
 from monitor.document import DocumentFacts
+from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS
 from monitor.logs import get_logger
+from monitor.policies.facts import read_facts
 from monitor.ranking.kinds import classify_item_type
 from monitor.ranking.model import RankingContext, rank_items
-from monitor.ranking.topics import TopicScore
+from monitor.ranking.topics import score_topic
 from monitor.services.audit import Actor
 from monitor.services.models import ModelService
 from monitor.services.prompts import PromptService
 from monitor.services.statements import MAX_STATEMENT_CHARS, LineId, PublicationDay
+from monitor.services.topic_form import load_topic
 from monitor.verify.prose import is_chinese
 from monitor.vocabulary import ItemType, Role
 
 MAX_RANK_INPUTS = 10_000
 _SUMMARY_CHARS = 400
 _NO_PLACE: dict[str, Any] = {"run_id": "", "section": "", "url": "", "url_key": ""}
-FactsReader = Callable[..., DocumentFacts]
-TopicScorer = Callable[[Item, DocumentFacts | None], TopicScore]
 
 
 class RankInput(BaseModel):
@@ -71,14 +73,13 @@ class RankedInput:
 
 @dataclass(kw_only=True)
 class RankService:
-    """Ranks what is handed in; without a store by rule alone. `read_facts`, where given, reads texts in `workers`."""
+    """Ranks what is handed in, texts by their facts, which `workers` read; without a store by rule alone."""
 
     workers: WorkerPool
     clock: Clock
     store: Store | None
     models: ModelService | None
     prompts: PromptService | None
-    read_facts: FactsReader | None = None
 
     async def build_model(self, *, by: Actor) -> ChatModel | None:
         """Return the model for `rank`, with a budget of its own, or None where none is set; for editors."""
@@ -87,22 +88,33 @@ class RankService:
             return None
         return await self.models.build_run_model(f"rank-{secrets.token_hex(8)}", self.store)
 
+    async def load_topic(self, name: str) -> Topic:
+        """Return the topic of that name or number; `UsageError` where there is no database to have it."""
+        if self.store is None:
+            raise UsageError("rank.no_topics", topic=name)
+        return await load_topic(name, self.store)
+
     async def rank(
         self,
         inputs: Sequence[RankInput],
         *,
         model: ChatModel | None = None,
         today: dt.date | None = None,
-        score_topic: TopicScorer | None = None,
+        topic: Topic | None = None,
     ) -> tuple[list[RankedInput], list[Message]]:
         """Return the inputs, the most important first, and why a model that was asked gave no answer.
 
-        A deadline is near or over as seen from `today`: by default the day of the newest input.
+        A deadline is near or over as seen from `today`: by default the day of the newest input. What fits the topic
+        comes higher.
         """
         items = [each.to_item() for each in inputs]
         facts = await self._read_all(inputs)
         newest = max((each.date for each in inputs if each.date is not None), default=None)
-        fits = {} if score_topic is None else {n: score_topic(item, facts.get(n)) for n, item in enumerate(items)}
+        fits = {
+            n: score_topic(topic, item, facts.get(n), each.text or "")
+            for n, (item, each) in enumerate(zip(items, inputs, strict=True))
+            if topic is not None
+        }
         titles = " ".join(each.title for each in inputs[:100])
         context = RankingContext(
             today=today or newest or self.clock.now().date(),
@@ -125,11 +137,11 @@ class RankService:
         return {n: facts for n, facts in enumerate(found) if facts is not None}
 
     async def _read(self, given: RankInput) -> DocumentFacts | None:
-        if self.read_facts is None or not given.text:
+        if not given.text:
             return None
         facts: dict[str, Any] = {"published_on": given.date, "issuer": given.source}
         try:
-            return await self.workers.run(self.read_facts, given.title, given.text, **facts)
+            return await self.workers.run(read_facts, given.title, given.text, **facts)
         except IsolatedWorkFailed as error:
             get_logger("ranking").warning("a text could not be read", reason=str(error.message))
             return None
