@@ -44,6 +44,7 @@ from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.policies.changes import assign_moves
 from monitor.ranking.feedback import compute_lifts
+from monitor.ranking.topics import TopicScore
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runs import RunSummary, load_run_summaries
 from monitor.services.runtime import ChatModelFactory
