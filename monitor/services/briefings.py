@@ -35,7 +35,7 @@ from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.people import ComposeStage
-from monitor.db.tables.policies import Topic
+from monitor.db.tables.policies import Topic, TopicFit
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import NotFound, UsageError
 from monitor.i18n.message import Message
