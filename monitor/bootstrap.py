@@ -96,8 +96,8 @@ _READING_MODULES = (
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
 
-    Each argument that its constructor requires is the part of that name; one that `renamed` names is the part that
-    stands there, or the method of one, as `loaders.for_run`. One that has a `close` is closed in the end.
+    Each argument that its constructor requires is the part of that name; one that `renamed` names is what
+    stands there, as the method `loaders.for_run`. One that has a `close` is closed in the end.
     """
 
     def __init__(self, path: str, **renamed: str) -> None:
@@ -159,16 +159,9 @@ class App:
 
         return EvidenceChain(store=self.store, clock=self.clock, key=SigningKey(self.settings.data_dir))
 
-    @cached_property
-    def presence(self) -> "HeartbeatRegistry":
-        from monitor.jobs.presence import HeartbeatRegistry
-
-        return HeartbeatRegistry(
-            store=self.store,
-            clock=self.clock,
-            folder=self.settings.data_dir,
-            executor_id=self.settings.work.executor_id,
-        )
+    presence: "_Part[HeartbeatRegistry]" = _Part(
+        "jobs.presence.HeartbeatRegistry", folder="settings.data_dir", executor_id="settings.work.executor_id"
+    )
 
     @cached_property
     def workers(self) -> "WorkerPool":
@@ -347,16 +340,13 @@ class App:
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
-
     briefings: "_Part[BriefingService]" = _Part(
         "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
     )
 
-    @cached_property
-    def exports(self) -> "ExportService":
-        from monitor.services.drafts import ExportService
-
-        return ExportService(print_pdf=self._print_pdf, template=self.settings.briefing.template)
+    exports: "_Part[ExportService]" = _Part(
+        "services.drafts.ExportService", print_pdf="_print_pdf", template="settings.briefing.template"
+    )
 
     async def _print_pdf(self, page: bytes) -> bytes:
         from monitor.fetch.browser.renderer import print_pdf

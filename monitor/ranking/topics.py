@@ -74,7 +74,7 @@ class TopicScore:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SearchableText:
     """A text in which words are looked for: with simplified characters, that in lower case too; positions stay."""
 
     text: str
@@ -83,7 +83,7 @@ class _Place:
     joined: str
 
     @classmethod
-    def build(cls, text: str) -> "_Place":
+    def build(cls, text: str) -> "_SearchableText":
         cased = simplify(text)
         folded = simplify(fold_text(text))
         return cls(text, cased, folded, "".join(folded.split()))
@@ -94,10 +94,10 @@ class TopicItem:
     """An item as topics look at it: made once for all of them."""
 
     source: str
-    title: _Place
-    facts: _Place
-    names: Sequence[_Place]
-    text: _Place
+    title: _SearchableText
+    facts: _SearchableText
+    names: Sequence[_SearchableText]
+    text: _SearchableText
 
 
 def read_topic_item(item: Item, facts: DocumentFacts | None = None, text: str = "") -> TopicItem:
@@ -105,10 +105,10 @@ def read_topic_item(item: Item, facts: DocumentFacts | None = None, text: str = 
     body = text if text.strip() else item.summary
     return TopicItem(
         source=item.source,
-        title=_Place.build(item.title),
-        facts=_Place.build("\n".join(_list_fact_texts(facts))),
-        names=[_Place.build(name) for name in dict.fromkeys(_list_names(item, facts))],
-        text=_Place.build(body[:_MAX_TEXT_CHARS]),
+        title=_SearchableText.build(item.title),
+        facts=_SearchableText.build("\n".join(_list_fact_texts(facts))),
+        names=[_SearchableText.build(name) for name in dict.fromkeys(_list_names(item, facts))],
+        text=_SearchableText.build(body[:_MAX_TEXT_CHARS]),
     )
 
 
@@ -255,7 +255,7 @@ class _WordPattern:
     is_cased: bool
 
 
-def _find_in(words: Sequence[str] | Mapping[str, float], place: _Place, masks: Sequence[_Span] = ()) -> _Found:
+def _find_in(words: Sequence[str] | Mapping[str, float], place: _SearchableText, masks: Sequence[_Span] = ()) -> _Found:
     """Return where each word stands in a text, outside of the masks; words that do not are left out."""
     starts = [start for start, _ in masks]
     found: _Found = {}
@@ -266,7 +266,7 @@ def _find_in(words: Sequence[str] | Mapping[str, float], place: _Place, masks: S
     return found
 
 
-def _iter_spans(word: str, place: _Place) -> Iterator[_Span]:
+def _iter_spans(word: str, place: _SearchableText) -> Iterator[_Span]:
     compiled = _compile_word(word)
     if compiled is None or compiled.needle not in place.joined:
         return
@@ -378,7 +378,7 @@ def _choose_passage(item: TopicItem, in_text: _Found, words: Mapping[str, float]
         end = text.find("\n", start)
         line = text[start : len(text) if end < 0 else end]
         for sentence in split_sentences(line[: 2 * MAX_SENTENCE_CHARS]):
-            place = _Place.build(sentence)
+            place = _SearchableText.build(sentence)
             found = _find_in(list(by_line[start]), place, _merge_spans(_find_in(exclusions, place)))
             value = sum(words[word] for word in found)
             if value > best[0]:
