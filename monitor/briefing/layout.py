@@ -33,9 +33,11 @@ from monitor.exports.document import (
 )
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
-from monitor.vocabulary import DateSource, RunStatus, SummaryBy
+from monitor.page import PagePart
+from monitor.vocabulary import DateSource, ItemChangeKind, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
+_CHANGES_OF_TEXT = (ItemChangeKind.DEADLINE_MOVED, ItemChangeKind.FIGURE_CHANGED, ItemChangeKind.TEXT_CHANGED)
 
 
 def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
@@ -459,8 +461,11 @@ def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Sp
 
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
-    """Return what differs, in words where it is known; else the clauses by what became of them, then other parts."""
-    if change.changes:
-        return [words.translate(each.message) for each in change.changes]
-    articles = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
-    return [*articles, *(words(f"part_{part}") for part in change.parts)]
+    """Return what differs: in sentences, or the clauses by what became of them; then the parts that these leave out."""
+    named = [words.translate(each.message) for each in change.changes]
+    covered = {PagePart.ATTACHMENT} if named else set()
+    if any(each.kind in _CHANGES_OF_TEXT for each in change.changes):
+        covered.add(PagePart.PARAGRAPH)
+    if not named:
+        named = [words(f"articles_{op}", articles=names) for op, names in change.articles.items()]
+    return [*named, *(words(f"part_{part}") for part in change.parts if part not in covered)]

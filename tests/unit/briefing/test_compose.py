@@ -309,7 +309,7 @@ def test_changes_name_the_articles_and_what_else_differs() -> None:
     value = briefing([], [], changes=[build_changed_item(item(1), revision)])
     assert value.changes[0].articles == {EditOperation.CHANGED: ["第七条", "第九条"], EditOperation.ADDED: ["第八条"]}
     line = next(line for line in render_briefing(value, "md").decode().splitlines() if "第1号文件" in line)
-    assert line.endswith("内容有改动 · 修改 第七条、第九条 · 新增 第八条 · 日期 · 能源局 · 2026-02-03 发现")
+    assert line.endswith("内容有改动 · 修改：第七条、第九条。 · 新增：第八条。 · 日期 · 能源局 · 2026-02-03 发现")
 
 
 def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_seen() -> None:
