@@ -150,11 +150,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.READER,
         lambda w, by: w.app.marks.remove_feedback(w.item_id + 1, by=by),
     ),
-    "begin a policy": (
-        AuditAction.POLICY_ADD,
-        Role.EDITOR,
-        lambda w, by: w.app.policies.start(w.item_id, by=by),
-    ),
+    "begin a policy": (AuditAction.POLICY_ADD, Role.EDITOR, lambda w, by: w.app.policies.start(w.item_id, by=by)),
     "put an item into a policy": (
         AuditAction.POLICY_JOIN,
         Role.EDITOR,
@@ -175,11 +171,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.READER,
         lambda w, by: w.app.policies.add_note(w.policy_id, "n", by=by),
     ),
-    "read the archive again": (
-        AuditAction.POLICY_REFRESH,
-        Role.EDITOR,
-        lambda w, by: w.app.policies.refresh(by=by),
-    ),
+    "read the archive again": (AuditAction.POLICY_REFRESH, Role.EDITOR, lambda w, by: w.app.policies.refresh(by=by)),
     "save a briefing": (
         AuditAction.BRIEFING_SAVE,
         Role.EDITOR,

@@ -234,3 +234,14 @@ async def test_at_most_ten_pages_are_looked_at_in_a_run(bureau: Any) -> None:
     before = len([entry for entry in bureau.site.asked if "detail" in entry.path])
     await bureau.sweep()
     assert len([entry for entry in bureau.site.asked if "detail" in entry.path]) - before == 10
+
+
+async def test_a_page_that_changed_is_read_again_for_its_facts(bureau: Any) -> None:
+    watched = Watched(bureau)
+    await watched.begin(page(*LAW))
+    [item] = await bureau.store.items.list(ItemFilter())
+    read = await bureau.store.policies.load_facts([item.id])
+    assert read[item.id].document.in_force == dt.date(2026, 12, 1)
+    await watched.after(1, page(*changed("第五条", "12月1日", "12月31日")))
+    read = await bureau.store.policies.load_facts([item.id])
+    assert read[item.id].document.in_force == dt.date(2026, 12, 31)
