@@ -159,6 +159,28 @@ def verify(
 
 
 @app.command()
+def lifecycles(
+    labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents, a JSON file each.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Join labelled documents to policies, with the facts of their labels and with those that are read."""
+    from benchmarks.lifecycles import measure
+
+    terminal = Terminal("en")
+    figures = [measure(labels, is_gold=is_gold) for is_gold in (True, False)]
+    if as_json:
+        terminal.write_json({"bench": "lifecycles", "figures": [entry.model_dump() for entry in figures]})
+        return
+    lists = {"missed", "mistaken"}
+    head = [name.replace("_", " ") for name in type(figures[0]).model_fields if name not in lists]
+    terminal.write_rows([head, *[tuple(entry.model_dump(exclude=lists).values()) for entry in figures]])
+    for entry in figures:
+        for name in sorted(lists):
+            for pair in getattr(entry, name):
+                terminal.write_line(f"{entry.facts}, {name}: {pair}")
+
+
+@app.command()
 def extract(
     corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Labelled pages with their score.py.")] = Path(
         "../shared/corpus"

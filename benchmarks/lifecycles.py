@@ -75,14 +75,15 @@ def measure(folder: Path, *, is_gold: bool) -> JoinFigures:
             lifecycles[paper.policy].append(paper.id)
     several = {key: ids for key, ids in lifecycles.items() if len(ids) > 1}
     pairs = [pair for ids in several.values() for pair in combinations(ids, 2)]
-    missed = [f"{one} {other}" for one, other in pairs if not of_policy[one] & of_policy[other]]
+    missed = [f"{first} {second}" for first, second in pairs if not of_policy[first] & of_policy[second]]
     mistaken = list(_iter_mistakes(papers, of_policy))
     return JoinFigures(
         facts="labels" if is_gold else "read",
         documents=len(papers),
         lifecycles=len(several),
         lifecycles_joined=sum(
-            all(of_policy[one] & of_policy[other] for one, other in combinations(ids, 2)) for ids in several.values()
+            all(of_policy[first] & of_policy[second] for first, second in combinations(ids, 2))
+            for ids in several.values()
         ),
         pairs=len(pairs),
         pairs_joined=len(pairs) - len(missed),

@@ -101,7 +101,7 @@ class FiledDocument:
         return next((reference.written for reference in self.references if reference.key == key), "")
 
 
-class Link(NamedTuple):
+class DocumentLink(NamedTuple):
     """Why two documents belong together; `written` is the name or number that one has of the other."""
 
     strength: LinkStrength
@@ -140,7 +140,7 @@ def find_policy(document: FiledDocument, candidates: Iterable[FiledDocument]) ->
 
 def find_policies(document: FiledDocument, candidates: Iterable[FiledDocument]) -> list[JoinProposal]:
     """Return the policies that a document belongs to: several where it repeals or amends several, else one at most."""
-    best: dict[int, tuple[Link, FiledDocument]] = {}
+    best: dict[int, tuple[DocumentLink, FiledDocument]] = {}
     for candidate in candidates:
         link = find_link(document, candidate) if candidate.policies else None
         if link is None:
@@ -163,8 +163,8 @@ def find_policies(document: FiledDocument, candidates: Iterable[FiledDocument]) 
 
 
 def _choose_one(
-    document: FiledDocument, chosen: Mapping[int, tuple[Link, FiledDocument]], strength: LinkStrength
-) -> dict[int, tuple[Link, FiledDocument]]:
+    document: FiledDocument, chosen: Mapping[int, tuple[DocumentLink, FiledDocument]], strength: LinkStrength
+) -> dict[int, tuple[DocumentLink, FiledDocument]]:
     """Return the policy of the document that this one explains or carries out, else the latest; none where in doubt."""
     acting = {key: found for key, found in chosen.items() if found[0].relation in _ACTING_RELATIONS}
     if len(acting) == 1:
@@ -179,19 +179,19 @@ def _order_days(document: FiledDocument) -> dt.date:
     return document.day or dt.date.min
 
 
-def _propose(policy_id: int, link: Link, candidate: FiledDocument) -> JoinProposal:
+def _propose(policy_id: int, link: DocumentLink, candidate: FiledDocument) -> JoinProposal:
     code = f"policy.relation_{link.relation}" if link.relation else f"policy.by_{link.strength.name.lower()}"
     reason = Message.of(code, name=link.written, title=candidate.title)
     return JoinProposal(policy_id, candidate.item_id, _JOINED_BY[link.strength], reason)
 
 
-def find_link(one: FiledDocument, other: FiledDocument) -> Link | None:
+def find_link(one: FiledDocument, other: FiledDocument) -> DocumentLink | None:
     """Return the strongest link of two documents that holds, whichever of them refers to the other."""
     links = [link for link in _iter_links(one, other) if link is not None]
     return max(links, key=lambda link: link.strength, default=None)
 
 
-def _iter_links(one: FiledDocument, other: FiledDocument) -> Iterator[Link | None]:
+def _iter_links(one: FiledDocument, other: FiledDocument) -> Iterator[DocumentLink | None]:
     theirs = {reference.key: reference for reference in other.references}
     alike = 0
     for mine in one.references:
@@ -213,14 +213,14 @@ def _iter_links(one: FiledDocument, other: FiledDocument) -> Iterator[Link | Non
 # Two documents of one name or number.
 
 
-def _link_equals(one: FiledDocument, other: FiledDocument, mine: Reference, its: Reference) -> Link | None:
+def _link_equals(one: FiledDocument, other: FiledDocument, mine: Reference, its: Reference) -> DocumentLink | None:
     kind = mine.key.partition(":")[0]
     if kind == "file":
-        return Link(LinkStrength.FILE, mine.written)
+        return DocumentLink(LinkStrength.FILE, mine.written)
     if kind == "number":
         is_one = _have_one_series(mine.written, its.written) and _may_be_one_office(one, other)
-        return Link(LinkStrength.NUMBER, mine.written) if is_one else None
-    return Link(LinkStrength.NAME, mine.written) if _may_share_name(one, other, mine.key) else None
+        return DocumentLink(LinkStrength.NUMBER, mine.written) if is_one else None
+    return DocumentLink(LinkStrength.NAME, mine.written) if _may_share_name(one, other, mine.key) else None
 
 
 def _have_one_series(one: str, other: str) -> bool:
@@ -277,7 +277,7 @@ def _is_one_office(one: str, other: str) -> bool:
 # A document that refers to another one.
 
 
-def _link_citation(citing: FiledDocument, cited: FiledDocument, its: Reference, own: Reference) -> Link | None:
+def _link_citation(citing: FiledDocument, cited: FiledDocument, its: Reference, own: Reference) -> DocumentLink | None:
     """Return the link of a document that writes the name or number of the other."""
     if cited.facts.stage is None or (citing.day and cited.day and cited.day > citing.day + _SLACK):
         return None
@@ -285,18 +285,18 @@ def _link_citation(citing: FiledDocument, cited: FiledDocument, its: Reference, 
     if is_number and not _have_one_series(its.written, own.written):
         return None
     if its.key.startswith("file:"):
-        return Link(LinkStrength.MENTIONED_NUMBER, its.written)
+        return DocumentLink(LinkStrength.MENTIONED_NUMBER, its.written)
     relation = _find_relation(citing.facts.relations, its.key)
     if its.role is KeyRole.MENTIONED:
         if not _may_mention(citing, cited):
             return None
-        return Link(LinkStrength.MENTIONED_NUMBER if is_number else LinkStrength.MENTIONED_NAME, its.written)
+        return DocumentLink(LinkStrength.MENTIONED_NUMBER if is_number else LinkStrength.MENTIONED_NAME, its.written)
     kind = relation.type if relation else None
     if not _may_cite(citing, cited, kind, is_number=is_number):
         return None
     if is_number:
-        return Link(LinkStrength.NUMBER, its.written, kind)
-    return Link(LinkStrength.TITLE if relation is None else LinkStrength.RELATION, its.written, kind)
+        return DocumentLink(LinkStrength.NUMBER, its.written, kind)
+    return DocumentLink(LinkStrength.TITLE if relation is None else LinkStrength.RELATION, its.written, kind)
 
 
 def _find_relation(relations: Sequence[Relation], key: str) -> Relation | None:
@@ -343,7 +343,7 @@ def _may_mention(citing: FiledDocument, cited: FiledDocument) -> bool:
 # Names that are nearly one.
 
 
-def _link_similar(one: FiledDocument, other: FiledDocument) -> Link | None:
+def _link_similar(one: FiledDocument, other: FiledDocument) -> DocumentLink | None:
     """Return the link of two documents of one office with nearly one name.
 
     They are a draft and what came of it, or change and explain one and the same document.
@@ -360,7 +360,7 @@ def _link_similar(one: FiledDocument, other: FiledDocument) -> Link | None:
         is_one = _have_similar_names(one, other)
     else:
         is_one = bool(_list_objects(one) & _list_objects(other)) and _have_similar_names(one, other, 0.6, 0.4)
-    return Link(LinkStrength.SIMILAR, other.title) if is_one else None
+    return DocumentLink(LinkStrength.SIMILAR, other.title) if is_one else None
 
 
 def _list_objects(document: FiledDocument) -> set[str]:

@@ -250,7 +250,9 @@ _ENGLISH_STAGES = re.compile(
     r"|government response(?: to)?|feedback(?: statements?)?(?: to)?|responses? to|call for (?:evidence|input|views)"
     r"|request for (?:comments?|information|input)|circular to [a-z ]{3,40}?(?=:|$)"
     r"|explanatory (?:note|memorandum|statement)"
-    r"|guidance (?:note )?(?:on|for|to)|guide to|how to|technical standards?|(?:commission )?(?:delegated|implementing)"
+    r"|guidance (?:note )?(?:on|for|to)|guide to|how to"
+    r"|(?:appendix|annex|schedule|chapter|part|section|article)(?: [a-z]{1,3})? (?:to|of|in) the"
+    r"|technical standards?|(?:commission )?(?:delegated|implementing)"
     r" (?:regulation|decision|act)s?|notice|updates?|summary)\b"
 )
 _ENGLISH_WORD = re.compile(r"[a-z][a-z'’]+")

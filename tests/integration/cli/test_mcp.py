@@ -57,6 +57,7 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
         assert set(tools) == {
             "search_items",
             "read_item",
+            "policies",
             "list_sources",
             "deadlines",
             "topics",

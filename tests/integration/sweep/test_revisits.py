@@ -270,3 +270,14 @@ async def test_the_summary_of_a_page_that_is_gone_is_made_again_from_what_was_se
     item = await watched.item()
     assert not item.is_summary_stale
     assert "24小时" in item.summary
+
+
+async def test_a_page_that_changed_is_read_again_for_its_facts(bureau: Any) -> None:
+    watched = Watched(bureau)
+    await watched.begin(page(*LAW))
+    [item] = await bureau.store.items.list(ItemFilter())
+    read = await bureau.store.policies.load_facts([item.id])
+    assert read[item.id].document.in_force == dt.date(2026, 12, 1)
+    await watched.after(1, page(*changed("第五条", "12月1日", "12月31日")))
+    read = await bureau.store.policies.load_facts([item.id])
+    assert read[item.id].document.in_force == dt.date(2026, 12, 31)
