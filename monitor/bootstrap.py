@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from monitor.search.bundles.scoring import ResultScorerFactory
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
+    from monitor.services.alerts import AlertService
     from monitor.services.audit import AuditService, TokenService
     from monitor.services.briefings import BriefingDraftService, BriefingService, ExportService
+    from monitor.services.deadlines import DeadlineService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
@@ -301,6 +303,11 @@ class App:
             settle_delay_s=RUN_SETTLE_DELAY_S,
             not_found_code="run.not_found",
         )
+
+    # What it means: days that count, and who is told of them.
+
+    alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
+    deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
 
     # Search and research.
 

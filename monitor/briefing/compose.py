@@ -17,9 +17,11 @@ from monitor.briefing.overview import Overview, OverviewSentence
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Revision
 from monitor.dedupe.clusters import DocumentCluster
+from monitor.document import ItemChange
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import ChangeKind, EditOperation, PagePart
+from monitor.policies.changes import DeadlineChange, describe_changes
 from monitor.ranking.rule import classify_tier
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import RankDirection, SummaryBy
@@ -95,7 +97,7 @@ class ChangedItem(BaseModel):
     """A published item whose page was found altered at `seen_at`.
 
     `articles` names the clauses that were changed, added, removed or renumbered, as the text does; `parts` what else
-    differs.
+    differs. `changes` say it in sentences, moved deadlines first.
     """
 
     item: int
@@ -103,6 +105,7 @@ class ChangedItem(BaseModel):
     url: str
     source: str
     kind: ChangeKind
+    changes: list[ItemChange] = Field(default_factory=list)
     articles: dict[EditOperation, list[str]] = Field(default_factory=dict)
     parts: list[PagePart] = Field(default_factory=list)
     seen_at: dt.datetime
@@ -240,7 +243,8 @@ def mark_unchecked(briefing: Briefing, unchecked: Mapping[int, Sequence[str]]) -
     return briefing.model_copy(update={"items": items})
 
 
-def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
+def build_changed_item(item: Item, revision: Revision, moves: Sequence[DeadlineChange] = ()) -> ChangedItem:
+    """Return what a revision did to an item; `moves` are the deadlines that it added, moved or dropped."""
     change = revision.change
     return ChangedItem(
         item=item.id or 0,
@@ -248,6 +252,7 @@ def build_changed_item(item: Item, revision: Revision) -> ChangedItem:
         url=item.url,
         source=item.source,
         kind=revision.kind,
+        changes=describe_changes(revision, moves),
         articles={op: articles for op in EditOperation if (articles := change.list_articles(op))},
         parts=[part for part in PagePart if part is not PagePart.ARTICLE and change.list_edits(part)],
         seen_at=revision.seen_at,

@@ -11,6 +11,7 @@ from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.briefing.render import render_briefing
 from monitor.config.targets import TargetSettings
+from monitor.db.queries.deadlines import AlertView
 from monitor.db.tables.delivery import (
     MAX_RETRY_DELAY,
     AlarmView,
@@ -127,6 +128,22 @@ def build_alarm_notification(delivery: Delivery, alarms: Sequence[AlarmView], la
         for alarm, kind in zip(alarms, kinds, strict=True)
     ]
     payload = {"alarms": [alarm.model_dump(mode="json") for alarm in alarms]}
+    return _build_plain_notification(delivery, subject, points, words, payload)
+
+
+def build_alert_notification(delivery: Delivery, alerts: Sequence[AlertView], language: str) -> Notification:
+    words = get_briefing_messages(language)
+    titles = list(dict.fromkeys(alert.title for alert in alerts))
+    summary = words("notification.alerts", count=len(alerts), titles=titles)
+    if len(alerts) == 1:
+        summary = f"{words.translate(alerts[0].message)} {alerts[0].title}"
+    subject = f"[{words('notification.alert')}] {summary[:_MAX_SUBJECT_CHARS]}"
+    points = [
+        f"{words.get_word('alert', alert.kind)} · {words.translate(alert.message)}\n"
+        f"{alert.title} ({alert.source})\n{alert.url}"
+        for alert in alerts
+    ]
+    payload = {"alerts": [alert.model_dump(mode="json", exclude={"delivery_id"}) for alert in alerts]}
     return _build_plain_notification(delivery, subject, points, words, payload)
 
 

@@ -87,6 +87,9 @@ class TargetSettings(SettingsGroup):
     quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")
     deadline_minutes: int = setting(60, "so long a briefing waits for its sources' runs of the day", ge=0, le=1440)
     alarms: bool = setting(False, "alarms go there too, those of a minute as one message")
+    alerts: bool = setting(
+        False, "alerts of its items go there: moved and near deadlines, repeals; a minute's as one message"
+    )
 
     @property
     def scheme(self) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from monitor.db.fulltext import FullTextQueries
     from monitor.db.maintenance import RetentionStore
     from monitor.db.queries.dashboard import DashboardQueries
+    from monitor.db.queries.deadlines import AlertStore, DeadlineStore
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
     from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore, RevisionStore
@@ -77,6 +78,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
     revisions: "_Queries[RevisionStore]" = _Queries("queries.evidence.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")
+    alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
+    deadlines: "_Queries[DeadlineStore]" = _Queries("queries.deadlines.DeadlineStore")
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")

@@ -23,6 +23,7 @@ from monitor.errors import DatabaseError, UsageError
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
+from monitor.services.alerts import AlertService
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
 from monitor.services.sources.service import find_rest_end
 from monitor.vocabulary import RunStatus
@@ -207,7 +208,8 @@ class DeliveryPlanner:
 
 
 _TICK_INTERVAL_S = 1.0
-_TICKS_PER_REFRESH = 5  # then the lease is renewed and the list of sources read again
+_TICKS_PER_REFRESH = 5  # then the lease is renewed, the list of sources read again, and alerts are released
+_TICKS_PER_REMINDER = 60
 
 
 class Scheduler:
@@ -225,6 +227,7 @@ class Scheduler:
         blackout = Blackout.parse(work.blackout, settings.timezone) if work.blackout else None
         self._options = ScheduleOptions(dt.timedelta(seconds=work.misfire_grace_s), work.jitter_s, blackout)
         self._deliveries = DeliveryPlanner(store=store, settings=settings, clock=clock)
+        self._alerts = AlertService(store=store, settings=settings, clock=clock)
         self._entries: dict[int, _Scheduled[Source, Schedule]] = {}
         self._ticks = 0
         self._has_lease = False
@@ -242,14 +245,18 @@ class Scheduler:
                     await lease.release()
 
     async def _tick(self, lease: LeaseHolder) -> None:
-        if self._ticks % _TICKS_PER_REFRESH == 0:
+        ticks, self._ticks = self._ticks, self._ticks + 1
+        if ticks % _TICKS_PER_REFRESH == 0:
             self._has_lease = False  # until the database says otherwise
             self._has_lease = await lease.acquire()
             if self._has_lease:
                 await self.refresh()
-        self._ticks += 1
         if self._has_lease:
             await self.create_due_runs()
+            if ticks % _TICKS_PER_REMINDER == 0:
+                await self._alerts.raise_due()
+            if ticks % _TICKS_PER_REFRESH == 0:
+                await self._alerts.release()
 
     async def refresh(self) -> None:
         """Take note of sources that are new, changed or gone; a new or changed schedule begins now."""

@@ -202,6 +202,26 @@ class BriefingOutput(BaseModel):
 _MAX_REVISIONS = 20
 
 
+class DeadlineOutput(BaseModel):
+    """A day on which something begins or ends, the item that states it, and its words; `moved_from`: the day before."""
+
+    id: int
+    day: dt.date
+    kind: DeadlineKind
+    subject: Line
+    moved_from: dt.date | None
+    item_id: int
+    title: Line
+    source: Line
+    url: Line
+    policy: Line | None
+    passage: Line
+
+
+class DeadlineListOutput(BaseModel):
+    deadlines: list[DeadlineOutput]
+
+
 @contextmanager
 def raise_tool_errors() -> Iterator[None]:
     """Hand an error that the program raises on purpose to the model as one sentence."""
@@ -262,6 +282,20 @@ def render_items(items: Sequence[ItemOutput]) -> Iterable[str]:
             yield f"> {text}"
         if item.statements is not None and item.statements.unchecked:
             yield f"Not verified: {item.statements.unchecked} of the {item.statements.shown} sentences of the summary."
+
+
+def render_deadlines(found: DeadlineListOutput) -> Iterable[str]:
+    if not found.deadlines:
+        yield "Nothing was found."
+        return
+    yield UNTRUSTED_NOTICE
+    for deadline in found.deadlines:
+        moved = f" (was {deadline.moved_from})" if deadline.moved_from else ""
+        yield f"[{deadline.id}] {deadline.day}{moved} · {deadline.kind} · item {deadline.item_id} · {deadline.url}"
+        subject = f" ({deadline.subject})" if deadline.subject else ""
+        yield f"> {deadline.source}: {deadline.title}{subject}"
+        if deadline.passage:
+            yield f"> {deadline.passage}"
 
 
 def render_item(item: ItemDetailOutput) -> Iterable[str]:

@@ -20,6 +20,8 @@ from monitor.exports.document import normalize_line
 from monitor.mcp_server.answers import (
     UNTRUSTED_NOTICE,
     BriefingOutput,
+    DeadlineListOutput,
+    DeadlineOutput,
     ItemDetailOutput,
     ItemListOutput,
     PolicyListOutput,
@@ -35,6 +37,7 @@ from monitor.mcp_server.answers import (
     build_run_output,
     build_tool_result,
     raise_tool_errors,
+    render_deadlines,
     render_item,
     render_item_list,
     render_page,
@@ -47,9 +50,10 @@ from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.search.tools import FetchToolResult
 from monitor.services.audit import ASSISTANT
 from monitor.services.briefings import BriefingQuery
+from monitor.services.deadlines import DeadlineQuery
 from monitor.services.items import ItemQuery
 from monitor.services.sources.service import SourceFilter
-from monitor.vocabulary import ItemType, PolicyStage
+from monitor.vocabulary import DeadlineKind, ItemType, PolicyStage
 
 _MAX_ENTRIES = 50
 _MAX_TEXT_CHARS = 100_000
@@ -60,6 +64,7 @@ _INSTRUCTIONS = f"""\
 Monitor watches the sites of governments, regulators and industry bodies. search_items finds what it saved, read_item \
 shows one item with the passages of the saved page that its statements rest on: cite these and the item's url. \
 policies shows which documents belong together, from draft to repeal. \
+deadlines lists what begins or ends when. \
 run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
 start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. \
 web_fetch reads any page. {UNTRUSTED_NOTICE}"""
@@ -196,6 +201,23 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
                 page = await app.policies.list(PolicyFilter(text=text.strip(), stages=stages), limit=limit)
                 found = PolicyListOutput(policies=[PolicyOutput(**row.model_dump()) for row in page.policies])
             return build_tool_result(found, render_policies(found))
+
+    @server.tool(annotations=_READ_ONLY)
+    async def deadlines(
+        since: Day = None,
+        until: Day = None,
+        kinds: list[DeadlineKind] = [],  # noqa: B006
+        topic: Annotated[str | None, Field(max_length=200, description="The name of a topic")] = None,
+        policy: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="The number of a policy")] = None,
+        sources: Names = [],  # noqa: B006
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    ) -> Annotated[CallToolResult, DeadlineListOutput]:
+        """List what begins or ends when, the nearest first: by default what is still to come. Moved days show both."""
+        with raise_tool_errors():
+            wanted = DeadlineQuery(since=since, until=until, kinds=kinds, topic=topic, policy=policy, sources=sources)
+            rows = (await app.deadlines.list(wanted))[:limit]
+            found = DeadlineListOutput(deadlines=[DeadlineOutput.model_validate(row.model_dump()) for row in rows])
+            return build_tool_result(found, render_deadlines(found))
 
     @server.tool(annotations=_READ_ONLY)
     async def list_sources(

@@ -45,6 +45,7 @@ from monitor.exports.registry import Content, export_content
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import DEFAULT_PROMPTS
+from monitor.policies.changes import assign_moves
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.prompts import PromptsLoader
@@ -170,7 +171,13 @@ class BriefingService:
         )
         ids = {item.id for item in await self.store.items.list(meant, limit=None)}
         reported = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
-        changes = [build_changed_item(item, revision) for item, revision in rows if item.id in ids]
+        moves = await self.store.deadlines.list_moves([item_id for item_id in ids if item_id is not None])
+        by_revision = assign_moves([revision for _, revision in rows], moves)
+        changes = [
+            build_changed_item(item, revision, by_revision.get(revision.id or 0, []))
+            for item, revision in rows
+            if item.id in ids
+        ]
         return [
             change.model_copy(update={"seen_at": change.seen_at.astimezone(zone)})
             for change in changes

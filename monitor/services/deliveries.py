@@ -219,6 +219,7 @@ class TargetSchema(BaseModel):
     keywords: list[str]
     top: int | None
     alarms: bool
+    alerts: bool
     last: DeliverySchema | None = None
 
 
@@ -287,6 +288,7 @@ class TargetForm(BaseModel):
     quiet: Literal["none", "note"] = "none"
     deadline_minutes: int = Field(default=60, strict=True, ge=0, le=1440)
     alarms: bool = Field(default=False, strict=True)
+    alerts: bool = Field(default=False, strict=True)
 
 
 class TargetChange(BaseModel):

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from monitor.briefing.compose import Briefing
 from monitor.briefing.deliver import (
     build_alarm_notification,
+    build_alert_notification,
     build_attachment_name,
     build_briefing_notification,
     build_test_notification,
@@ -143,6 +144,11 @@ class DeliveryDispatcher:
             if not alarms:
                 raise UsageError("delivery.alarms_pruned")
             return build_alarm_notification(delivery, alarms, target.language)
+        if delivery.kind is DeliveryKind.ALERT:
+            alerts = await self.store.alerts.list_for_delivery(delivery.id)
+            if not alerts:
+                raise UsageError("delivery.alerts_gone")
+            return build_alert_notification(delivery, alerts, target.language)
         record = await self.store.deliveries.get_briefing(delivery.id)
         briefing = parse_briefing_record(record)
         if record is None or briefing is None:

@@ -72,11 +72,15 @@ async def run_sweep(
 
 
 class _FirstLook(BaseModel):
-    """The outcome of a run's first step: so many of the sections are read, and `status` where the run ended with it."""
+    """The outcome of a run's first step: so many of the sections are read, and `status` where the run ended with it.
+
+    `has_stale`: nothing is new, but summaries of earlier items are to be made again.
+    """
 
     plans: list[SectionPlan]
     read: int = 0
     has_new: bool = False
+    has_stale: bool = False
     status: RunStatus | None = None
 
 
@@ -123,6 +127,8 @@ class _SweepPipeline:
                     if await self._summarise():
                         await self._file_documents("file")
                     await self._run_step("rank", int, self._rank)
+                elif look.has_stale:
+                    await self._summarise()
                 if await self._revisit():
                     await self._file_documents("file:changed")
         except RunCancelled:
@@ -157,7 +163,8 @@ class _SweepPipeline:
         if not self._deps.is_trial:
             # What an attempt at this step saved that broke off is there as well.
             look.has_new = bool(await self._store.items.list_for_run(self._run.run_id))
-            if look.has_new or await self._list_due():
+            look.has_stale = not look.has_new and bool(await self._list_stale())
+            if look.has_new or look.has_stale or await self._list_due():
                 return look
         look.status = await self._store_end()
         return look
@@ -223,7 +230,8 @@ class _SweepPipeline:
             item = self._cached_items.pop(item_id, None) or await self._store.items.get(item_id)
             if item is not None:
                 titles[item_id] = item.title
-                await self._summariser.summarise(item)
+                is_again = item.is_summary_stale
+                await (self._summariser.summarise_again(item) if is_again else self._summariser.summarise(item))
             return item_id
 
         async def summarise_one(item_id: int) -> None:
@@ -245,7 +253,11 @@ class _SweepPipeline:
         items = await self._store.items.list_unsummarised(self._run.run_id)
         self._cached_items = {item.id or 0: item for item in items}
         has_items = bool(items) or bool(await self._store.items.list_for_run(self._run.run_id))
-        return _RunItems(unsummarised=list(self._cached_items), has_items=has_items)
+        due = list(dict.fromkeys([*self._cached_items, *await self._list_stale()]))
+        return _RunItems(unsummarised=due, has_items=has_items)
+
+    async def _list_stale(self) -> list[int]:
+        return await self._store.items.list_stale(self._source.id or 0)
 
     async def _file_documents(self, step: str) -> None:
         """Read what documents say of themselves, and join them to their policies."""

@@ -23,6 +23,7 @@ class ItemRevisitor:
     run: RunContext
 
     async def revisit(self, item_id: int) -> ChangeKind:
+        """Look at the page of an item and store what became of it; a summary with other figures is marked stale."""
         store, run_id = self.run.deps.store, self.run.run_id
         item, stored = await store.items.get(item_id), await store.revisions.get_snapshot(item_id)
         if item is None:
@@ -39,6 +40,8 @@ class ItemRevisitor:
         change = await self._compare(item, before, after)
         verdict = judge_revisit(stored, change, before, after, run_id=run_id)
         changes = _build_item_changes(item, before, after) if verdict.text is not None else {}
+        if verdict.text is not None and verdict.revision is not None and await self._has_changed_figure(change):
+            changes["is_summary_stale"] = True
         await store.revisions.save(verdict.snapshot, revision=verdict.revision, text=verdict.text, changes=changes)
         return verdict.revision.kind if verdict.revision else ChangeKind.NONE
 
@@ -51,6 +54,14 @@ class ItemRevisitor:
         except IsolatedWorkFailed as error:
             await self.run.record_fallback(Phase.SUMMARISE, item.url, error.message)
             return PageChange(kind=ChangeKind.UNREACHABLE, kept=0, reason=error.message)
+
+    async def _has_changed_figure(self, change: PageChange) -> bool:
+        from monitor.policies.changes import has_changed_figure
+
+        try:
+            return await self.run.deps.workers.run(has_changed_figure, change)
+        except IsolatedWorkFailed:
+            return False
 
     async def _take_snapshot(self, item: Item, before: PageSnapshot) -> PageSnapshot:
         article = await fetch_article(self.run, item)

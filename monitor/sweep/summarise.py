@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item
-from monitor.db.tables.evidence import ItemSnapshot
+from monitor.db.tables.evidence import ClaimUpdate, ItemSnapshot
 from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
@@ -24,7 +24,7 @@ from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sent
 from monitor.verify.passages import ArticleSupport
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
-from monitor.vocabulary import Phase, SummaryBy, Verdict
+from monitor.vocabulary import DateSource, Phase, SummaryBy, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +167,31 @@ class Summariser:
             return
         await self._save(item, article, await self._write(item, article))
 
+    async def summarise_again(self, item: Item) -> None:
+        """Write the summary of an item anew from the text that its last look brought, which is not looked at again.
+
+        So no change of the page goes unnoticed: the next look compares it with this text.
+        """
+        store = self._deps.store
+        snapshot, text = await store.revisions.get_snapshot(item.id or 0), await store.items.get_text(item.id or 0)
+        if snapshot is None or not (text or "").strip():
+            await store.items.update(item.id or 0, is_summary_stale=False)
+            return
+        seen = snapshot.build_page_snapshot(text or "")
+        record = await store.evidence_files.find_record(seen.sha256) if seen.sha256 else None
+        facts = ArticleFacts(
+            title=seen.title,
+            published_on=seen.published_on,
+            date_source=DateSource.UNKNOWN if seen.published_on is None else DateSource.PAGE,
+            issuer=item.issuer,
+            attachments=list(seen.attachments),
+        )
+        article = ArticleContent(snapshot=seen, text=text or "", facts=facts, record=record.id if record else None)
+        summary = await self._write(item, article)
+        claims = await self._link(item, article, summary)
+        changes = _describe_summary(summary) | {"is_summary_stale": False}
+        await store.revisions.save(snapshot, changes=changes, claims=claims)
+
     async def adopt(self, item: Item, offered: str) -> bool:
         """Keep a summary that an agent offered with a save, if all of it passes the same check; else it is dropped."""
         article = await fetch_article(self._run, item)
@@ -261,29 +286,35 @@ class Summariser:
         return SummaryChecker(grounds=task.build_grounds(page), verifier=verifier, workers=self._deps.workers)
 
     async def _save(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> None:
-        changes = {
-            "summary": summary.text,
-            "summary_by": summary.by,
-            "statements": summary.counts.model_dump() if summary.text else None,
-            **build_item_changes(item, article.facts),
-        }
-        claims = None
-        if self._deps.linker is not None and article.record is not None:
-            claims = await self._deps.linker.link_article(
-                item,
-                record=article.record,
-                title=item.title,
-                text=article.text,
-                statements=summary.statements,
-                published_on=article.facts.stated_date,
-                attachments=article.facts.attachments,
-                is_searchable=item.url not in self._unreadable,
-                support=article.support,
-            )
-            for url, problem in self._deps.linker.pop_problems().items():
-                await self._run.record_fallback(Phase.SUMMARISE, url, problem)
+        changes = _describe_summary(summary) | build_item_changes(item, article.facts)
+        claims = await self._link(item, article, summary)
         snapshot = _build_snapshot(item, article)
         await self._deps.store.revisions.save(snapshot, text=article.text, changes=changes, claims=claims)
+
+    async def _link(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> ClaimUpdate | None:
+        """Return the claims of an item from its page; None where nothing is kept of that."""
+        linker = self._deps.linker
+        if linker is None or article.record is None:
+            return None
+        claims = await linker.link_article(
+            item,
+            record=article.record,
+            title=item.title,
+            text=article.text,
+            statements=summary.statements,
+            published_on=article.facts.stated_date,
+            attachments=article.facts.attachments,
+            is_searchable=item.url not in self._unreadable,
+            support=article.support,
+        )
+        for url, problem in linker.pop_problems().items():
+            await self._run.record_fallback(Phase.SUMMARISE, url, problem)
+        return claims
+
+
+def _describe_summary(summary: _WrittenSummary) -> dict[str, Any]:
+    counts = summary.counts.model_dump() if summary.text else None
+    return {"summary": summary.text, "summary_by": summary.by, "statements": counts}
 
 
 def _is_isolation_failure(failure: Message) -> bool:

@@ -19,6 +19,7 @@ from monitor import __version__
 from monitor.bootstrap import App
 from monitor.errors import UsageError
 from monitor.web.api import briefings as briefings_api
+from monitor.web.api import deadlines as deadlines_api
 from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
@@ -62,6 +63,8 @@ _API_ROUTERS = (
     policies_api.router,
     sources_api.router,
     items_api.feed_router,
+    deadlines_api.router,
+    deadlines_api.feed_router,
     briefings_api.router,
     briefings_api.delivery_router,
 )

@@ -129,7 +129,7 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
     if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
         yield or_(*map(_match_keyword, keywords))
     if number := _clean_text(wanted.document_number):
-        yield col(Item.document_number).in_(dict.fromkeys([number, *_list_bracket_variants(number)]))
+        yield col(Item.document_number).in_(build_bracket_variants(number))
 
 
 async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> list[str]:
@@ -143,9 +143,10 @@ async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> li
     return [name for name in tagged if name in names] if names else tagged
 
 
-def _list_bracket_variants(number: str) -> Iterator[str]:
-    for opening, closing in _BRACKETS:
-        yield _CLOSING_BRACKET.sub(closing, _OPENING_BRACKET.sub(opening, number))
+def build_bracket_variants(number: str) -> list[str]:
+    """Return a document number as it is, and with brackets of every kind."""
+    variants = [_CLOSING_BRACKET.sub(closing, _OPENING_BRACKET.sub(opening, number)) for opening, closing in _BRACKETS]
+    return list(dict.fromkeys([number, *variants]))
 
 
 def _match_keyword(word: str) -> ColumnElement[bool]:

@@ -39,6 +39,7 @@ from monitor.errors import NotFound, UsageError
 from monitor.urls import url_key
 from monitor.vocabulary import RankDirection, SummaryBy, Visibility
 
+_MAX_STALE = 20  # for each run
 _MAX_MERGED_VALUES = 64
 """Up to so many values of a column, the newest items of each are queried by index and merged."""
 
@@ -115,6 +116,12 @@ class ItemStore(Queries):
         """The items of a run that no model has summarised yet, oldest first."""
         mine = (col(Item.run_id) == run_id, col(Item.summary_by) != SummaryBy.MODEL)
         return await self._fetch_all(select(Item).where(*mine).order_by(col(Item.id)))
+
+    async def list_stale(self, source_id: int) -> list[int]:
+        """The items of a source whose summaries are to be made again, the longest known first."""
+        mine = (col(Item.source_id) == source_id, col(Item.is_summary_stale).is_(True))
+        ids = await self._fetch_all(select(col(Item.id)).where(*mine).order_by(col(Item.id)).limit(_MAX_STALE))
+        return [item_id for item_id in ids if item_id is not None]
 
     async def set_ranks(self, ranks: Mapping[int, RankPlacement]) -> None:
         async with self._sessions.begin_write() as session:

@@ -33,6 +33,7 @@ from monitor.vocabulary import (
 )
 
 _NO_SOURCE = text("source_id IS NULL")
+_IS_STALE = text("is_summary_stale")
 
 
 class Source(SQLModel, table=True):
@@ -248,7 +249,8 @@ class Item(SQLModel, table=True):
     `evidence` are the ids of the records that it rests on, that of its list page first; `moved` says how feedback moved
     it when its run was ranked. `date` is the list's where the list has one; `page_date` is what the article states.
     `day`, by which lists are ordered, is the date, or the day of first sight where that is unknown; it is derived.
-    `statements` are the `StatementCounts` of its summary; None where nothing judged that.
+    `statements` are the `StatementCounts` of its summary; None where nothing judged that. `is_summary_stale`: since it
+    was written, a deadline or a figure of the page has changed; the source's next run writes it again.
     """
 
     __table_args__ = (
@@ -261,6 +263,7 @@ class Item(SQLModel, table=True):
         Index("ix_item_language_day", "language", "day", "id"),
         Index("ix_item_late_day", "late", "day", "id"),
         Index("ix_item_of_no_source", "source", sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE),
+        Index("ix_item_stale", "source_id", sqlite_where=_IS_STALE, postgresql_where=_IS_STALE),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -279,6 +282,7 @@ class Item(SQLModel, table=True):
     summary: str = Field(default="", sa_column=Column(Text, nullable=False))
     summary_by: SummaryBy = enum_field(SummaryBy, SummaryBy.NONE)
     statements: dict[str, int] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
+    is_summary_stale: bool = False
     rank: int | None = None
     tier: int | None = None
     moved: RankDirection | None = enum_field(RankDirection)

@@ -24,6 +24,7 @@ class DeliveryKind(StrEnum):
     PLANNED = "planned"
     TYPED = "typed"
     ALARM = "alarm"
+    ALERT = "alert"
     TEST = "test"
 
 

@@ -92,13 +92,10 @@ class PolicyNote(SQLModel, table=True):
 class Deadline(SQLModel, table=True):
     """A day that an item states. `dropped_at`: a later revision states it no more."""
 
-    __table_args__ = (
-        UniqueConstraint("item_id", "kind", "subject", name="uq_deadline_subject"),
-        Index("ix_deadline_day", "day", "id"),
-    )
+    __table_args__ = (Index("ix_deadline_day", "day", "id"),)
 
     id: int | None = Field(default=None, primary_key=True)
-    item_id: int = owner_field("item.id", Integer())
+    item_id: int = owner_field("item.id", Integer(), index=True)
     kind: DeadlineKind = Field(sa_column=Column(StrEnumType(DeadlineKind), nullable=False))
     subject: str = Field(default="", max_length=300)
     day: dt.date
@@ -109,13 +106,13 @@ class Deadline(SQLModel, table=True):
 
 
 class DeadlineMove(SQLModel, table=True):
-    """A deadline that a revision moved; `after` is None where it was dropped."""
+    """A deadline that a revision moved; `before` is None where it was added, `after` where it was dropped."""
 
     __tablename__ = "deadline_move"
 
     id: int | None = Field(default=None, primary_key=True)
     deadline_id: int = owner_field("deadline.id", Integer(), index=True)
-    before: dt.date
+    before: dt.date | None = None
     after: dt.date | None = None
     passage: str = Field(default="", sa_column=Column(Text, nullable=False))
     run_id: str = Field(sa_column=Column(String(64), nullable=False))

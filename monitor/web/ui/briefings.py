@@ -381,7 +381,7 @@ async def _parse_target_values(request: Request) -> dict[str, Any]:
         values[name] = [str(value) for value in form.getlist(name)]
     for name in _NUMBER_FIELDS:
         values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
-    values["alarms"] = form.get("alarms") == "true"
+    values |= {name: form.get(name) == "true" for name in ("alarms", "alerts")}
     return values
 
 

@@ -234,3 +234,39 @@ async def test_at_most_ten_pages_are_looked_at_in_a_run(bureau: Any) -> None:
     before = len([entry for entry in bureau.site.asked if "detail" in entry.path])
     await bureau.sweep()
     assert len([entry for entry in bureau.site.asked if "detail" in entry.path]) - before == 10
+
+
+async def test_a_summary_with_another_figure_is_made_again_by_the_next_run(watched: Watched) -> None:
+    await watched.begin(page(*LAW))
+    assert "48小时" in (await watched.item()).summary
+    await watched.after(1, page(*changed("第三条", "48小时", "24小时")))
+    stale = await watched.item()
+    assert stale.is_summary_stale
+    looks = watched.looks()
+    watched.bureau.clock.today += dt.timedelta(days=1)
+    await watched.bureau.sweep()
+    item = await watched.item()
+    assert (item.is_summary_stale, watched.looks()) == (False, looks), "it is written from the text that is kept"
+    assert "24小时" in item.summary
+    assert "48小时" not in item.summary
+    assert len(await watched.revisions()) == 1
+    claims = await watched.bureau.store.evidence.list_claims(item.id)
+    assert all("48小时" not in claim.claim for claim in claims)
+
+
+async def test_a_change_without_another_figure_leaves_the_summary_as_it_is(watched: Watched) -> None:
+    await watched.begin(page(*LAW))
+    await watched.after(1, page(*changed("第二条", "企业名称", "企业的名称")))
+    assert not (await watched.item()).is_summary_stale
+
+
+async def test_the_summary_of_a_page_that_is_gone_is_made_again_from_what_was_seen(watched: Watched) -> None:
+    await watched.begin(page(*LAW))
+    await watched.after(1, page(*changed("第三条", "48小时", "24小时")))
+    watched.bureau.clock.today += dt.timedelta(days=1)
+    watched.bureau.site.on(watched.path, Reply(status=404))
+    report = await watched.bureau.sweep()
+    assert report.fallbacks == []
+    item = await watched.item()
+    assert not item.is_summary_stale
+    assert "24小时" in item.summary

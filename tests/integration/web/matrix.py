@@ -120,6 +120,11 @@ MATRIX: dict[str, Entry] = {
     "GET /api/targets": may(ADMIN, 200),
     "POST /api/targets/{name}/test": may(ADMIN, 404),
     "GET /feeds/briefings.atom": may(READER, 200),
+    # deadlines
+    "GET /api/deadlines": may(READER, 200),
+    "GET /api/deadlines/{deadline_id}": may(READER, 404),
+    "GET /feeds/deadlines.ics": may(READER, 200),
+    "GET /feeds/deadlines/{key}.ics": may(OPEN, 404),
     # items
     "GET /feeds/items.atom": may(READER, 200),
     "GET /items": may(READER, 200),

@@ -1,0 +1,344 @@
+"""The deadlines of items with their moves, the calendars of those who follow topics, and the alerts."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Select, and_, delete, func, select, update
+from sqlmodel import col
+
+from monitor.db.queries.filters import build_bracket_variants
+from monitor.db.sessions import Queries, build_insert, get_dialect, insert_if_new, sanitize_text, sanitize_value
+from monitor.db.tables.collection import Item
+from monitor.db.tables.delivery import Delivery
+from monitor.db.tables.people import HiddenItem, Person
+from monitor.db.tables.policies import (
+    Alert,
+    AlertKind,
+    Deadline,
+    DeadlineMove,
+    Policy,
+    PolicyDocument,
+    Topic,
+    TopicAlerts,
+    TopicFit,
+    TopicFollower,
+)
+from monitor.i18n.message import Message
+from monitor.i18n.model import MessageModel
+from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
+
+MAX_ROWS = 5000
+"""So many deadlines a period shows at most, the nearest of them."""
+
+
+class DeadlineMoveView(BaseModel):
+    """A move of a deadline: `before` is None where a revision added it, `after` where one dropped it."""
+
+    before: dt.date | None
+    after: dt.date | None
+    passage: str
+    run_id: str
+    seen_at: dt.datetime
+
+
+class DeadlineRow(BaseModel):
+    """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first."""
+
+    id: int
+    kind: DeadlineKind
+    day: dt.date
+    subject: str
+    passage: str
+    verdict: Verdict
+    seen_at: dt.datetime
+    item_id: int
+    title: str
+    url: str
+    source: str
+    published_on: dt.date
+    policy_id: int | None = None
+    policy: str | None = None
+    stage: PolicyStage | None = None
+    moves: list[DeadlineMoveView] = []
+
+    @property
+    def scope(self) -> str:
+        """What it is a deadline of: the policy, or else the item."""
+        return f"i{self.item_id}" if self.policy_id is None else f"p{self.policy_id}"
+
+    @property
+    def known_since(self) -> dt.datetime:
+        """When its present day was first seen."""
+        return self.moves[-1].seen_at if self.moves else self.seen_at
+
+
+class DeadlineFilter(BaseModel):
+    """Which deadlines are meant; what is empty or None does not narrow. `since` and `until` are included."""
+
+    since: dt.date | None = None
+    until: dt.date | None = None
+    kinds: Sequence[DeadlineKind] = ()
+    sources: Sequence[str] = ()
+    policy_id: int | None = None
+    topic_id: int | None = None
+
+
+class DeadlineStore(Queries):
+    async def list_for_item(self, item_id: int) -> list[Deadline]:
+        """All deadlines of an item, dropped ones too; in a transaction, nobody else changes them until it ends."""
+        async with self._sessions.begin_write() as session:
+            await session.scalar(select(col(Item.id)).where(col(Item.id) == item_id).with_for_update())
+            query = select(Deadline).where(col(Deadline.item_id) == item_id).order_by(col(Deadline.id))
+            return list(await session.scalars(query))
+
+    async def save(self, rows: Sequence[tuple[Deadline, DeadlineMove | None]]) -> list[int]:
+        """Store deadlines, each with its move where it made one; returns their ids."""
+        async with self._sessions.begin_write() as session:
+            ids: list[int] = []
+            for row, move in rows:
+                values = sanitize_value(row.model_dump(exclude={"id"}))
+                if row.id is None:
+                    kept = Deadline(**values)
+                    session.add(kept)
+                    await session.flush()
+                    ids.append(kept.id or 0)
+                else:
+                    await session.execute(update(Deadline).where(col(Deadline.id) == row.id).values(**values))
+                    ids.append(row.id)
+                if move is not None:
+                    made = sanitize_value(move.model_dump(exclude={"id"})) | {"deadline_id": ids[-1]}
+                    session.add(DeadlineMove(**made))
+            return ids
+
+    async def count_moves(self, deadline_ids: Sequence[int]) -> dict[int, int]:
+        query = select(col(DeadlineMove.deadline_id), func.count()).where(
+            col(DeadlineMove.deadline_id).in_(deadline_ids)
+        )
+        counted = await self._fetch_rows(query.group_by(col(DeadlineMove.deadline_id)))
+        return {row[0]: row[1] for row in counted}
+
+    async def list_open(self, wanted: DeadlineFilter) -> list[DeadlineRow]:
+        """The deadlines that are stated still, the nearest first; those of hidden items are left out."""
+        return await self._load_rows(_build_conditions(wanted))
+
+    async def list_of_policies(self, policy_ids: Iterable[int]) -> list[DeadlineRow]:
+        """All deadlines of the documents of these policies."""
+        ids = sorted(set(policy_ids))
+        rows: list[DeadlineRow] = []
+        for start in range(0, len(ids), 500):
+            batch = ids[start : start + 500]
+            rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
+        return rows
+
+    async def get(self, deadline_id: int) -> DeadlineRow | None:
+        rows = await self._load_rows([col(Deadline.id) == deadline_id], with_dropped=True)
+        return rows[0] if rows else None
+
+    async def list_moves(self, item_ids: Sequence[int]) -> list[tuple[Deadline, DeadlineMove]]:
+        """The moves of the deadlines of items, oldest first."""
+        query = (
+            select(Deadline, DeadlineMove)
+            .join(DeadlineMove, col(DeadlineMove.deadline_id) == col(Deadline.id))
+            .where(col(Deadline.item_id).in_(list(item_ids)))
+            .order_by(col(DeadlineMove.id))
+        )
+        return [(deadline, move) for deadline, move in await self._fetch_rows(query)]
+
+    async def find_calendar(self, key: str) -> tuple[Topic, str] | None:
+        """The topic that a calendar is of, and who may read it; None for an unknown key, or of somebody shut out."""
+        query = (
+            select(Topic, col(TopicFollower.person))
+            .join(TopicFollower, col(TopicFollower.topic_id) == col(Topic.id))
+            .join(Person, col(Person.name) == col(TopicFollower.person))
+            .where(col(TopicFollower.calendar_key) == sanitize_text(key), col(Person.is_shut_out).is_(False))
+        )
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    async def find_topic(self, name: str) -> Topic | None:
+        return await self._fetch_first(select(Topic).where(col(Topic.name) == sanitize_text(name)))
+
+    async def _load_rows(
+        self, conditions: Sequence[ColumnElement[bool]], *, with_dropped: bool = False, limit: int | None = MAX_ROWS
+    ) -> list[DeadlineRow]:
+        query = _SELECT_ROWS.where(*conditions).order_by(col(Deadline.day), col(Deadline.id)).limit(limit)
+        if not with_dropped:
+            query = query.where(col(Deadline.dropped_at).is_(None))
+        rows: dict[int, DeadlineRow] = {}
+        for row in await self._fetch_as(DeadlineRow, query):
+            known = rows.setdefault(row.id, row)
+            if (row.policy_id or 0) < (known.policy_id or 0):
+                rows[row.id] = row  # a document in two policies counts for the first of them
+        moves = select(DeadlineMove).order_by(col(DeadlineMove.id))
+        for move in await self._fetch_in(moves, col(DeadlineMove.deadline_id), rows):
+            view = DeadlineMoveView.model_validate(move, from_attributes=True)
+            rows[move.deadline_id].moves = [*rows[move.deadline_id].moves, view]
+        return list(rows.values())
+
+
+_IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
+_SELECT_ROWS = (
+    select(
+        *(
+            getattr(Deadline, name)
+            for name in ("id", "kind", "day", "subject", "passage", "verdict", "seen_at", "item_id")
+        ),
+        col(Item.title),
+        col(Item.url),
+        col(Item.source),
+        col(Item.day).label("published_on"),
+        col(PolicyDocument.policy_id),
+        col(PolicyDocument.stage),
+        col(Policy.name).label("policy"),
+    )
+    .select_from(Deadline)
+    .join(Item, col(Item.id) == col(Deadline.item_id))
+    .join(PolicyDocument, _IN_POLICY, isouter=True)
+    .join(Policy, col(Policy.id) == col(PolicyDocument.policy_id), isouter=True)
+    .where(col(Deadline.item_id).not_in(select(col(HiddenItem.item_id))))
+)
+
+
+def _build_conditions(wanted: DeadlineFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.since is not None:
+        conditions.append(col(Deadline.day) >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(col(Deadline.day) <= wanted.until)
+    if wanted.kinds:
+        conditions.append(col(Deadline.kind).in_(wanted.kinds))
+    if wanted.sources:
+        conditions.append(col(Item.source).in_([sanitize_text(name) for name in wanted.sources]))
+    if wanted.policy_id is not None:
+        conditions.append(col(PolicyDocument.policy_id) == wanted.policy_id)
+    if wanted.topic_id is not None:
+        fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
+        conditions.append(col(Deadline.item_id).in_(select(col(TopicFit.item_id)).where(*fits)))
+    return conditions
+
+
+class AlertView(MessageModel):
+    """An alert with its item, and the name of the topic that it is of."""
+
+    id: int
+    target: str
+    kind: AlertKind
+    key: str
+    message: Message
+    item_id: int
+    title: str
+    url: str
+    source: str
+    topic: str | None = None
+    raised_at: dt.datetime
+    delivery_id: str | None = None
+
+
+class AlertStore(Queries):
+    async def add(self, alerts: Sequence[Alert]) -> list[Alert]:
+        """Store the alerts of which their target was not told yet; returns those."""
+        fresh: list[Alert] = []
+        if not alerts:
+            return fresh
+        keys = {alert.key for alert in alerts}
+        told = set()
+        for target, key in await self._fetch_rows(
+            select(col(Alert.target), col(Alert.key)).where(col(Alert.key).in_(keys))
+        ):
+            told.add((target, key))
+        if all((alert.target, alert.key) in told for alert in alerts):
+            return fresh
+        async with self._sessions.begin_write() as session:
+            for alert in alerts:
+                values = sanitize_value(alert.model_dump(exclude={"id"}))
+                insert = build_insert(get_dialect(session), Alert).values(**values)
+                new = insert.on_conflict_do_nothing(index_elements=["target", "key"]).returning(col(Alert.id))
+                if await session.scalar(new) is not None:
+                    fresh.append(alert)
+        return fresh
+
+    async def list_waiting(self, limit: int = 1000) -> list[Alert]:
+        """The alerts that are in no delivery yet, oldest first."""
+        query = select(Alert).where(col(Alert.delivery_id).is_(None)).order_by(col(Alert.raised_at), col(Alert.id))
+        return await self._fetch_all(query.limit(limit))
+
+    async def release(self, alert_ids: Sequence[int], delivery: Delivery) -> bool:
+        """Store the delivery that carries these alerts and note that in them, in one transaction.
+
+        False, and nothing is done, where the delivery is there already or one of the alerts travels with another.
+        """
+        waiting = (col(Alert.id).in_(alert_ids), col(Alert.delivery_id).is_(None))
+        async with self._sessions.begin_write() as session:
+            found = await session.scalars(select(col(Alert.id)).where(*waiting).with_for_update())
+            if {*found} != {*alert_ids} or not await insert_if_new(session, delivery):
+                return False
+            await session.execute(update(Alert).where(*waiting).values(delivery_id=delivery.id))
+            return True
+
+    async def delete_waiting(self, target: str) -> None:
+        """Forget the alerts of a target that is gone."""
+        await self._execute(delete(Alert).where(col(Alert.target) == target, col(Alert.delivery_id).is_(None)))
+
+    async def list_for_delivery(self, delivery_id: str) -> list[AlertView]:
+        return await self._fetch_as(AlertView, _select_alerts().where(col(Alert.delivery_id) == delivery_id))
+
+    async def list_page(
+        self, *, target: str | None = None, item_id: int | None = None, before_id: int | None = None, limit: int = 50
+    ) -> list[AlertView]:
+        """The alerts, newest first, after the one of that id."""
+        query = _select_alerts(is_newest_first=True).limit(limit)
+        for column, value in ((Alert.target, target), (Alert.item_id, item_id)):
+            if value is not None:
+                query = query.where(col(column) == value)
+        if before_id is not None:
+            query = query.where(col(Alert.id) < before_id)
+        return await self._fetch_as(AlertView, query)
+
+    async def list_topic_targets(self, item_ids: Sequence[int]) -> list[tuple[int, Topic]]:
+        """The topics that items fit and whose followers hear of it at once, each with the item."""
+        query = (
+            select(col(TopicFit.item_id), Topic)
+            .join(Topic, col(Topic.id) == col(TopicFit.topic_id))
+            .where(
+                col(TopicFit.item_id).in_(list(item_ids)),
+                col(TopicFit.is_match).is_(True),
+                col(Topic.alerts) == TopicAlerts.AT_ONCE,
+            )
+            .order_by(col(Topic.id))
+        )
+        return [(item_id, topic) for item_id, topic in await self._fetch_rows(query)]
+
+    async def find_documents(self, number: str | None, title: str | None) -> list[Item]:
+        """The items of the document with this number, or else with exactly this title, oldest first."""
+        if number:
+            of_number = col(Item.document_number).in_(build_bracket_variants(sanitize_text(number)))
+            if found := await self._fetch_all(select(Item).where(of_number).order_by(col(Item.day), col(Item.id))):
+                return found
+        if not title:
+            return []
+        plain = sanitize_text(title).strip().removeprefix("《").removesuffix("》")
+        of_title = col(Item.title).in_([plain, f"《{plain}》"])
+        return await self._fetch_all(select(Item).where(of_title).order_by(col(Item.day), col(Item.id)).limit(20))
+
+    async def find_policy(self, item_id: int) -> int | None:
+        """The policy that an item belongs to; of several the first."""
+        mine = (col(PolicyDocument.item_id) == item_id, col(PolicyDocument.removed_at).is_(None))
+        return await self._fetch_first(select(func.min(PolicyDocument.policy_id)).where(*mine))
+
+
+def _select_alerts(*, is_newest_first: bool = False) -> Select[tuple[object, ...]]:
+    names = ("id", "target", "kind", "key", "message", "item_id", "raised_at", "delivery_id")
+    query = (
+        select(
+            *(getattr(Alert, name) for name in names),
+            col(Item.title),
+            col(Item.url),
+            col(Item.source),
+            col(Topic.name).label("topic"),
+        )
+        .select_from(Alert)
+        .join(Item, col(Item.id) == col(Alert.item_id))
+        .join(Topic, col(Topic.id) == col(Alert.topic_id), isouter=True)
+    )
+    return query.order_by(col(Alert.id).desc() if is_newest_first else col(Alert.id))

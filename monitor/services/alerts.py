@@ -1,0 +1,217 @@
+"""Alerts: what people are told at once, each thing once a target, and how that becomes deliveries.
+
+An alert is stored in the transaction that stores what it tells of, and waits there. Once the oldest of a target is a
+minute old, the scheduler puts a delivery on record that carries all that wait, and notes it in them: one transaction.
+Whatever is killed when, no alert is lost, and none is sent twice.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from zoneinfo import ZoneInfo
+
+from monitor.briefing.deliver import create_delivery, format_planned_time
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.config.targets import TargetSettings
+from monitor.db.database import Store
+from monitor.db.queries.deadlines import DeadlineFilter
+from monitor.db.queries.filters import ItemFilter
+from monitor.db.tables.collection import Item
+from monitor.db.tables.delivery import DeliveryKind
+from monitor.db.tables.policies import Alert, AlertKind, Topic, TopicAlerts, TopicFit
+from monitor.document import DocumentFacts, Relation
+from monitor.i18n.message import Message
+from monitor.logs import get_logger
+from monitor.policies.calendar import REMINDER_DAYS, build_deadline_key, find_due_reminders, merge_deadlines
+from monitor.policies.changes import DeadlineChange, describe_deadline_change, name_deadline
+from monitor.vocabulary import ItemType, RelationType
+
+REMINDER_TIME = dt.time(8)
+"""From then on, by the service's clock, the reminders of a day are raised."""
+
+_BATCH_PERIOD = dt.timedelta(minutes=1)
+_MAX_BATCH = 200
+_REPEAL_WINDOW = dt.timedelta(days=30)
+_REPEALING = (RelationType.REPEALS, RelationType.REPLACES)
+_log = get_logger("alerts")
+
+
+@dataclass(frozen=True)
+class _Recipient:
+    target: str
+    topic_id: int | None = None
+
+
+@dataclass(kw_only=True)
+class AlertService:
+    """Raises alerts for the targets with `alerts` and for those of topics whose followers hear of things at once.
+
+    The `raise_…` methods only read and write the database: they join the transaction of the caller.
+    """
+
+    store: Store
+    settings: Settings
+    clock: Clock
+
+    async def raise_for_changes(
+        self, item: Item, changes: Mapping[int, DeadlineChange], *, move_counts: Mapping[int, int]
+    ) -> list[Alert]:
+        """Tell of deadlines that a revision of an item added, moved or dropped, but not of days that are past.
+
+        Both are by the ids of the deadlines; `move_counts` says how often each was moved by now.
+        """
+        today = self._get_today()
+        policy_id = await self.store.alerts.find_policy(item.id or 0)
+        raised = []
+        for deadline_id, change in changes.items():
+            if change.is_open(today):
+                of = build_deadline_key(item.id or 0, policy_id, change.kind, change.subject)
+                days = _hash(f"{change.before}|{change.after}|{move_counts.get(deadline_id)}")
+                raised.append((f"moved:{of}:{days}", describe_deadline_change(change)))
+        return await self._raise(AlertKind.DEADLINE_MOVED, [(item.id or 0, key, words) for key, words in raised])
+
+    async def raise_for_repeals(self, item: Item, before: DocumentFacts | None, after: DocumentFacts) -> list[Alert]:
+        """Tell that a new document repeals or replaces one that the archive has."""
+        if self._get_today() - item.day > _REPEAL_WINDOW:
+            return []
+        stated = {_build_relation_key(relation) for relation in before.relations} if before else set()
+        raised: list[tuple[int, str, Message]] = []
+        for relation in after.relations:
+            if relation.type not in _REPEALING or _build_relation_key(relation) in stated:
+                continue
+            repealed = await self.store.alerts.find_documents(relation.number, relation.title)
+            repealed = [document for document in repealed if document.id != item.id and document.day <= item.day]
+            if repealed:
+                words = Message.of(f"alert.{relation.type}", title=repealed[0].title, by=item.title)
+                raised.append((item.id or 0, f"repealed:i{repealed[0].id}", words))
+        return await self._raise(AlertKind.REPEALED, raised)
+
+    async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> list[Alert]:
+        """Tell the targets of each topic that an item fits and whose followers hear of it at once."""
+        now, known = self.clock.now(), {target.name for target in self.settings.deliver.targets}
+        alerts = [
+            Alert(
+                target=target,
+                kind=AlertKind.TOPIC_MATCH,
+                key=f"topic:{topic.id}:{item.id}",
+                item_id=item.id or 0,
+                topic_id=topic.id,
+                message=Message.of("alert.topic_match", topic=topic.name, reason=fit.reason),
+                raised_at=now,
+            )
+            for topic, fit in fits
+            if topic.alerts is TopicAlerts.AT_ONCE and fit.is_match
+            for target in topic.targets
+            if target in known
+        ]
+        return await self._store(alerts)
+
+    async def raise_due(self) -> list[Alert]:
+        """Remind of the deadlines that end in seven days, and of those that end tomorrow; each time once.
+
+        What a service that stood still has missed is made up for until the day itself.
+        """
+        zone = ZoneInfo(self.settings.timezone)
+        local = self.clock.now().astimezone(zone)
+        if local.time().replace(tzinfo=None) < REMINDER_TIME:
+            return []
+        today = local.date()
+        near = DeadlineFilter(since=today, until=today + dt.timedelta(days=max(REMINDER_DAYS)))
+        rows = await self.store.deadlines.list_open(near)
+        if not rows:
+            return []
+        of_policies = await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id)
+        every = {row.id: row for row in [*rows, *of_policies]}
+        reminders = find_due_reminders(merge_deadlines(every.values()), today=today, zone=zone)
+        raised = []
+        for reminder in reminders:
+            entry = reminder.entry
+            code = {0: "alert.near_today", 1: "alert.near_tomorrow"}.get(reminder.days_left, "alert.near")
+            name = name_deadline(entry.kind, entry.subject)
+            words = Message.of(code, name=name, day=entry.day, days=reminder.days_left)
+            raised.append((entry.item_id, reminder.key, words))
+        async with self.store.transaction():
+            return await self._raise(AlertKind.DEADLINE_NEAR, raised)
+
+    async def release(self) -> None:
+        """Put the alerts that wait into deliveries: one for each target, once its oldest alert is a minute old."""
+        now = self.clock.now()
+        waiting = sorted(await self.store.alerts.list_waiting(), key=lambda alert: alert.target)
+        targets = {target.name: target for target in self.settings.deliver.targets}
+        for name, group in groupby(waiting, key=lambda alert: alert.target):
+            alerts = list(group)[:_MAX_BATCH]
+            target, oldest = targets.get(name), alerts[0].raised_at
+            if target is None:
+                await self.store.alerts.delete_waiting(name)
+            elif not now - _BATCH_PERIOD < oldest <= now:  # what bears a later instant is of a clock that was ahead
+                await self._release_to(target, alerts, now)
+
+    async def _release_to(self, target: TargetSettings, alerts: Sequence[Alert], now: dt.datetime) -> None:
+        name = f"alerts-{format_planned_time(now)}"
+        delivery = create_delivery(target, DeliveryKind.ALERT, name=name, planned_at=now, now=now)
+        if await self.store.alerts.release([alert.id or 0 for alert in alerts], delivery):
+            _log.info("alerts released", delivery=delivery.id, count=len(alerts))
+
+    async def _raise(self, kind: AlertKind, raised: Sequence[tuple[int, str, Message]]) -> list[Alert]:
+        """Store an alert of each item, key and message for each target that is to hear of the item."""
+        if not raised:
+            return []
+        now = self.clock.now()
+        recipients = await self._find_recipients({item_id for item_id, _, _ in raised})
+        alerts = [
+            Alert(
+                target=recipient.target,
+                kind=kind,
+                key=key,
+                item_id=item_id,
+                topic_id=recipient.topic_id,
+                message=words,
+                raised_at=now,
+            )
+            for item_id, key, words in raised
+            for recipient in recipients.get(item_id, ())
+        ]
+        return await self._store(alerts)
+
+    async def _store(self, alerts: Sequence[Alert]) -> list[Alert]:
+        fresh = await self.store.alerts.add(alerts)
+        for alert in fresh:
+            _log.info("alert", kind=str(alert.kind), target=alert.target, item=alert.item_id, key=alert.key)
+        return fresh
+
+    async def _find_recipients(self, item_ids: set[int]) -> dict[int, list[_Recipient]]:
+        """Return who hears of which item: each target once, as its topic's where it would not hear of it otherwise."""
+        found: dict[int, dict[str, _Recipient]] = {item_id: {} for item_id in item_ids}
+        for target in self.settings.deliver.targets:
+            for item in await self._list_meant(target, item_ids) if target.alerts else ():
+                found[item.id or 0][target.name] = _Recipient(target.name)
+        known = {target.name for target in self.settings.deliver.targets}
+        for item_id, topic in await self.store.alerts.list_topic_targets(sorted(item_ids)):
+            for name in known.intersection(topic.targets):
+                found[item_id].setdefault(name, _Recipient(name, topic.id))
+        return {item_id: list(by_target.values()) for item_id, by_target in found.items()}
+
+    async def _list_meant(self, target: TargetSettings, item_ids: set[int]) -> list[Item]:
+        """Return those of the items that a briefing for the target would take; hidden ones are in none."""
+        wanted = ItemFilter(
+            ids=sorted(item_ids),
+            sources=target.sources,
+            tags=target.tags,
+            types=[ItemType(word) for word in target.types],
+            keywords=target.keywords,
+        )
+        return await self.store.items.list(wanted, limit=None)
+
+    def _get_today(self) -> dt.date:
+        return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
+
+
+def _build_relation_key(relation: Relation) -> tuple[str, str, str]:
+    return relation.type.value, relation.number or "", relation.title or ""
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,207 @@
+"""Deadlines as people see them: the list, one with its history, and the calendar that programs subscribe to."""
+
+import datetime as dt
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from icalendar import Calendar, Event
+
+from monitor.clock import Clock
+from monitor.config.model import Settings
+from monitor.db.database import Store
+from monitor.db.queries.deadlines import DeadlineFilter, DeadlineMoveView, DeadlineRow
+from monitor.db.tables.collection import Item
+from monitor.db.tables.policies import DeadlineMove
+from monitor.document import DocumentFacts
+from monitor.errors import NotFound
+from monitor.exports.document import normalize_line
+from monitor.i18n.catalogue import render, translate
+from monitor.i18n.message import Message
+from monitor.policies.calendar import DeadlineEntry, merge_deadlines
+from monitor.policies.changes import DeadlineChange, compare_deadlines, list_deadlines, name_deadline, update_deadlines
+from monitor.services.alerts import AlertService
+from monitor.vocabulary import DeadlineKind
+
+CALENDAR_MEDIA_TYPE = "text/calendar"
+_CALENDAR_PAST = dt.timedelta(days=90)
+_REFRESH_INTERVAL = dt.timedelta(hours=1)
+
+
+def create_calendar_key() -> str:
+    """Draw the key of a follower's calendar: whoever has it may read that, so nobody can guess it."""
+    return secrets.token_urlsafe(32)
+
+
+class DeadlineDetail(DeadlineEntry):
+    """A deadline with its history, oldest move first; `dropped`: a later revision of its page states it no more."""
+
+    history: list[DeadlineMoveView]
+    dropped: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadlineQuery:
+    """Which deadlines are meant; `topic` and `sources` are names. Without `since`, those that are still to come."""
+
+    since: dt.date | None = None
+    until: dt.date | None = None
+    kinds: Sequence[DeadlineKind] = ()
+    topic: str | None = None
+    policy: int | None = None
+    sources: Sequence[str] = ()
+
+
+@dataclass(kw_only=True)
+class DeadlineService:
+    store: Store
+    settings: Settings
+    clock: Clock
+    alerts: AlertService
+
+    async def update(self, item: Item, before: DocumentFacts | None, after: DocumentFacts, run_id: str | None) -> None:
+        """Bring the deadlines of an item to what its text states now, and tell of what a revision changed.
+
+        Only reads and writes the database, in the caller's transaction. Without `before`, the text is read for the
+        first time: nothing has changed, and the days that it states bring no alert. Else each difference between both
+        readings is told of once, and the item's summary is marked stale. Doing it again changes nothing.
+        """
+        item_id, now = item.id or 0, self.clock.now()
+        async with self.store.transaction():
+            known = await self.store.deadlines.list_for_item(item_id)
+            updates = update_deadlines(known, list_deadlines(after), item_id=item_id, at=now)
+            revised = set(compare_deadlines(before, after)) if before is not None else set()
+            moved = [update.change if update.change in revised else None for update in updates]
+            rows = [
+                (update.row, None if change is None else _build_move(change, run_id, now))
+                for update, change in zip(updates, moved, strict=True)
+            ]
+            ids = await self.store.deadlines.save(rows)
+            changes = {deadline: change for deadline, change in zip(ids, moved, strict=True) if change is not None}
+            if changes:
+                await self.store.items.update(item_id, is_summary_stale=True)
+                counts = await self.store.deadlines.count_moves(list(changes))
+                await self.alerts.raise_for_changes(item, changes, move_counts=counts)
+            await self.alerts.raise_for_repeals(item, before, after)
+
+    async def get(self, deadline_id: int) -> DeadlineDetail:
+        row = await self.store.deadlines.get(deadline_id)
+        if row is None:
+            raise NotFound("deadline.not_found", deadline=deadline_id)
+        of_item = await self.store.deadlines.list_for_item(row.item_id)
+        dropped = any(one.id == row.id and one.dropped_at is not None for one in of_item)
+        (entry,) = merge_deadlines([row])
+        return DeadlineDetail(**entry.model_dump(), history=row.moves, dropped=dropped)
+
+    async def build_calendar(self, query: DeadlineQuery, *, language: str, name: str = "") -> bytes:
+        """Return the deadlines that are meant as an iCalendar file, those of the last 90 days too."""
+        since = query.since or self._get_today() - _CALENDAR_PAST
+        entries = await self.list(
+            DeadlineQuery(
+                since=since,
+                until=query.until,
+                kinds=query.kinds,
+                topic=query.topic,
+                policy=query.policy,
+                sources=query.sources,
+            )
+        )
+        return build_calendar(entries, language=language, name=name or translate(language, "Deadlines"))
+
+    async def build_private_calendar(self, key: str, *, language: str) -> bytes:
+        """Return the calendar of a topic that somebody follows, by its key; `NotFound` for a key that is none."""
+        found = await self.store.deadlines.find_calendar(key)
+        if found is None:
+            raise NotFound("deadline.no_calendar")
+        topic, _ = found
+        since = self._get_today() - _CALENDAR_PAST
+        entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
+        return build_calendar(entries, language=language, name=topic.name)
+
+    async def _load_entries(self, wanted: DeadlineFilter) -> list[DeadlineEntry]:
+        """Load what is meant, with all that its policies state, for another document may have set another day."""
+        rows = await self.store.deadlines.list_open(wanted)
+        every: dict[int, DeadlineRow] = {row.id: row for row in rows}
+        for row in await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id):
+            every.setdefault(row.id, row)
+        meant = {(row.scope, row.kind, row.day) for row in rows}
+        entries = merge_deadlines(every.values())
+        return [entry for entry in entries if (_get_scope(entry), entry.kind, entry.day) in meant]
+
+    async def list(self, query: DeadlineQuery) -> list[DeadlineEntry]:
+        """Return the deadlines that are meant, each once, the nearest first; `NotFound` for an unknown topic."""
+        topic_id = None
+        if query.topic is not None:
+            topic = await self.store.deadlines.find_topic(query.topic)
+            if topic is None:
+                raise NotFound("deadline.no_topic", topic=query.topic)
+            topic_id = topic.id
+        since = query.since or self._get_today()
+        return await self._load_entries(
+            DeadlineFilter(
+                since=since,
+                until=query.until,
+                kinds=query.kinds,
+                sources=query.sources,
+                policy_id=query.policy,
+                topic_id=topic_id,
+            )
+        )
+
+    def _get_today(self) -> dt.date:
+        return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
+
+
+def _get_scope(entry: DeadlineEntry) -> str:
+    return f"i{entry.item_id}" if entry.policy_id is None else f"p{entry.policy_id}"
+
+
+def _build_move(change: DeadlineChange, run_id: str | None, now: dt.datetime) -> DeadlineMove:
+    return DeadlineMove(
+        deadline_id=0,  # the store knows it
+        before=change.before,
+        after=change.after,
+        passage=change.passage,
+        run_id=run_id or "",
+        seen_at=now,
+    )
+
+
+def describe_entry(entry: DeadlineEntry) -> Message:
+    """Say what begins or ends, and of which document."""
+    return Message.of("deadline.of", name=name_deadline(entry.kind, entry.subject), title=normalize_line(entry.title))
+
+
+def build_calendar(entries: Sequence[DeadlineEntry], *, language: str, name: str) -> bytes:
+    """Return an iCalendar file (RFC 5545) of whole days; an event keeps its UID when its day moves."""
+    calendar = Calendar()
+    calendar.add("prodid", "-//Monitor//Deadlines//EN")
+    calendar.add("version", "2.0")
+    calendar.add("method", "PUBLISH")
+    calendar.add("x-wr-calname", normalize_line(name))
+    calendar.add("refresh-interval", _REFRESH_INTERVAL, parameters={"VALUE": "DURATION"})
+    for entry in entries:
+        calendar.add_component(_build_event(entry, language))
+    content: bytes = calendar.to_ical()
+    return content
+
+
+def _build_event(entry: DeadlineEntry, language: str) -> Event:
+    lines = [normalize_line(entry.passage)]
+    if entry.moved_from is not None:
+        moved = Message.of("deadline.moved_from", before=entry.moved_from)
+        lines.insert(0, render(moved, language))
+    lines += [f"{normalize_line(entry.source)} {entry.url}".strip()]
+    event = Event()
+    event.add("uid", f"deadline-{entry.id}@monitor")
+    event.add("dtstamp", entry.moved_at or entry.seen_at)
+    event.add("sequence", entry.moves)
+    event.add("dtstart", entry.day)
+    event.add("dtend", entry.day + dt.timedelta(days=1))
+    event.add("summary", render(describe_entry(entry), language))
+    event.add("description", "\n".join(filter(None, lines)))
+    event.add("url", entry.url)
+    event.add("categories", [render(name_deadline(entry.kind), language)])
+    event.add("transp", "TRANSPARENT")
+    return event

@@ -1,0 +1,116 @@
+"""Deadlines over HTTP: the list, one with its history, and calendars that programs subscribe to."""
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from monitor.db.sessions import sanitize_text
+from monitor.policies.calendar import DeadlineEntry
+from monitor.services.deadlines import CALENDAR_MEDIA_TYPE, DeadlineDetail, DeadlineQuery
+from monitor.vocabulary import DeadlineKind
+from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
+from monitor.web.api.search import Day
+from monitor.web.auth import AppDep, Reader
+from monitor.web.middleware import negotiate_language
+from monitor.web.problems import PROBLEM_RESPONSES
+
+_Name = Annotated[str, Field(max_length=200)]
+_CONTENT_TYPE = f"{CALENDAR_MEDIA_TYPE}; charset=utf-8"
+_CALENDAR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {CALENDAR_MEDIA_TYPE: {}}, "description": "An iCalendar file"}
+}
+
+router = APIRouter(prefix="/api/deadlines", tags=["deadlines"], responses=PROBLEM_RESPONSES)
+feed_router = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
+
+
+class DeadlineParameters(BaseModel):
+    """Which deadlines are meant; what is not given does not narrow."""
+
+    since: Day | None = Field(None, description="The first day; default today, in a calendar 90 days ago")
+    until: Day | None = Field(None, description="The last day")
+    kind: list[DeadlineKind] = Field(default_factory=list, max_length=len(DeadlineKind))
+    source: list[_Name] = Field(default_factory=list, max_length=50, description="Names of sources")
+    topic: str | None = Field(None, max_length=200, description="The name of a topic that their items fit")
+    policy: int | None = Field(None, ge=1, le=2**31 - 1, description="The number of a policy")
+
+    def to_query(self) -> DeadlineQuery:
+        return DeadlineQuery(
+            since=self.since,
+            until=self.until,
+            kinds=self.kind,
+            topic=None if self.topic is None else sanitize_text(self.topic),
+            policy=self.policy,
+            sources=[sanitize_text(name) for name in self.source],
+        )
+
+
+class DeadlineListParameters(DeadlineParameters):
+    cursor: Cursor = None
+    limit: Limit = 50
+
+
+class DeadlineListSchema(BaseModel):
+    """A page of the list, the nearest first; `next` is the cursor with which it goes on."""
+
+    deadlines: list[DeadlineEntry]
+    next: str | None
+
+
+@router.get("", summary="List deadlines")
+async def deadlines(
+    app: AppDep, principal: Reader, asked: Annotated[DeadlineListParameters, Query()]
+) -> DeadlineListSchema:
+    """The deadlines that are still to come, or those of a period, the nearest first.
+
+    What several documents of one policy state is one deadline; a day that was moved shows what it was before.
+    """
+    del principal
+    entries = await app.deadlines.list(asked.to_query())
+    after = decode_cursor(asked.cursor, dt.date, int)
+    if after is not None:
+        entries = [entry for entry in entries if (entry.day, entry.id) > after]
+    page, following = cut_page(entries, asked.limit, lambda entry: (entry.day, entry.id))
+    return DeadlineListSchema(deadlines=page, next=following)
+
+
+@router.get("/{deadline_id}", summary="Show a deadline")
+async def deadline(
+    app: AppDep, principal: Reader, deadline_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> DeadlineDetail:
+    """A deadline with the passage that states it, and every move that was seen."""
+    del principal
+    return await app.deadlines.get(deadline_id)
+
+
+@feed_router.get(
+    "/deadlines.ics", summary="Deadlines as a calendar", response_class=Response, responses=_CALENDAR_RESPONSES
+)
+async def calendar(
+    app: AppDep,
+    principal: Reader,
+    asked: Annotated[DeadlineParameters, Query()],
+    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
+) -> Response:
+    """The deadlines that are meant, filtered as the list is; an event keeps its UID when its day moves."""
+    body = await app.deadlines.build_calendar(asked.to_query(), language=lang or principal.language)
+    return Response(body, media_type=_CONTENT_TYPE)
+
+
+@feed_router.get(
+    "/deadlines/{key}.ics",
+    summary="The calendar of a topic that somebody follows",
+    response_class=Response,
+    responses=_CALENDAR_RESPONSES,
+)
+async def private_calendar(
+    app: AppDep,
+    request: Request,
+    key: Annotated[str, Path(max_length=64)],
+    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
+) -> Response:
+    """The deadlines of the items that fit the topic. The key is the sign-in: calendars know no other."""
+    body = await app.deadlines.build_private_calendar(key, language=lang or negotiate_language(request))
+    return Response(body, media_type=_CONTENT_TYPE)
