@@ -41,7 +41,7 @@ from monitor.web.middleware import (
     negotiate_language,
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
-from monitor.web.ui import briefings, health, items, people, research, runs, settings, sources
+from monitor.web.ui import briefings, deadlines, health, items, people, policies, research, runs, settings, sources, topics
 from monitor.web.ui.rendering import Templates
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -69,7 +69,7 @@ _API_ROUTERS = (
     briefings_api.delivery_router,
 )
 
-_PAGE_MODULES = (briefings, health, items, people, research, runs, settings, sources)
+_PAGE_MODULES = (briefings, deadlines, health, items, people, policies, research, runs, settings, sources, topics)
 
 _DESCRIPTION = """\
 Everything that the pages do. Sign in with `Authorization: Bearer TOKEN`, or with the session cookie of a browser and,

@@ -135,6 +135,10 @@ class DeadlineStore(Queries):
         rows = await self._load_rows([col(Deadline.id) == deadline_id], with_dropped=True)
         return rows[0] if rows else None
 
+    async def list_of_item(self, item_id: int) -> list[DeadlineRow]:
+        """All deadlines of an item with their moves, by day; those that it states no more end with a move to None."""
+        return await self._load_rows([col(Deadline.item_id) == item_id], with_dropped=True, limit=None)
+
     async def list_moves(self, item_ids: Sequence[int]) -> list[tuple[Deadline, DeadlineMove]]:
         """The moves of the deadlines of items, oldest first."""
         query = (
