@@ -112,7 +112,10 @@ _YEAR_AND_SERIAL = re.compile(
 )
 _SERIES_BEFORE = re.compile(r"[\u4e00-\u9fff]{1,16}$")
 _ORDER_BEHIND = re.compile(r"第\s?(\d{1,4})\s?[号號]令")
-_CODE_WORD = re.compile(r"\S*\d\S*")
+_CODE_WORD = re.compile(r"(?<!\S)\S{2,40}(?!\S)")
+_DASHES = re.compile(r"[\u2010-\u2015]")
+_NO_LATIN = re.compile(r"[^\x00-\x7f]+")
+_DIGIT = re.compile(r"\d")
 _ACRONYM = re.compile(r"\(?(?:[A-Z][A-Za-z]{0,3}[A-Z][A-Za-z]{0,5}|[A-Z](?:\.[A-Z]){1,3}\.?)\)?")
 _NO_CODE = re.compile(r"[\d.,:%]+|\d{4}-\d\d?-\d\d?|\d{1,2}/\d{1,2}/\d{2,4}|[£$€¥]\S+|https?:\S+|\S+@\S+")
 _NO_BEFORE = re.compile(r"\b(?:No|Nos|Number)\b\.?$")
@@ -152,11 +155,11 @@ def _iter_numbers(text: str) -> Iterator[Reference]:
         written = (before[0] if before else "") + found[0]
         if key := build_number_key(written):
             yield Reference(key, KeyRole.MENTIONED, written)
-    text = _OF_YEAR.sub(r"\1/\2", text)
+    text = _OF_YEAR.sub(r"\1/\2", _NO_LATIN.sub(" ", _DASHES.sub("-", text)))
     for found in _CODE_WORD.finditer(text):
-        word = found[0].strip(_EDGES) if found[0].count("(") != found[0].count(")") else found[0].strip(".,;:")
-        if len(word) > 40 or not word.isascii():
+        if _DIGIT.search(found[0]) is None:
             continue
+        word = found[0].strip(_EDGES) if found[0].count("(") != found[0].count(")") else found[0].strip(".,;:")
         left = _NO_BEFORE.sub("", text[max(0, found.start() - 24) : found.start()].rstrip())
         acronym = _ACRONYM.fullmatch(left.rstrip().rpartition(" ")[2].rpartition("\n")[2].strip(",;:"))
         if acronym:

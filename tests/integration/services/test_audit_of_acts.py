@@ -42,6 +42,7 @@ class World:
     source_id: int
     item_id: int
     note_id: int
+    policy_id: int
     briefing_id: int
     archived_id: int
     session_id: str
@@ -148,6 +149,36 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         AuditAction.ITEM_FEEDBACK,
         Role.READER,
         lambda w, by: w.app.marks.remove_feedback(w.item_id + 1, by=by),
+    ),
+    "begin a policy": (
+        AuditAction.POLICY_ADD,
+        Role.EDITOR,
+        lambda w, by: w.app.policies.start(w.item_id, by=by),
+    ),
+    "put an item into a policy": (
+        AuditAction.POLICY_JOIN,
+        Role.EDITOR,
+        lambda w, by: w.app.policies.join(w.policy_id, w.item_id, by=by),
+    ),
+    "take an item out of a policy": (
+        AuditAction.POLICY_SEPARATE,
+        Role.EDITOR,
+        lambda w, by: w.app.policies.separate(w.policy_id, w.item_id + 1, by=by),
+    ),
+    "rename a policy": (
+        AuditAction.POLICY_RENAME,
+        Role.EDITOR,
+        lambda w, by: w.app.policies.rename(w.policy_id, "renamed", by=by),
+    ),
+    "write a note on a policy": (
+        AuditAction.POLICY_NOTE,
+        Role.READER,
+        lambda w, by: w.app.policies.add_note(w.policy_id, "n", by=by),
+    ),
+    "read the archive again": (
+        AuditAction.POLICY_REFRESH,
+        Role.EDITOR,
+        lambda w, by: w.app.policies.refresh(by=by),
     ),
     "save a briefing": (
         AuditAction.BRIEFING_SAVE,
@@ -291,6 +322,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
         items = [await save_item(app, source.id or 0, number) for number in (1, 2)]
         note = await app.marks.add_note(items[0], "mine", by=READER)
         await app.marks.hide(items[1], "why", by=by)
+        policy = await app.policies.start(items[1], "a policy", by=by)
         draft, archived = [await app.drafts.save(BriefingQuery(), by=by) for _ in range(2)]
         await app.drafts.set_archived(archived.row.id, by=by)
         await app.store.deliveries.create(
@@ -316,6 +348,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
             source_id=source.id or 0,
             item_id=items[0],
             note_id=note.id,
+            policy_id=policy.id,
             briefing_id=draft.row.id,
             archived_id=archived.row.id,
             session_id=session.session_id,

@@ -32,6 +32,7 @@ from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.registry import SearchBackends
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import COMMAND_LINE
+from monitor.services.policies import PolicyService
 from monitor.services.prompts import PromptService
 from monitor.services.recording import RunDependencyFactory
 from monitor.services.runs import RunReport, RunService
@@ -266,6 +267,7 @@ async def bureau(
             presence=presence,
             runs=RunService(store=store, clock=movable_clock, presence=presence, timezone=settings.timezone),
             alarm_service=health,
+            policies=PolicyService(store=store, clock=movable_clock, settings=settings, workers=workers),
             dependency_factory=recording,
             saved_search=saved_search,
         )

@@ -52,7 +52,7 @@ def counted_transactions() -> Iterator[Counter[str]]:
 async def test_a_first_run_has_a_step_for_each_part_of_its_work(bureau: Any) -> None:
     bureau.show(bureau.rows(1, 2, *OLD))
     _, names = await sweep_with_steps(bureau)
-    assert names == ["look", "crawl:0", "unsummarised", "summarise", "rank", "due", "end"]
+    assert names == ["look", "crawl:0", "unsummarised", "summarise", "file", "rank", "due", "end"]
 
 
 async def test_a_run_that_finds_nothing_new_is_one_step(bureau: Any) -> None:
@@ -83,7 +83,7 @@ async def test_what_the_first_look_finds_is_summarised_and_ranked_in_steps_of_th
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows])
     second, names = await sweep_with_steps(bureau)
-    assert names == ["look", "unsummarised", "summarise", "rank", "due", "end"]
+    assert names == ["look", "unsummarised", "summarise", "file", "rank", "due", "end"]
     assert second.coverage.saved == 1
 
 
@@ -95,7 +95,7 @@ async def test_the_sections_after_one_with_something_new_have_steps_of_their_own
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows], bureau.rows(3, *OLD, first=150))
     second, names = await sweep_with_steps(bureau)
-    assert names == ["look", "crawl:1", "unsummarised", "summarise", "rank", "due", "end"]
+    assert names == ["look", "crawl:1", "unsummarised", "summarise", "file", "rank", "due", "end"]
     assert second.coverage.saved == 1
 
 
@@ -105,7 +105,7 @@ async def test_a_first_look_that_is_done_again_after_a_kill_loses_nothing(bureau
     await bureau.sweep()
     bureau.show([*bureau.rows(0, first=200), *rows])
     second, names = await sweep_with_steps(bureau, twice="look")
-    assert names == ["look", "unsummarised", "summarise", "rank", "due", "end"]
+    assert names == ["look", "unsummarised", "summarise", "file", "rank", "due", "end"]
     assert (second.coverage.saved, [item.rank for item in second.items]) == (1, [1])
 
 
