@@ -251,7 +251,11 @@ class App:
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
     marks: "_Part[MarkService]" = _Part("services.items.MarkService")
-    policies: "_Part[PolicyService]" = _Part("services.policies.PolicyService")
+    policies: "_Part[PolicyService]" = _Part(
+        "services.policies.PolicyService", deadlines="deadlines"
+    )
+    alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
+    deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")
@@ -303,11 +307,6 @@ class App:
             settle_delay_s=RUN_SETTLE_DELAY_S,
             not_found_code="run.not_found",
         )
-
-    # What it means: days that count, and who is told of them.
-
-    alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
-    deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
 
     # Search and research.
 

@@ -141,6 +141,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     server = MCPServer("monitor", title="Monitor", version=__version__, instructions=_INSTRUCTIONS)
     running = InProcessRunner(app)
     _add_read_tools(server, app)
+    _add_policy_tools(server, app)
     _add_action_tools(server, app, running)
     _add_research_tools(server, app, running)
     try:
@@ -185,6 +186,21 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
             return build_tool_result(read, render_item(read))
 
     @server.tool(annotations=_READ_ONLY)
+    async def list_sources(
+        text: Annotated[str, Field(description="Stands in the name, the address or a tag")] = "",
+        tag: str = "",
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    ) -> Annotated[CallToolResult, SourceListOutput]:
+        """List the sources that are watched, and how each fares."""
+        with raise_tool_errors():
+            listed = await app.sources.list_page(SourceFilter(text=text, tag=tag), limit=limit)
+            rows = [SourceOutput.model_validate(source.model_dump()) for source in listed.sources]
+            found = SourceListOutput(sources=rows, total=listed.total)
+            return build_tool_result(found, render_sources(found))
+
+
+def _add_policy_tools(server: MCPServer, app: App) -> None:
+    @server.tool(annotations=_READ_ONLY)
     async def policies(
         policy_id: Annotated[
             int | None, Field(ge=1, le=2**31 - 1, description="One of them, with its documents")
@@ -218,19 +234,6 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
             rows = (await app.deadlines.list(wanted))[:limit]
             found = DeadlineListOutput(deadlines=[DeadlineOutput.model_validate(row.model_dump()) for row in rows])
             return build_tool_result(found, render_deadlines(found))
-
-    @server.tool(annotations=_READ_ONLY)
-    async def list_sources(
-        text: Annotated[str, Field(description="Stands in the name, the address or a tag")] = "",
-        tag: str = "",
-        limit: Annotated[int, Field(ge=1, le=200)] = 50,
-    ) -> Annotated[CallToolResult, SourceListOutput]:
-        """List the sources that are watched, and how each fares."""
-        with raise_tool_errors():
-            listed = await app.sources.list_page(SourceFilter(text=text, tag=tag), limit=limit)
-            rows = [SourceOutput.model_validate(source.model_dump()) for source in listed.sources]
-            found = SourceListOutput(sources=rows, total=listed.total)
-            return build_tool_result(found, render_sources(found))
 
 
 def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> None:

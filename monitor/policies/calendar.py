@@ -1,14 +1,13 @@
 """The calendar of deadlines: each day once, whoever states it; and which reminders are due."""
 
 import datetime as dt
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from monitor.db.queries.deadlines import DeadlineMoveView, DeadlineRow
+from monitor.db.queries.deadlines import DeadlineRow, build_scope
 from monitor.policies.changes import build_subject_key
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 
@@ -37,8 +36,9 @@ _POSTPONING = re.compile(
 class DeadlineEntry(BaseModel):
     """A day of the calendar, with the document that sets it.
 
-    `items` are all items that state it, that document first. `moved_from` is the day that it had before, `moved_at`
-    when that was seen, `moves` how often it was moved. `known_since` is when the present day was first seen.
+    `items` are all items that state it, that document first, then those whose day it has taken the place of.
+    `moved_from` is the day that it had before, `moved_at` when that was seen, `moves` how often it was moved.
+    `known_since` is when the present day was first seen. `place` tells the deadlines of one kind and day apart.
     """
 
     id: int
@@ -59,43 +59,41 @@ class DeadlineEntry(BaseModel):
     seen_at: dt.datetime
     known_since: dt.datetime
     items: list[int]
-
-    @property
-    def key(self) -> str:
-        """What it is of, whatever its day: the same for two items that state one deadline."""
-        return build_deadline_key(self.item_id, self.policy_id, self.kind, self.subject)
-
-
-def build_deadline_key(item_id: int, policy_id: int | None, kind: DeadlineKind, subject: str) -> str:
-    scope = f"i{item_id}" if policy_id is None else f"p{policy_id}"
-    digest = hashlib.sha256(build_subject_key(subject).encode()).hexdigest()[:12]
-    return f"{scope}:{kind}:{digest}"
+    place: int = Field(default=0, exclude=True)
 
 
 def merge_deadlines(rows: Iterable[DeadlineRow]) -> list[DeadlineEntry]:
     """Return the calendar of these deadlines, by day: one entry for what several documents of a policy state.
 
-    A day that a draft proposed is left out once the final document sets another one, and a day that a later document
-    of the policy postpones. `rows` are all that the policies concerned have.
+    A day that a draft proposed is left out once the final document sets another one; so is a day that a later document
+    of the policy postpones, and one that another document repeats of a page that has moved it since. `rows` are all
+    that the policies concerned have.
     """
     entries: list[DeadlineEntry] = []
     by_kind = sorted(rows, key=lambda row: (row.scope, row.kind, row.day, row.id))
     for _, group in groupby(by_kind, key=lambda row: (row.scope, row.kind)):
         of_kind = list(group)
-        valid = [row for row in of_kind if not any(_supersedes(other, row, of_kind) for other in of_kind)]
+        replaced: dict[int, list[DeadlineRow]] = {}
+        valid: list[DeadlineRow] = []
+        for row in of_kind:
+            later = _find_replacement(row, of_kind)
+            if later is None:
+                valid.append(row)
+            else:
+                replaced.setdefault(later.id, []).append(row)
         for _, of_day in groupby(valid, key=lambda row: row.day):
-            entries += _merge_day(list(of_day))
+            entries += _merge_day(list(of_day), replaced)
     return sorted(entries, key=lambda entry: (entry.day, entry.id))
 
 
-def _merge_day(rows: Sequence[DeadlineRow]) -> Iterator[DeadlineEntry]:
+def _merge_day(rows: Sequence[DeadlineRow], replaced: Mapping[int, Sequence[DeadlineRow]]) -> Iterator[DeadlineEntry]:
     """Yield an entry for each subject that the leading document has on a day; the first one has what others state."""
     lead = min(rows, key=_get_precedence).item_id
     own = [row for row in rows if row.item_id == lead]
     others = [row for row in rows if row.item_id != lead]
-    for row in own:
-        same = [row, *(others if row is own[0] else [])]
-        yield _build_entry(row, same)
+    for place, row in enumerate(own):
+        same = [row, *(others if place == 0 else [])]
+        yield _build_entry(row, same, [old for stated in same for old in replaced.get(stated.id, ())], place)
 
 
 def _get_precedence(row: DeadlineRow) -> tuple[int, dt.date, int]:
@@ -103,35 +101,60 @@ def _get_precedence(row: DeadlineRow) -> tuple[int, dt.date, int]:
     return place, row.published_on, row.item_id
 
 
-def _build_entry(row: DeadlineRow, same: Sequence[DeadlineRow]) -> DeadlineEntry:
-    move = _find_last_move(row)
+def _build_entry(
+    row: DeadlineRow, same: Sequence[DeadlineRow], replaced: Sequence[DeadlineRow], place: int
+) -> DeadlineEntry:
+    move = next((move for move in reversed(row.moves) if move.before is not None and move.after == row.day), None)
+    moved_from, moved_at = (move.before, move.seen_at) if move else (None, None)
+    postponed = [old for old in replaced if _postpones(row, old)]
+    if move is None and postponed:
+        moved_from, moved_at = max(old.day for old in postponed), row.seen_at
     return DeadlineEntry(
-        **row.model_dump(exclude={"id", "moves", "published_on", "stage", "known_since", "scope"}),
-        id=min(one.id for one in same),
-        moved_from=move and move.before,
-        moved_at=move and move.seen_at,
+        **row.model_dump(exclude={"id", "moves", "published_on", "stage", "dropped_at"}),
+        id=min(stated.id for stated in same),
+        moved_from=moved_from,
+        moved_at=moved_at,
         moves=len(row.moves),
-        known_since=min(one.known_since for one in same),
-        items=list(dict.fromkeys(one.item_id for one in same)),
+        known_since=min(stated.known_since for stated in same),
+        items=list(dict.fromkeys(stated.item_id for stated in (*same, *replaced))),
+        place=place,
     )
 
 
-def _find_last_move(row: DeadlineRow) -> DeadlineMoveView | None:
-    return next((move for move in reversed(row.moves) if move.before is not None and move.after == row.day), None)
+def _find_replacement(row: DeadlineRow, of_kind: Sequence[DeadlineRow]) -> DeadlineRow | None:
+    """Return the deadline that has taken the place of this one; None where it stands."""
+    seen = {row.id}
+    current = row
+    while later := [other for other in of_kind if other.id not in seen and _supersedes(other, current, of_kind)]:
+        current = max(later, key=lambda other: (other.published_on, other.id))
+        seen.add(current.id)
+    return None if current is row else current
 
 
 def _supersedes(later: DeadlineRow, row: DeadlineRow, of_kind: Sequence[DeadlineRow]) -> bool:
-    """Whether a later document of the policy sets another day in place of this one."""
-    if later.item_id == row.item_id or later.day == row.day or later.published_on <= row.published_on:
+    """Whether another document of the policy sets another day in place of this one."""
+    if later.item_id == row.item_id or later.day == row.day or not _is_same_deadline(later, row, of_kind):
         return False
-    if any(one.item_id == later.item_id and one.day == row.day for one in of_kind):
+    if any(stated.item_id == later.item_id and stated.day == row.day for stated in of_kind):
         return False
-    if not _is_same_deadline(later, row, of_kind):
+    if _repeats_moved_day(row, later):
+        return not _postpones(row, later)
+    if later.published_on <= row.published_on:
         return False
     if later.stage is PolicyStage.FINAL and row.stage in _PROPOSING_STAGES and row.kind in _PROPOSED_KINDS:
         return True
-    is_postponed = _POSTPONING.search(later.title) or _POSTPONING.search(later.passage)
-    return bool(is_postponed) and later.published_on <= row.day < later.day
+    return _postpones(later, row)
+
+
+def _repeats_moved_day(row: DeadlineRow, moved: DeadlineRow) -> bool:
+    """Whether a document has its day from a page that has moved it since."""
+    return any(move.before == row.day and row.known_since <= move.seen_at for move in moved.moves)
+
+
+def _postpones(later: DeadlineRow, row: DeadlineRow) -> bool:
+    """Whether a later document says that it extends or postpones a day that was still to come."""
+    is_said = _POSTPONING.search(later.title) or _POSTPONING.search(later.passage)
+    return bool(is_said) and later.item_id != row.item_id and later.published_on <= row.day < later.day
 
 
 def _is_same_deadline(one: DeadlineRow, other: DeadlineRow, of_kind: Sequence[DeadlineRow]) -> bool:
@@ -161,7 +184,8 @@ def find_due_reminders(entries: Iterable[DeadlineEntry], *, today: dt.date, zone
         for mark in sorted(REMINDER_DAYS):
             if 0 <= days_left <= mark:
                 if known_on <= entry.day - dt.timedelta(days=mark):
-                    key = f"near:{entry.key}:{entry.day}:{mark}"
+                    scope = build_scope(entry.item_id, entry.policy_id)
+                    key = f"near:{scope}:{entry.kind}:{entry.day}:{entry.place}:{mark}"
                     due.append(Reminder(entry=entry, key=key, days_left=days_left))
                 break
     return due

@@ -16,6 +16,9 @@ from monitor.page import ChangeKind, EditOperation, PageChange, PageEdit, PagePa
 from monitor.verify.figures import parse_figures
 from monitor.vocabulary import DeadlineKind, ItemChangeKind, Verdict
 
+MAX_DEADLINES = 200
+"""So many days of one document are kept, the first ones."""
+
 MAX_SUBJECT_CHARS = 300
 _MAX_FIGURES = 3  # of one article or paragraph
 _MAX_EDITS_WITH_FIGURES = 20
@@ -65,15 +68,17 @@ class DeadlineUpdate:
 
 
 def list_deadlines(facts: DocumentFacts) -> list[StatedDeadline]:
-    """Return every day that a document states, each once; without those that its own text does not bear."""
+    """Return the days that a document states, each once; without those that its own text does not bear."""
     stated = [deadline for deadline in facts.deadlines if deadline.verdict.is_kept]
     for kind in DeadlineKind:
         day: dt.date | None = getattr(facts, kind.value)
-        if day is not None and not any(one.kind is kind and one.day == day for one in facts.deadlines):
+        if day is not None and not any(given.kind is kind and given.day == day for given in facts.deadlines):
             verdict = facts.verdicts.get(kind.value, Verdict.SUPPORTED)
             passage = facts.evidence.get(kind.value, "")
             stated += [StatedDeadline(kind=kind, day=day, passage=passage, verdict=verdict)] if verdict.is_kept else []
-    return list({(one.kind, one.day, build_subject_key(one.subject)): one for one in reversed(stated)}.values())[::-1]
+    cut = [given.model_copy(update={"subject": given.subject[:MAX_SUBJECT_CHARS]}) for given in stated]
+    by_key = {(given.kind, given.day, build_subject_key(given.subject)): given for given in reversed(cut)}
+    return list(by_key.values())[::-1][:MAX_DEADLINES]
 
 
 def compare_deadlines(before: DocumentFacts, after: DocumentFacts) -> list[DeadlineChange]:
@@ -102,7 +107,7 @@ def update_deadlines(
         if row is None:
             row = next((old for old in dropped if _is_same_subject(old, now)), None)
             dropped = [old for old in dropped if old is not row]
-        values = now.model_dump() | {"subject": now.subject[:MAX_SUBJECT_CHARS], "dropped_at": None}
+        values = now.model_dump() | {"dropped_at": None}
         if row is None:
             updates.append(DeadlineUpdate(Deadline(**values, item_id=item_id, seen_at=at), change))
         elif any(getattr(row, name) != value for name, value in values.items()):
@@ -143,20 +148,20 @@ def _pair_deadlines(before: Sequence[Before], after: Sequence[After]) -> Iterato
         _is_same_subject,
     )
     for is_same in rules:
-        for one in list(old):
-            other = next((candidate for candidate in new if is_same(one, candidate)), None)
-            if other is not None:
-                yield _Pair(one, other)
-                old = [left for left in old if left is not one]
-                new = [left for left in new if left is not other]
+        for earlier in list(old):
+            later = next((candidate for candidate in new if is_same(earlier, candidate)), None)
+            if later is not None:
+                yield _Pair(earlier, later)
+                old = [left for left in old if left is not earlier]
+                new = [left for left in new if left is not later]
     for kind in DeadlineKind:
-        left = sorted((one for one in old if one.kind is kind), key=lambda one: one.day)
-        right = sorted((one for one in new if one.kind is kind), key=lambda one: one.day)
+        left = sorted((stated for stated in old if stated.kind is kind), key=lambda stated: stated.day)
+        right = sorted((stated for stated in new if stated.kind is kind), key=lambda stated: stated.day)
         if len(left) == len(right):
-            yield from (_Pair(one, other) for one, other in zip(left, right, strict=True))
+            yield from (_Pair(earlier, later) for earlier, later in zip(left, right, strict=True))
         else:
-            yield from (_Pair(one, None) for one in left)
-            yield from (_Pair(None, other) for other in right)
+            yield from (_Pair(earlier, None) for earlier in left)
+            yield from (_Pair(None, later) for later in right)
 
 
 def _is_same_subject(one: _DayOfKind, other: _DayOfKind) -> bool:
@@ -187,7 +192,9 @@ def describe_deadline_change(change: DeadlineChange) -> Message:
 def describe_changes(revision: Revision, moves: Iterable[DeadlineChange]) -> list[ItemChange]:
     """Say what a revision changed as a reader needs it: days first, then figures, articles, documents, and the rest."""
     change = revision.change
-    described = [ItemChange(kind=ItemChangeKind.DEADLINE_MOVED, message=describe_deadline_change(one)) for one in moves]
+    described = [
+        ItemChange(kind=ItemChangeKind.DEADLINE_MOVED, message=describe_deadline_change(move)) for move in moves
+    ]
     if revision.kind is ChangeKind.WITHDRAWN:
         message = Message.of("item_change.withdrawn")
         return [*described, ItemChange(kind=ItemChangeKind.WITHDRAWN, message=message)]
@@ -211,11 +218,12 @@ def assign_moves(
 ) -> dict[int, list[DeadlineChange]]:
     """Return the moves of deadlines by the id of the revision that made them: the last one of the item before them."""
     by_item: dict[int, list[Revision]] = {}
-    for revision in sorted(revisions, key=lambda one: one.seen_at):
+    for revision in sorted(revisions, key=lambda revision: revision.seen_at):
         by_item.setdefault(revision.item_id, []).append(revision)
     assigned: dict[int, list[DeadlineChange]] = {}
     for deadline, move in moves:
-        earlier = [one for one in by_item.get(deadline.item_id, ()) if one.seen_at <= move.seen_at]
+        seen = by_item.get(deadline.item_id, ())
+        earlier = [revision for revision in seen if revision.seen_at <= move.seen_at]
         if earlier:
             change = DeadlineChange(deadline.kind, deadline.subject, move.before, move.after, move.passage)
             assigned.setdefault(earlier[-1].id or 0, []).append(change)

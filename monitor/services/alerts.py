@@ -17,7 +17,7 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import DeadlineFilter
+from monitor.db.queries.deadlines import DeadlineFilter, build_scope
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import DeliveryKind
@@ -25,8 +25,8 @@ from monitor.db.tables.policies import Alert, AlertKind, Topic, TopicAlerts, Top
 from monitor.document import DocumentFacts, Relation
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
-from monitor.policies.calendar import REMINDER_DAYS, build_deadline_key, find_due_reminders, merge_deadlines
-from monitor.policies.changes import DeadlineChange, describe_deadline_change, name_deadline
+from monitor.policies.calendar import REMINDER_DAYS, find_due_reminders, merge_deadlines
+from monitor.policies.changes import DeadlineChange, build_subject_key, describe_deadline_change, name_deadline
 from monitor.vocabulary import ItemType, RelationType
 
 REMINDER_TIME = dt.time(8)
@@ -64,13 +64,13 @@ class AlertService:
         Both are by the ids of the deadlines; `move_counts` says how often each was moved by now.
         """
         today = self._get_today()
-        policy_id = await self.store.alerts.find_policy(item.id or 0)
+        scope = build_scope(item.id or 0, await self.store.alerts.find_policy(item.id or 0))
         raised = []
         for deadline_id, change in changes.items():
             if change.is_open(today):
-                of = build_deadline_key(item.id or 0, policy_id, change.kind, change.subject)
-                days = _hash(f"{change.before}|{change.after}|{move_counts.get(deadline_id)}")
-                raised.append((f"moved:{of}:{days}", describe_deadline_change(change)))
+                days = f"{change.before}:{change.after}:{move_counts.get(deadline_id)}"
+                subject = hashlib.sha256(build_subject_key(change.subject).encode()).hexdigest()[:12]
+                raised.append((f"moved:{scope}:{change.kind}:{subject}:{days}", describe_deadline_change(change)))
         return await self._raise(AlertKind.DEADLINE_MOVED, [(item.id or 0, key, words) for key, words in raised])
 
     async def raise_for_repeals(self, item: Item, before: DocumentFacts | None, after: DocumentFacts) -> list[Alert]:
@@ -211,7 +211,3 @@ class AlertService:
 
 def _build_relation_key(relation: Relation) -> tuple[str, str, str]:
     return relation.type.value, relation.number or "", relation.title or ""
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -58,6 +58,7 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
             "search_items",
             "read_item",
             "list_sources",
+            "deadlines",
             "run_source",
             "run_status",
             "compose_briefing",

@@ -3,8 +3,10 @@
 import asyncio
 import datetime as dt
 import json
+import random
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +25,7 @@ from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.jobs.scheduler import Scheduler
 from monitor.services.alerts import AlertService
-from monitor.services.deadlines import DeadlineService
+from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import DeadlineKind, ItemType, RelationType
@@ -177,15 +179,15 @@ async def test_reminders_come_seven_days_and_one_day_before_each_once(new_bench:
     bench = new_bench()
     item = await bench.save("consultation")
     await bench.read(item, None, states(TODAY + dt.timedelta(days=10)))
-    told: dict[int, int] = {}
+    messages: dict[int, int] = {}
     for passed in range(14):
         before = len(bench.site.asked)
         await bench.pass_minute()
         await bench.pass_minute()
         if len(bench.site.asked) > before:
-            told[10 - passed] = len(bench.site.asked) - before
+            messages[10 - passed] = len(bench.site.asked) - before
         clock.turn(days=1, seconds=-244)
-    assert told == {7: 1, 1: 1}
+    assert messages == {7: 1, 1: 1}
 
 
 async def test_what_a_scheduler_that_stood_still_has_missed_is_told_until_the_day_itself(
@@ -266,14 +268,14 @@ async def test_the_targets_of_a_topic_hear_of_its_items_at_once(new_bench: NewBe
         await session.flush()
         fits = [
             TopicFit(
-                topic_id=one.id,
+                topic_id=fitting.id,
                 item_id=item.id,
                 score=0.9,
                 is_match=True,
                 reason=Message.other("words"),
                 judged_at=clock.now(),
             )
-            for one in (topic, later)
+            for fitting in (topic, later)
         ]
         session.add_all(fits)
     for _ in range(2):
@@ -310,6 +312,44 @@ async def test_the_scheduler_raises_and_releases(new_bench: NewBench, store: Sto
             await asyncio.sleep(0.05)
     (delivery,) = await store.deliveries.list()
     assert delivery.status is DeliveryStatus.QUEUED
+
+
+async def test_in_a_quarter_every_alert_comes_once_and_the_calendar_is_right_after_each_move(
+    new_bench: NewBench, store: Store, clock: Any
+) -> None:
+    bench, chance = new_bench(), random.Random(16)  # noqa: S311 -- the same quarter each time
+    due: dict[str, dt.date] = {}
+    items: dict[str, Item] = {}
+    expected: Counter[tuple[str, str]] = Counter()
+    for passed in range(90):
+        today = TODAY + dt.timedelta(days=passed)
+        if passed < 40:
+            name = f"policy {passed}"
+            items[name], due[name] = await bench.save(name), today + dt.timedelta(days=chance.randint(-3, 45))
+            await bench.read(items[name], None, states(due[name]))
+        for name in chance.sample(sorted(due), k=min(len(due), 3)):
+            before, after = due[name], due[name] + dt.timedelta(days=chance.choice([-5, 0, 14, 28]))
+            for _ in range(2):  # as by a run that goes on after a kill
+                await bench.read(items[name], states(before), states(after))
+            if after != before:
+                expected["deadline_moved", name] += max(before, after) >= today
+                due[name] = after
+        for name, day in due.items():
+            left = (day - today).days
+            expected["deadline_near", name] += left in (1, 7)
+        assert await _list_calendar(bench) == due
+        await bench.pass_minute()
+        await bench.pass_minute()
+        clock.turn(days=1, seconds=-4 * 61)
+    received = Counter(alert for message in bench.received() for alert in message)
+    assert received == +expected
+    assert {kind for kind, _ in received} == {"deadline_moved", "deadline_near"}
+
+
+async def _list_calendar(bench: AlertBench) -> dict[str, dt.date]:
+    entries = await bench.deadlines.list(DeadlineQuery(since=dt.date(2020, 1, 1)))
+    assert len({entry.title for entry in entries}) == len(entries), "each once"
+    return {entry.title: entry.day for entry in entries}
 
 
 _CHILD = """

@@ -65,8 +65,26 @@ def test_a_notice_of_extension_takes_the_place_of_the_day_that_it_moves() -> Non
     asked = row(1, 1, kind=kind, policy_id=5, stage=CONSULTATION)
     extended = row(2, 2, later, kind=kind, policy_id=5, stage=CONSULTATION, title="关于延长征求意见期限的公告")
     again = row(2, 2, later, kind=kind, policy_id=5, stage=CONSULTATION, title="再次公开征求意见")
-    assert [entry.day for entry in merge_deadlines([asked, extended])] == [later]
+    (entry,) = merge_deadlines([asked, extended])
+    assert (entry.day, entry.moved_from, entry.items) == (later, DAY, [2, 1])
     assert [entry.day for entry in merge_deadlines([asked, again])] == [DAY, later]
+
+
+def test_what_repeats_a_day_that_its_page_has_moved_since_does_not_bring_that_day_back() -> None:
+    later = dt.date(2027, 1, 15)
+    move = DeadlineMoveView(before=DAY, after=later, passage="", run_id="r", seen_at=SEEN + dt.timedelta(days=9))
+    moved = row(1, 1, later, policy_id=5, stage=CONSULTATION, moves=[move])
+    news, new = row(2, 2, policy_id=5), row(3, 3, policy_id=5, seen_at=move.seen_at + dt.timedelta(days=1))
+    assert [(entry.day, entry.items) for entry in merge_deadlines([moved, news])] == [(later, [1, 2])]
+    assert len(merge_deadlines([moved, new])) == 2, "it says so after the move"
+
+
+def test_no_two_deadlines_take_the_place_of_each_other() -> None:
+    later = dt.date(2027, 1, 15)
+    forward = DeadlineMoveView(before=later, after=DAY, passage="", run_id="r", seen_at=SEEN + dt.timedelta(days=9))
+    asked = row(1, 1, DAY, policy_id=5, stage=CONSULTATION, moves=[forward])
+    extended = row(2, 2, later, policy_id=5, stage=CONSULTATION, title="关于延长期限的公告")
+    assert [entry.day for entry in merge_deadlines([asked, extended])] == [later]
 
 
 def test_the_rules_of_a_province_do_not_take_the_place_of_the_national_day() -> None:

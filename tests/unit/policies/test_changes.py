@@ -25,7 +25,7 @@ AT = dt.datetime(2026, 11, 20, 4, tzinfo=dt.UTC)
 
 
 def facts(*days: tuple[DeadlineKind, dt.date] | tuple[DeadlineKind, dt.date, str]) -> DocumentFacts:
-    deadlines = [StatedDeadline(kind=one[0], day=one[1], subject=one[2] if len(one) > 2 else "") for one in days]
+    deadlines = [StatedDeadline(kind=day[0], day=day[1], subject=day[2] if len(day) > 2 else "") for day in days]
     return DocumentFacts(deadlines=deadlines)
 
 
@@ -70,7 +70,7 @@ def test_a_day_of_the_whole_document_counts_once_and_a_contradicted_one_never() 
         ],
         evidence={"comments_until": "于12月18日前反馈"},
     )
-    assert [(one.kind, one.day, one.passage) for one in list_deadlines(stated)] == [
+    assert [(given.kind, given.day, given.passage) for given in list_deadlines(stated)] == [
         (IN_FORCE, JUL_1, ""),
         (COMMENTS, DEC_18, "于12月18日前反馈"),
     ]
