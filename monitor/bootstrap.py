@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
     from monitor.services.today import TodayService
+    from monitor.services.topics import TopicService
     from monitor.services.usage import CostService, RetentionService, StorageService
     from monitor.vocabulary import RunStatus
 
@@ -251,11 +252,15 @@ class App:
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
     marks: "_Part[MarkService]" = _Part("services.items.MarkService")
-    policies: "_Part[PolicyService]" = _Part(
-        "services.policies.PolicyService", deadlines="deadlines"
-    )
+    policies: "_Part[PolicyService]" = _Part("services.policies.PolicyService", deadlines="deadlines", topics="topics")
     alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
     deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
+    topics: "_Part[TopicService]" = _Part(
+        "services.topics.TopicService",
+        new_model="models.build_run_model",
+        new_prompts="prompts.load_active",
+        alerts="alerts",
+    )
     snapshot_reader: "_Part[SnapshotReader]" = _Part("services.evidence.SnapshotReader")
     snapshots: "_Part[SnapshotService]" = _Part("services.evidence.SnapshotService", pages="snapshot_reader")
     proofs: "_Part[ProofService]" = _Part("services.evidence.ProofService")

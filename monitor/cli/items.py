@@ -84,16 +84,13 @@ def show(
         proved = {} if proof is None else proof.model_dump(mode="json", include={"claims", "records"})
         terminal.write_json(item.model_dump(mode="json") | proved)
         return
-    hidden = {"text", "attachments", "evidence", "revisions", "statements", "facts", "policy"}
+    hidden = {"text", "topics", "attachments", "evidence", "revisions", "statements", "facts", "policy"}
     for name, value in item.model_dump(mode="json", exclude=hidden).items():
         if value not in (None, ""):
             terminal.write_line(f"{name:<16} {value}")
     if item.statements is not None:
         terminal.write_line(f"{'statements':<16} {terminal.render(describe_statements(item.statements))}")
-    if item.policy is not None:
-        terminal.write_line(f"{'policy':<16} {item.policy.id} {item.policy.name}")
-    for deadline in item.facts.deadlines if item.facts is not None else ():
-        terminal.write_line(f"{deadline.kind:<16} {deadline.day} {deadline.subject}".rstrip())
+    _print_meaning(terminal, item)
     for attachment in item.attachments:
         terminal.print("item.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
     for revision in item.revisions:
@@ -102,6 +99,16 @@ def show(
         _print_proof(terminal, proof)
     elif item.text:
         terminal.write_line(f"\n{item.text}")
+
+
+def _print_meaning(terminal: Terminal, item: "FullItemSchema") -> None:
+    """Print the policy of an item, the days that it states, and the topics that it fits."""
+    if item.policy is not None:
+        terminal.write_line(f"{'policy':<16} {item.policy.id} {item.policy.name}")
+    for deadline in item.facts.deadlines if item.facts is not None else ():
+        terminal.write_line(f"{deadline.kind:<16} {deadline.day} {deadline.subject}".rstrip())
+    for topic in item.topics:
+        terminal.print("item.topic", topic=topic.name, percent=round(100 * topic.score), reason=topic.reason)
 
 
 def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:

@@ -61,6 +61,7 @@ COMMANDS = {
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "policies": LazyCommand("policies:app", "Read the policies that documents belong to; join and separate documents."),
     "deadlines": LazyCommand("deadlines:app", "List what begins or ends when; as a calendar too."),
+    "topics": LazyCommand("topics:app", "Keep what clients care about, and see what fits it."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),

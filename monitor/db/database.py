@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.sections import SectionStore
     from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
     from monitor.db.queries.sources import SourceStore
+    from monitor.db.queries.topics import TopicStore
     from monitor.db.queries.usage import SearchStore, UsageStore
 
 
@@ -75,6 +76,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     items: "_Queries[ItemStore]" = _Queries("queries.items.ItemStore")
     fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
     policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
+    topics: "_Queries[TopicStore]" = _Queries("queries.topics.TopicStore")
     marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
     revisions: "_Queries[RevisionStore]" = _Queries("queries.evidence.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")

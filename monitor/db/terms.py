@@ -23,10 +23,10 @@ _MAX_LOOKUP_TERMS = 48
 _MAX_LOOSE_CLAUSES = 24
 _MAX_PATTERN_RUNS = 64  # of a phrase, whose pattern takes the longer to compile the longer it is
 _UNSPACED_CHARS = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003134f"
-_LETTER = rf"[^\W_{_UNSPACED_CHARS}]"
+LETTER = rf"[^\W_{_UNSPACED_CHARS}]"
 _SPACED_RUN = rf"[{_UNSPACED_CHARS}]+(?:\s+[{_UNSPACED_CHARS}]+)*"
 _UNSPACED_RUN = re.compile(_SPACED_RUN)
-_RUN = re.compile(rf"{_SPACED_RUN}|{_LETTER}+")
+_RUN = re.compile(rf"{_SPACED_RUN}|{LETTER}+")
 _QUOTED = re.compile(r'"([^"]*)"')
 _QUOTES = str.maketrans("“”„‟＂", '"""""')
 _SEPARATORS = re.compile(r'[\s,;!?:"，。、；：！？]+')
@@ -183,7 +183,7 @@ def _join_pair(word: str, following: str) -> str:
 def _build_clause_pattern(runs: Sequence[str]) -> re.Pattern[str]:
     """A pattern of the runs one after the other, with only spaces and signs between them, in a folded text."""
     spelt = (
-        r"\s*".join(map(re.escape, run)) if is_unspaced(run) else rf"(?<!{_LETTER}){re.escape(run)}(?!{_LETTER})"
+        r"\s*".join(map(re.escape, run)) if is_unspaced(run) else rf"(?<!{LETTER}){re.escape(run)}(?!{LETTER})"
         for run in runs
     )
     return re.compile(r"[\W_]*".join(islice(spelt, _MAX_PATTERN_RUNS)))

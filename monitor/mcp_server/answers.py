@@ -25,6 +25,8 @@ from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.policies import PolicyFile
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import RunReport
+from monitor.services.topic_form import TopicSchema
+from monitor.services.topics import TopicItemPage
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import (
     DateSource,
@@ -65,6 +67,15 @@ class ItemOutput(BaseModel):
     statements: StatementCounts | None = None
     snippet: Line = ""
     score: float | None = None
+
+
+class TopicItemOutput(BaseModel):
+    """An item that fits a topic: how well, 0 to 1, why, and the words of the item that show it."""
+
+    item: ItemOutput
+    score: float
+    reason: Line
+    passage: Line
 
 
 class ItemListOutput(BaseModel):
@@ -153,6 +164,24 @@ class PolicyListOutput(BaseModel):
     policies: list[PolicyOutput]
     members: list[PolicyMemberOutput] = Field(default_factory=list)
     deadlines: list[PolicyDeadlineOutput] = Field(default_factory=list)
+
+
+class TopicOutput(BaseModel):
+    """A topic of the clients and teams here; `items` are the newest that fit it, where one was asked for."""
+
+    id: int
+    name: str
+    sentence: str
+    words: list[str]
+    exclusions: list[str]
+    sources: list[str]
+    matches: int
+    newest: dt.date | None
+    items: list[TopicItemOutput] = Field(default_factory=list)
+
+
+class TopicListOutput(BaseModel):
+    topics: list[TopicOutput]
 
 
 class SourceOutput(BaseModel):
@@ -261,6 +290,43 @@ def _build_record_output(record: EvidenceRecordSchema) -> RecordOutput:
 def _format_revision(revision: RevisionSchema) -> str:
     reason = render(revision.reason, "en") if revision.reason else ""
     return normalize_line(f"{revision.seen_at:%Y-%m-%d}: {revision.said} {reason}")
+
+
+def build_topic_output(topic: TopicSchema, page: TopicItemPage | None = None) -> TopicOutput:
+    items = [
+        TopicItemOutput(
+            item=build_item_output(entry.item),
+            score=entry.fit.score,
+            reason=render(entry.fit.reason, "en"),
+            passage=entry.fit.passage,
+        )
+        for entry in (page.items if page is not None else ())
+    ]
+    return TopicOutput(**topic.model_dump(include=set(TopicOutput.model_fields)), items=items)
+
+
+def render_topics(found: TopicListOutput) -> Iterable[str]:
+    if not found.topics:
+        yield "There are no topics yet."
+    for topic in found.topics:
+        newest = f", the newest of {topic.newest}" if topic.newest is not None else ""
+        yield f"- [{topic.id}] {normalize_line(topic.name)}: {topic.matches} items fit it{newest}"
+        if topic.sentence:
+            yield f"  what matters: {normalize_line(topic.sentence)}"
+        if topic.words:
+            yield f"  words: {normalize_line(', '.join(topic.words))}"
+        for entry in topic.items:
+            yield from _render_topic_item(entry)
+    if any(topic.items for topic in found.topics):
+        yield UNTRUSTED_NOTICE
+
+
+def _render_topic_item(entry: TopicItemOutput) -> Iterator[str]:
+    yield f"  item {entry.item.id}, {entry.item.date or 'undated'}, {round(100 * entry.score)} %"
+    yield f"  > {entry.item.title}"
+    yield f"  > why: {entry.reason}"
+    if entry.passage:
+        yield f"  > {entry.passage}"
 
 
 def render_item_list(found: ItemListOutput) -> Iterable[str]:

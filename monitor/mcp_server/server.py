@@ -30,12 +30,14 @@ from monitor.mcp_server.answers import (
     RunOutput,
     SourceListOutput,
     SourceOutput,
+    TopicListOutput,
     build_item_detail,
     build_item_output,
     build_policy_output,
     build_research_output,
     build_run_output,
     build_tool_result,
+    build_topic_output,
     raise_tool_errors,
     render_deadlines,
     render_item,
@@ -45,6 +47,7 @@ from monitor.mcp_server.answers import (
     render_research,
     render_run,
     render_sources,
+    render_topics,
 )
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.search.tools import FetchToolResult
@@ -65,9 +68,9 @@ Monitor watches the sites of governments, regulators and industry bodies. search
 shows one item with the passages of the saved page that its statements rest on: cite these and the item's url. \
 policies shows which documents belong together, from draft to repeal. \
 deadlines lists what begins or ends when. \
-run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
-start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. \
-web_fetch reads any page. {UNTRUSTED_NOTICE}"""
+topics are what clients here care about, with what fits them and why. run_source reads a site again, run_status tells \
+how far that is, compose_briefing writes a ranked briefing. start_research answers a question with a report whose \
+quotes stand in saved pages; read_research reads it. web_fetch reads any page. {UNTRUSTED_NOTICE}"""
 
 Names = Annotated[list[str], Field(max_length=_MAX_ENTRIES)]
 Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
@@ -142,6 +145,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     running = InProcessRunner(app)
     _add_read_tools(server, app)
     _add_policy_tools(server, app)
+    _add_topic_tools(server, app)
     _add_action_tools(server, app, running)
     _add_research_tools(server, app, running)
     try:
@@ -159,13 +163,16 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
         sources: Names = [],  # noqa: B006 -- read into the schema, never changed
         tags: Names = [],  # noqa: B006
         types: list[ItemType] = [],  # noqa: B006
+        topic: Annotated[str, Field(max_length=100, description="Only what fits this topic, as topics names it")] = "",
         since: Day = None,
         until: Day = None,
         limit: Annotated[int, Field(ge=1, le=_MAX_ENTRIES)] = 10,
     ) -> Annotated[CallToolResult, ItemListOutput]:
         """Search the archive: the best items first; without a query the newest. Dates are of publication."""
         with raise_tool_errors():
-            wanted = ItemQuery(sources=sources, tags=tags, types=types, since=since, until=until, text=query)
+            wanted = ItemQuery(
+                sources=sources, tags=tags, types=types, topic=topic or None, since=since, until=until, text=query
+            )
             if query.strip():
                 best = await app.archive.search(wanted, limit)
                 items, since = [build_item_output(row) for row in best.items], best.ranked_since
@@ -234,6 +241,24 @@ def _add_policy_tools(server: MCPServer, app: App) -> None:
             rows = (await app.deadlines.list(wanted))[:limit]
             found = DeadlineListOutput(deadlines=[DeadlineOutput.model_validate(row.model_dump()) for row in rows])
             return build_tool_result(found, render_deadlines(found))
+
+
+def _add_topic_tools(server: MCPServer, app: App) -> None:
+    @server.tool(annotations=_READ_ONLY)
+    async def topics(
+        name: Annotated[str, Field(max_length=100, description="One topic alone, with what fits it")] = "",
+        limit: Annotated[int, Field(ge=1, le=_MAX_ENTRIES, description="So many of its items")] = 20,
+    ) -> Annotated[CallToolResult, TopicListOutput]:
+        """List the topics that clients care about; or, with a name, the newest items that fit that one, and why."""
+        with raise_tool_errors():
+            if name.strip():
+                topic_id = (await app.topics.find(name.strip())).id or 0
+                page = await app.topics.list_items(topic_id, limit=limit)
+                shown = [build_topic_output(await app.topics.get(topic_id, by=ASSISTANT), page)]
+            else:
+                shown = [build_topic_output(topic) for topic in await app.topics.list(by=ASSISTANT)]
+            found = TopicListOutput(topics=shown)
+            return build_tool_result(found, render_topics(found))
 
 
 def _add_action_tools(server: MCPServer, app: App, runner: InProcessRunner) -> None:

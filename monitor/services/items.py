@@ -13,6 +13,7 @@ from monitor.db.database import Store
 from monitor.db.fulltext import FullTextScope, ItemKey
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.queries.policies import PolicyReference
+from monitor.db.queries.topics import ItemTopic
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
@@ -29,6 +30,7 @@ from monitor.ranking.feedback import compute_lifts
 from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
+from monitor.services.topic_form import load_topic
 from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
 MAX_NOTE_CHARS = 4000
@@ -153,8 +155,8 @@ class ItemQuery(BaseModel):
 
     All words of `text` stand in the title, the summary or the text, what is in quotes word for word. `site`, for what
     has a text to look for, is a host whose items, and those of hosts beneath it, are meant. `section` stands in the
-    section's name; `starred_by` is a person; hidden items are left out unless `is_hidden` is None (both) or True.
-    `first_seen_since` is an instant.
+    section's name; `topic` is the name or number of one that they fit; `starred_by` is a person; hidden items are left
+    out unless `is_hidden` is None (both) or True. `first_seen_since` is an instant.
     """
 
     sources: Sequence[str] = ()
@@ -167,6 +169,7 @@ class ItemQuery(BaseModel):
     section: str | None = None
     document_number: str | None = None
     language: str | None = None
+    topic: str | None = None
     late: bool | None = None
     starred_by: str | None = None
     is_hidden: bool | None = False
@@ -202,12 +205,14 @@ class FullItemSchema(ItemSchema):
     """An item with the text of its page as it was last seen, as far as it is kept, and its revisions, newest first.
 
     `facts` are what the text says of itself, None where it was never read for them; `policy` is the one it belongs to.
+    `topics` are those that it fits, the best first.
     """
 
     run_id: str
     facts: DocumentFacts | None = None
     policy: PolicyReference | None = None
     text: str | None = None
+    topics: list[ItemTopic] = Field(default_factory=list)
     revisions: list[RevisionSchema] = Field(default_factory=list)
 
 
@@ -238,6 +243,7 @@ class ArchiveService:
             text=text,
             facts=None if facts is None else facts.document,
             policy=await self._store.policies.find_policy_of(item_id),
+            topics=(await self._store.topics.list_matches([item_id])).get(item_id, []),
             revisions=[_build_revision_schema(row, language) for row in rows],
         )
 
@@ -255,9 +261,9 @@ async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
     if item_query.since is not None and item_query.until is not None and item_query.since > item_query.until:
         raise UsageError("item.bad_date_range", since=item_query.since, until=item_query.until)
     await check_sources(item_query.sources, store)
-    return FullTextScope(
-        items=ItemFilter.model_validate(item_query.model_dump(exclude={"text", "site"})), site=item_query.site
-    )
+    topic_id = None if item_query.topic is None else (await load_topic(item_query.topic, store)).id
+    fields = item_query.model_dump(exclude={"text", "site", "topic"}) | {"topic_id": topic_id}
+    return FullTextScope(items=ItemFilter.model_validate(fields), site=item_query.site)
 
 
 def parse_text_query(text: str) -> TextQuery:
@@ -293,6 +299,7 @@ class ListedItem(ItemSchema):
 
     snippet: str = ""
     moved: RankDirection | None = None
+    topics: list[ItemTopic] = Field(default_factory=list)
     starred: bool = False
     hidden: bool = False
     notes: int = 0
@@ -418,11 +425,13 @@ class ItemService:
     ) -> list[ListedItem]:
         ids = [item.id or 0 for item in items]
         marks = await self.store.marks.load_marks(person, ids)
+        topics = await self.store.topics.list_matches(ids)
         return [
             ListedItem(
                 **build_item_schema(item).model_dump(),
                 snippet=snippets.get(item.id, ""),
                 moved=item.moved,
+                topics=topics.get(item.id or 0, []),
                 starred=item.id in marks.starred,
                 hidden=item.id in marks.hidden,
                 notes=marks.notes.get(item.id or 0, 0),

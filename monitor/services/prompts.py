@@ -22,11 +22,12 @@ _log = get_logger("settings")
 def load_prompts() -> Mapping[str, Prompt]:
     from monitor.briefing.overview import OVERVIEW_PROMPTS
     from monitor.ranking.prompt import RANKING_PROMPTS
+    from monitor.ranking.topic_model import TOPIC_PROMPTS
     from monitor.research.prompts import RESEARCH_PROMPTS
     from monitor.sweep.prompts import SWEEP_PROMPTS
     from monitor.verify.second_reader import VERIFY_PROMPTS
 
-    prompts = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *VERIFY_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
+    prompts = (*SWEEP_PROMPTS, *RANKING_PROMPTS, *TOPIC_PROMPTS, *VERIFY_PROMPTS, *OVERVIEW_PROMPTS, *RESEARCH_PROMPTS)
     return {prompt.name: prompt for prompt in prompts}
 
 

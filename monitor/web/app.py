@@ -31,6 +31,7 @@ from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
+from monitor.web.api import topics as topics_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
@@ -41,7 +42,19 @@ from monitor.web.middleware import (
     negotiate_language,
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
-from monitor.web.ui import briefings, deadlines, health, items, people, policies, research, runs, settings, sources, topics
+from monitor.web.ui import (
+    briefings,
+    deadlines,
+    health,
+    items,
+    people,
+    policies,
+    research,
+    runs,
+    settings,
+    sources,
+    topics,
+)
 from monitor.web.ui.rendering import Templates
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -62,6 +75,7 @@ _API_ROUTERS = (
     items_api.router,
     policies_api.router,
     sources_api.router,
+    topics_api.router,
     items_api.feed_router,
     deadlines_api.router,
     deadlines_api.feed_router,

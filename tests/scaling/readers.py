@@ -10,6 +10,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.dates import date_in_url, detect_order, find_dates, find_days, find_periods, infer_order, mask_dates
 from monitor.dates.numerals import parse_date_numeral, parse_numeral
+from monitor.db.tables.collection import Item
+from monitor.db.tables.policies import Topic
 from monitor.db.terms import TextQuery, extract_terms, fold_text
 from monitor.dedupe.titles import parse_title
 from monitor.errors import MonitorError
@@ -24,6 +26,8 @@ from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
 from monitor.pages.text import render_page_text
 from monitor.ranking.rule import classify_item_type
+from monitor.ranking.topic_model import find_quote
+from monitor.ranking.topics import score_topic
 from monitor.services.schedules import check_schedule
 from monitor.urls import clean_url, get_registrable_domain, is_on_site, url_key
 from monitor.verify.citations import PassageIndex, parse_cited_sentences
@@ -54,6 +58,13 @@ Reader = Callable[[str], object]
 def _parse(html: str, content_type: str = "text/html; charset=utf-8") -> Page:
     body = html.encode("utf-8", "replace")
     return parse_page(body, url=_URL, final_url=_URL, status=200, content_type=content_type, fetched_at=_NOW)
+
+
+def _score_topic(text: str) -> object:
+    words = ["储能", "前三季度", "grid fee", "output", "EV", "a 1", "的"]
+    wanted = Topic(id=1, name="t", words=words, exclusions=["data", "a a", "年"], created_at=_NOW)
+    values = {"run_id": "r", "source": "s", "section": "s", "url": "u", "url_key": "u"}
+    return score_topic(wanted, Item(title=text[:_MAX_TITLE_CHARS], first_seen=_NOW, **values), None, text)
 
 
 def _wrap(body: str, head: str = "<title>Notice - Sample</title>") -> str:
@@ -263,5 +274,6 @@ READERS: dict[str, Reader] = {
         parse_title(text[:_MAX_TITLE_CHARS], published=None, site_names=()),
         classify_item_type(text[:_MAX_TITLE_CHARS]),
     ),
+    "topics": lambda text: (_score_topic(text), find_quote(text, _SUMMARY)),
     "Markdown": format_inline,
 }

@@ -21,6 +21,7 @@ from monitor.db.tables.people import (
     StoredSetting,
     Token,
 )
+from monitor.db.tables.policies import Topic
 from monitor.db.tables.research import Research, ResearchRemark, ResearchStatus
 from monitor.vocabulary import Visibility
 
@@ -36,6 +37,7 @@ _COLUMNS: tuple[tuple[type[SQLModel], str], ...] = (
     (StoredPrompt, "by"),
     (Research, "asked_by"),
     (ResearchRemark, "person"),
+    (Topic, "created_by"),
 )
 """Where a person is named beside what everybody may read."""
 

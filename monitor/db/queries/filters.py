@@ -15,6 +15,7 @@ from sqlmodel import SQLModel, col
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, ItemPageText, Source
 from monitor.db.tables.people import HiddenItem, ItemStar
+from monitor.db.tables.policies import TopicFit
 from monitor.vocabulary import ItemType
 
 
@@ -40,8 +41,9 @@ class ItemFilter(BaseModel):
     `sources` are names, `tags` those of the sources. One of the `keywords` has to occur in the title, the summary or
     the text. `since` and `until`, both included, are days of publication, or of first sight for an item whose date is
     unknown; `first_seen_until` is not included. `section` is a part of the section's name. A `document_number` matches
-    with brackets of any kind; `language` `zh` is every Chinese. Hidden items are left out unless `is_hidden` is None
-    (both) or True (only those). `after` is the day and the id of the item before the first.
+    with brackets of any kind; `language` `zh` is every Chinese; `topic_id` is a topic that they fit. Hidden items are
+    left out unless `is_hidden` is None (both) or True (only those). `after` is the day and the id of the item before
+    the first.
     """
 
     sources: Sequence[str] = ()
@@ -57,6 +59,7 @@ class ItemFilter(BaseModel):
     section: str | None = None
     document_number: str | None = None
     language: str | None = None
+    topic_id: int | None = None
     late: bool | None = None
     starred_by: str | None = None
     is_hidden: bool | None = False
@@ -123,6 +126,9 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
     if wanted.starred_by is not None:
         mine = col(ItemStar.person) == sanitize_text(wanted.starred_by)
         yield col(Item.id).in_(select(col(ItemStar.item_id)).where(mine))
+    if wanted.topic_id is not None:
+        fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
+        yield col(Item.id).in_(select(col(TopicFit.item_id)).where(*fits))
     if wanted.is_hidden is not None:
         hidden = select(col(HiddenItem.item_id))
         yield col(Item.id).in_(hidden) if wanted.is_hidden else col(Item.id).not_in(hidden)

@@ -170,6 +170,16 @@ class TopicFit(SQLModel, table=True):
     judged_at: dt.datetime = instant_field(is_required=True)
 
 
+class TopicJudgement(SQLModel, table=True):
+    """That an item was judged for the topics of that moment, from the title and text with this hash."""
+
+    __tablename__ = "topic_judgement"
+
+    item_id: int = owner_field("item.id", Integer(), is_key=True)
+    sha256: str = Field(max_length=64)
+    judged_at: dt.datetime = instant_field(is_required=True)
+
+
 class AlertKind(StrEnum):
     """What people are told at once: a move, a repeal, a deadline that is near, an item that fits a topic."""
 

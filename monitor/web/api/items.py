@@ -47,6 +47,7 @@ class ItemParameters(BaseModel):
     section: str = Field("", max_length=200, description="Stands in the name of the section")
     document_number: str = Field("", max_length=200)
     language: str = Field("", max_length=35, description="As `zh`, which is every Chinese")
+    topic: str = Field("", max_length=100, description="The name or number of a topic that they fit")
     late: bool | None = Field(None, description="Only those that were listed long after their date, or only the others")
     starred: bool = Field(False, description="Only those with your own star")
     hidden: Literal["out", "only", "both"] = "out"
@@ -63,6 +64,7 @@ class ItemParameters(BaseModel):
             section=sanitize_text(self.section) or None,
             document_number=sanitize_text(self.document_number) or None,
             language=sanitize_text(self.language) or None,
+            topic=sanitize_text(self.topic) or None,
             late=self.late,
             starred_by=person if self.starred else None,
             first_seen_since=self.seen_since,
@@ -131,6 +133,7 @@ _EXAMPLE: dict[str, Any] = {
     "date_conflict": None,
     "snippet": "部署光伏发电专项检查。",
     "moved": None,
+    "topics": [],
     "starred": False,
     "hidden": False,
     "notes": 0,

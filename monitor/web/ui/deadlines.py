@@ -15,7 +15,7 @@ from fastapi import APIRouter, Response
 from monitor.errors import NotFound
 from monitor.policies.calendar import DeadlineEntry
 from monitor.services.deadlines import DeadlineQuery
-from monitor.services.topics import TopicSchema
+from monitor.services.topic_form import TopicSchema
 from monitor.vocabulary import DeadlineKind
 from monitor.web.auth import AppDep, Reader
 from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer

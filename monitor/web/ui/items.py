@@ -31,6 +31,7 @@ from monitor.web.ui.rendering import DiffSegment, FilterText, FormFlag, FormText
 _TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
 _MAX_COMPARED_TOKENS = 1500
 _MAX_FOUND_POLICIES = 10
+_FormNumber = Annotated[int, Form(ge=1, le=2**31 - 1)]
 _CLAIM_ORDER = (
     ClaimKind.SUMMARY,
     ClaimKind.FIGURE,
@@ -129,7 +130,7 @@ async def item(
     return renderer.render(
         "items/item.html",
         item=detail,
-        fits=(await app.topics.list_fits([item_id])).get(item_id, []),
+        fits=detail.topics,
         all_topics=await app.topics.list(by=principal),
         deadlines=await app.store.deadlines.list_of_item(item_id),
         find=words,
@@ -203,7 +204,7 @@ async def feedback(
 
 @router.post("/items/{item_id}/topics")
 async def add_topic(
-    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, topic: Annotated[int, Form(ge=1, le=2**31 - 1)]
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, topic: _FormNumber
 ) -> Response:
     """Say that the item is one of a topic that it was not found to fit."""
     await app.topics.mark(topic, item_id, RankDirection.HIGHER, by=principal)
@@ -212,7 +213,11 @@ async def add_topic(
 
 @router.post("/items/{item_id}/policy")
 async def add_to_policy(
-    app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId, policy: Annotated[int, Form(ge=1, le=2**31 - 1)]
+    app: AppDep,
+    renderer: Renderer,
+    principal: Editor,
+    item_id: ItemId,
+    policy: Annotated[int, Form(ge=1, le=2**31 - 1)],
 ) -> Response:
     await app.policies.join(policy, item_id, by=principal)
     return renderer.redirect(f"/items/{item_id}#policy", notice="policy_joined")

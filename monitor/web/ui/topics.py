@@ -12,7 +12,7 @@ from monitor.db.tables.policies import TopicAlerts
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_word
 from monitor.services.deadlines import DeadlineQuery
-from monitor.services.topics import TopicForm, TopicPatch, TopicSchema, parse_topic_form
+from monitor.services.topic_form import TopicForm, TopicPatch, TopicSchema, parse_topic_form
 from monitor.vocabulary import RankDirection
 from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
 from monitor.web.api.items import ItemId
@@ -77,7 +77,9 @@ async def topic(
 ) -> Response:
     shown = await app.topics.get(topic_id, by=principal)
     after = decode_cursor(cursor, dt.date, int)
-    page = await app.topics.list_items(topic_id, limit=_PAGE_SIZE, after=None if after is None else (after[0], after[1]))
+    page = await app.topics.list_items(
+        topic_id, limit=_PAGE_SIZE, after=None if after is None else (after[0], after[1])
+    )
     deadlines = await app.deadlines.list(DeadlineQuery(topic=shown.name))
     following = encode_cursor(*page.after) if page.after else None
     return renderer.render(
@@ -99,9 +101,7 @@ async def show_form(app: AppDep, renderer: Renderer, principal: Editor, topic_id
 
 
 @router.post("/{topic_id}/edit")
-async def edit(
-    app: AppDep, renderer: Renderer, principal: Editor, topic_id: TopicId, values: TopicValues
-) -> Response:
+async def edit(app: AppDep, renderer: Renderer, principal: Editor, topic_id: TopicId, values: TopicValues) -> Response:
     await app.topics.get(topic_id, by=principal)
     try:
         patch = TopicPatch.model_validate(parse_topic_form(values).model_dump())

@@ -25,6 +25,7 @@ from monitor.services.deliveries import TargetForm
 from monitor.services.research.dependencies import StoreNotebook
 from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
+from monitor.services.topic_form import TopicForm, TopicPatch
 from monitor.vocabulary import RankDirection, Role, RunStatus, Visibility
 
 NEW_PASSWORD = "床前明月光疑是地上霜举头望明月"  # noqa: S105
@@ -48,6 +49,7 @@ class World:
     session_id: str
     folder: Path
     worker: AsyncExitStack
+    topic_id: int
 
 
 Act = Callable[[World, Actor], Awaitable[Any]]
@@ -140,6 +142,32 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     ),
     "hide an item": (AuditAction.ITEM_HIDE, Role.EDITOR, lambda w, by: w.app.marks.hide(w.item_id, "why", by=by)),
     "show a hidden item": (AuditAction.ITEM_SHOW, Role.EDITOR, lambda w, by: w.app.marks.unhide(w.item_id + 1, by=by)),
+    "add a topic": (
+        AuditAction.TOPIC_ADD,
+        Role.EDITOR,
+        lambda w, by: w.app.topics.create(TopicForm(name="t2", words=["通知"]), by=by),
+    ),
+    "change a topic": (
+        AuditAction.TOPIC_EDIT,
+        Role.EDITOR,
+        lambda w, by: w.app.topics.update(w.topic_id, TopicPatch(words=["公告"]), by=by),
+    ),
+    "remove a topic": (AuditAction.TOPIC_REMOVE, Role.EDITOR, lambda w, by: w.app.topics.remove(w.topic_id, by=by)),
+    "let somebody follow a topic": (
+        AuditAction.TOPIC_FOLLOW,
+        Role.ADMIN,
+        lambda w, by: w.app.topics.follow(w.topic_id, by=by, person="anna"),
+    ),
+    "end somebody's following": (
+        AuditAction.TOPIC_UNFOLLOW,
+        Role.ADMIN,
+        lambda w, by: w.app.topics.unfollow(w.topic_id, by=by, person="bert"),
+    ),
+    "say what is no item of a topic": (
+        AuditAction.TOPIC_FEEDBACK,
+        Role.READER,
+        lambda w, by: w.app.topics.mark(w.topic_id, w.item_id, RankDirection.LOWER, by=by),
+    ),
     "give feedback": (
         AuditAction.ITEM_FEEDBACK,
         Role.READER,
@@ -150,11 +178,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.READER,
         lambda w, by: w.app.marks.remove_feedback(w.item_id + 1, by=by),
     ),
-    "begin a policy": (
-        AuditAction.POLICY_ADD,
-        Role.EDITOR,
-        lambda w, by: w.app.policies.start(w.item_id, by=by),
-    ),
+    "begin a policy": (AuditAction.POLICY_ADD, Role.EDITOR, lambda w, by: w.app.policies.start(w.item_id, by=by)),
     "put an item into a policy": (
         AuditAction.POLICY_JOIN,
         Role.EDITOR,
@@ -175,11 +199,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.READER,
         lambda w, by: w.app.policies.add_note(w.policy_id, "n", by=by),
     ),
-    "read the archive again": (
-        AuditAction.POLICY_REFRESH,
-        Role.EDITOR,
-        lambda w, by: w.app.policies.refresh(by=by),
-    ),
+    "read the archive again": (AuditAction.POLICY_REFRESH, Role.EDITOR, lambda w, by: w.app.policies.refresh(by=by)),
     "save a briefing": (
         AuditAction.BRIEFING_SAVE,
         Role.EDITOR,
@@ -323,6 +343,9 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
         note = await app.marks.add_note(items[0], "mine", by=READER)
         await app.marks.hide(items[1], "why", by=by)
         policy = await app.policies.start(items[1], "a policy", by=by)
+        password, _ = [await app.people.add(name, "reader", by=by) for name in ("anna", "bert")]
+        topic = await app.topics.create(TopicForm(name="t", words=["通知"]), by=by)
+        await app.topics.follow(topic.id, by=by, person="bert")
         draft, archived = [await app.drafts.save(BriefingQuery(), by=by) for _ in range(2)]
         await app.drafts.set_archived(archived.row.id, by=by)
         await app.store.deliveries.create(
@@ -336,7 +359,6 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
                 message_id="m",
             )
         )
-        password, _ = [await app.people.add(name, "reader", by=by) for name in ("anna", "bert")]
         session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
@@ -354,6 +376,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
             session_id=session.session_id,
             folder=tmp_path,
             worker=worker,
+            topic_id=topic.id,
         )
 
 

@@ -159,6 +159,16 @@ MATRIX: dict[str, Entry] = {
     "POST /api/policies/{policy_id}/documents": may(EDITOR, 404, sent={"item": 1}),
     "DELETE /api/policies/{policy_id}/documents/{item_id}": may(EDITOR, 404),
     "POST /api/policies/{policy_id}/notes": may(READER, 404, sent={"text": "x"}),
+    # topics
+    "GET /api/topics": may(READER, 200),
+    "POST /api/topics": may(EDITOR, 422),
+    "GET /api/topics/{topic_id}": may(READER, 404),
+    "PATCH /api/topics/{topic_id}": may(EDITOR, 404, sent={}),
+    "DELETE /api/topics/{topic_id}": may(EDITOR, 404),
+    "GET /api/topics/{topic_id}/items": may(READER, 404),
+    "PUT /api/topics/{topic_id}/follow": may(READER, 404, program=403),
+    "DELETE /api/topics/{topic_id}/follow": may(READER, 404, program=403),
+    "PUT /api/topics/{topic_id}/feedback": may(READER, 404, sent={"item": 7, "wish": "lower"}),
     # today and health
     "GET /": may(READER, 200),
     "GET /health": may(READER, 200),
