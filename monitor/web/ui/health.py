@@ -201,7 +201,7 @@ async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
         "today/today.html" if seen.has_run or seen.items else "today/begin.html",
         seen=seen,
         ahead_days=AHEAD_DAYS,
-        topics=await app.topics.list_fits([*(item.id for item in seen.items), *ahead]),
+        topics=await app.topics.list_fits([*(item.id or 0 for item in seen.items), *ahead]),
         groups=[(tier.tier, tier.count, group) for tier in seen.tiers if (group := by_tier[tier.tier])],
         shown=MAX_SHOWN_ITEMS,
         most=_MAX_MATTERS,

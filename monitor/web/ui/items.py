@@ -101,7 +101,7 @@ async def items(
         "items/list.html",
         asked=asked,
         page=page,
-        topics=await app.topics.list_fits([item.id for item in page.items]),
+        topics=await app.topics.list_fits([item.id or 0 for item in page.items]),
         trouble=trouble,
         marked=partial(highlight_matches, query=query),
         choices=await app.items.get_filter_options(),
