@@ -156,7 +156,7 @@ def build_alert_notification(delivery: Delivery, alerts: Sequence[AlertView], la
         f"{alert.title} ({alert.source})\n{alert.url}"
         for alert in alerts
     ]
-    payload = {"alerts": [alert.model_dump(mode="json", exclude={"delivery_id"}) for alert in alerts]}
+    payload = {"alerts": [alert.model_dump(mode="json") for alert in alerts]}
     return _build_plain_notification(delivery, subject, points, words, payload)
 
 

@@ -110,7 +110,7 @@ def _build_entry(
     if move is None and postponed:
         moved_from, moved_at = max(old.day for old in postponed), row.seen_at
     return DeadlineEntry(
-        **row.model_dump(exclude={"id", "moves", "published_on", "stage"}),
+        **row.model_dump(exclude={"id", "moves", "published_on", "stage", "dropped_at"}),
         id=min(stated.id for stated in same),
         moved_from=moved_from,
         moved_at=moved_at,

@@ -68,7 +68,7 @@ class DeadlineUpdate:
 
 
 def list_deadlines(facts: DocumentFacts) -> list[StatedDeadline]:
-    """Return every day that a document states, each once; without those that its own text does not bear."""
+    """Return the days that a document states, each once; without those that its own text does not bear."""
     stated = [deadline for deadline in facts.deadlines if deadline.verdict.is_kept]
     for kind in DeadlineKind:
         day: dt.date | None = getattr(facts, kind.value)
@@ -76,7 +76,8 @@ def list_deadlines(facts: DocumentFacts) -> list[StatedDeadline]:
             verdict = facts.verdicts.get(kind.value, Verdict.SUPPORTED)
             passage = facts.evidence.get(kind.value, "")
             stated += [StatedDeadline(kind=kind, day=day, passage=passage, verdict=verdict)] if verdict.is_kept else []
-    by_key = {(given.kind, given.day, build_subject_key(given.subject)): given for given in reversed(stated)}
+    cut = [given.model_copy(update={"subject": given.subject[:MAX_SUBJECT_CHARS]}) for given in stated]
+    by_key = {(given.kind, given.day, build_subject_key(given.subject)): given for given in reversed(cut)}
     return list(by_key.values())[::-1][:MAX_DEADLINES]
 
 
@@ -106,7 +107,7 @@ def update_deadlines(
         if row is None:
             row = next((old for old in dropped if _is_same_subject(old, now)), None)
             dropped = [old for old in dropped if old is not row]
-        values = now.model_dump() | {"subject": now.subject[:MAX_SUBJECT_CHARS], "dropped_at": None}
+        values = now.model_dump() | {"dropped_at": None}
         if row is None:
             updates.append(DeadlineUpdate(Deadline(**values, item_id=item_id, seen_at=at), change))
         elif any(getattr(row, name) != value for name, value in values.items()):

@@ -3,7 +3,7 @@
 import datetime as dt
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
 from icalendar import Calendar, Event
@@ -86,35 +86,28 @@ class DeadlineService:
             await self.alerts.raise_for_repeals(item, before, after)
 
     async def get(self, deadline_id: int) -> DeadlineDetail:
+        """Return a deadline as the list has it, or one that is in no list any more; `NotFound` for none at all."""
         row = await self.store.deadlines.get(deadline_id)
         if row is None:
             raise NotFound("deadline.not_found", deadline=deadline_id)
-        of_item = await self.store.deadlines.list_for_item(row.item_id)
-        dropped = any(deadline.id == row.id and deadline.dropped_at is not None for deadline in of_item)
-        (entry,) = merge_deadlines([row])
-        return DeadlineDetail(**entry.model_dump(), history=row.moves, dropped=dropped)
+        rows = await self.store.deadlines.list_of_policies([row.policy_id] if row.policy_id else [])
+        entries = [entry for entry in merge_deadlines(rows) if entry.id == deadline_id] or merge_deadlines([row])
+        lead = (entries[0].item_id, row.kind, entries[0].day, entries[0].subject)
+        shown = [other for other in rows if (other.item_id, other.kind, other.day, other.subject) == lead]
+        history = (shown or [row])[0].moves
+        return DeadlineDetail(**entries[0].model_dump(), history=history, dropped=row.dropped_at is not None)
 
     async def build_calendar(self, query: DeadlineQuery, *, language: str, name: str = "") -> bytes:
         """Return the deadlines that are meant as an iCalendar file, those of the last 90 days too."""
         since = query.since or self._get_today() - _CALENDAR_PAST
-        entries = await self.list(
-            DeadlineQuery(
-                since=since,
-                until=query.until,
-                kinds=query.kinds,
-                topic=query.topic,
-                policy=query.policy,
-                sources=query.sources,
-            )
-        )
+        entries = await self.list(replace(query, since=since))
         return build_calendar(entries, language=language, name=name or translate(language, "Deadlines"))
 
     async def build_private_calendar(self, key: str, *, language: str) -> bytes:
         """Return the calendar of a topic that somebody follows, by its key; `NotFound` for a key that is none."""
-        found = await self.store.deadlines.find_calendar(key)
-        if found is None:
+        topic = await self.store.deadlines.find_calendar(key)
+        if topic is None:
             raise NotFound("deadline.no_calendar")
-        topic, _ = found
         since = self._get_today() - _CALENDAR_PAST
         entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
         return build_calendar(entries, language=language, name=topic.name)

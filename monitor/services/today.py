@@ -13,12 +13,22 @@ from monitor.briefing.item import ItemSchema, build_item_schema
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.queries.dashboard import LastRun, QueueStatus, TierCount, UnreadPlace, WatchedSource
+from monitor.db.queries.dashboard import (
+    LastRun,
+    MovedDeadline,
+    QueueStatus,
+    TierCount,
+    TopicNews,
+    UnreadPlace,
+    WatchedSource,
+)
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.policies.calendar import DeadlineEntry
+from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.usage import list_days_until
@@ -26,6 +36,12 @@ from monitor.vocabulary import RunStatus
 
 MAX_SHOWN_ITEMS = 30
 HISTORY_DAYS = 30
+AHEAD_DAYS = 14
+"""So many days ahead deadlines stand on the first page."""
+
+_MAX_DEADLINES = 12
+_MAX_MOVED = 20
+_MAX_TOPIC_NEWS = 3
 _MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
 _VISIT_GAP = dt.timedelta(hours=2)  # after so long without a look a new sitting begins
 _VISIT_UPDATE_INTERVAL = dt.timedelta(minutes=5)
@@ -74,6 +90,27 @@ class NewItem(ItemSchema):
     others: list[str] = Field(default_factory=list)
 
 
+class TopicSummary(BaseModel):
+    """What came for a topic that a person follows: how much is new, and the best of it."""
+
+    id: int
+    name: str
+    new: int
+    items: list[TopicNews]
+
+
+class Ahead(BaseModel):
+    """What is coming: `count` deadlines end or begin within 14 days, `deadlines` are the nearest of them.
+
+    `moved` are those that were moved since the last sitting; `topics` are those that the reader follows.
+    """
+
+    count: int
+    deadlines: list[DeadlineEntry]
+    moved: list[MovedDeadline]
+    topics: list[TopicSummary]
+
+
 class RunTotals(BaseModel):
     """How the day's runs went, each source by its last one; `waiting` and `running` are the runs of this moment.
 
@@ -106,6 +143,7 @@ class TodaySummary(BaseModel):
     tiers: list[TierCount]
     items: list[NewItem]
     new_by_day: list[int] = Field(examples=[[12, 0, 9, 18]])
+    ahead: Ahead
     ran: RunTotals
     attention: list[AttentionEntry]
     sources: int
@@ -123,6 +161,7 @@ class TodayService:
     settings: Settings
     clock: Clock
     presence: WorkerRegistry
+    deadlines: DeadlineService
 
     async def get_summary(self, person: str, *, record_visit: bool = False) -> TodaySummary:
         """The day as a person finds it; with `record_visit` they look themselves, and this sitting is remembered."""
@@ -145,11 +184,32 @@ class TodayService:
             tiers=tiers,
             items=await self._build_new_items(found, person, last),
             new_by_day=await dashboard.count_new_by_day([day.date for day in days]),
+            ahead=await self._look_ahead(today.date, person, last or since),
             ran=_count_runs(await dashboard.list_last_runs(today.begin), pulse, unread),
             attention=await self._list_attention(today, sources, pulse, places),
             sources=len(sources),
             enabled=sum(source.is_enabled for source in sources),
             has_run=any(source.has_run for source in sources),
+        )
+
+    async def _look_ahead(self, today: dt.date, person: str, last: dt.datetime) -> Ahead:
+        dashboard = self.store.dashboard
+        until = today + dt.timedelta(days=AHEAD_DAYS)
+        near = await self.deadlines.list(DeadlineQuery(since=today, until=until))
+        followed = await dashboard.list_followed_topics(person)
+        news = await dashboard.list_topic_news(person, last, limit=_MAX_TOPIC_NEWS) if followed else []
+        by_topic: dict[int, list[TopicNews]] = {topic.id: [] for topic in followed}
+        for item in news:
+            by_topic[item.topic_id].append(item)
+        return Ahead(
+            count=len(near),
+            deadlines=near[:_MAX_DEADLINES],
+            moved=await dashboard.list_moved_deadlines(last, today=today, limit=_MAX_MOVED),
+            topics=[
+                TopicSummary(id=topic.id, name=topic.name, new=items[0].count if items else 0, items=items)
+                for topic in followed
+                if (items := by_topic[topic.id]) is not None
+            ],
         )
 
     async def _get_last_visit(self, person: str, now: dt.datetime, *, record_visit: bool) -> dt.datetime | None:

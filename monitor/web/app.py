@@ -42,7 +42,20 @@ from monitor.web.middleware import (
     negotiate_language,
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
-from monitor.web.ui import briefings, health, items, people, research, runs, settings, sources, targets
+from monitor.web.ui import (
+    briefings,
+    deadlines,
+    health,
+    items,
+    people,
+    policies,
+    research,
+    runs,
+    settings,
+    sources,
+    targets,
+    topics,
+)
 from monitor.web.ui.rendering import Templates
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -71,7 +84,20 @@ _API_ROUTERS = (
     briefings_api.delivery_router,
 )
 
-_PAGE_MODULES = (briefings, health, items, people, research, runs, settings, sources, targets)
+_PAGE_MODULES = (
+    briefings,
+    deadlines,
+    health,
+    items,
+    people,
+    policies,
+    research,
+    runs,
+    settings,
+    sources,
+    targets,
+    topics,
+)
 
 _DESCRIPTION = """\
 Everything that the pages do. Sign in with `Authorization: Bearer TOKEN`, or with the session cookie of a browser and,

@@ -16,8 +16,9 @@ from monitor.db.sessions import Queries
 from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.columns import UtcDateTime
 from monitor.db.tables.people import HiddenItem, Person
+from monitor.db.tables.policies import Deadline, DeadlineMove, Topic, TopicFit, TopicFollower
 from monitor.i18n.message import Message
-from monitor.vocabulary import RunStatus
+from monitor.vocabulary import DeadlineKind, RunStatus
 
 _EXCLUDED_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.CANCELLED)
 _MAX_BLOCKS = 5_000
@@ -87,6 +88,36 @@ class BlockedPage(BaseModel):
     reason: Message
 
 
+class MovedDeadline(BaseModel):
+    """A day that a revision moved, `before` to `after`; `after` is None where the page states it no more."""
+
+    deadline_id: int
+    kind: DeadlineKind
+    subject: str
+    before: dt.date
+    after: dt.date | None
+    item_id: int
+    title: str
+    source: str
+    seen_at: dt.datetime
+
+
+class FollowedTopic(BaseModel):
+    id: int
+    name: str
+
+
+class TopicNews(BaseModel):
+    """A new item that fits a topic; `count` is how many of them the topic has."""
+
+    topic_id: int
+    count: int
+    item_id: int
+    title: str
+    source: str
+    day: dt.date
+
+
 class DashboardQueries(Queries):
     """Each method is one statement, however many sources and items there are."""
 
@@ -106,6 +137,58 @@ class DashboardQueries(Queries):
         query = select(col(Item.tier), func.count().label("count"), fresh).where(*_build_visible_conditions(since))
         counts = await self._fetch_as(TierCount, query.group_by(col(Item.tier)))
         return sorted(counts, key=lambda count: (count.tier is None, count.tier))
+
+    async def list_moved_deadlines(self, since: dt.datetime, *, today: dt.date, limit: int) -> list[MovedDeadline]:
+        """The deadlines that were moved since an instant, the last first; not those whose days are all past."""
+        query = (
+            select(
+                col(Deadline.id).label("deadline_id"),
+                *(getattr(Deadline, name) for name in ("kind", "subject", "item_id")),
+                *(getattr(DeadlineMove, name) for name in ("before", "after", "seen_at")),
+                *(getattr(Item, name) for name in ("title", "source")),
+            )
+            .join(DeadlineMove, col(DeadlineMove.deadline_id) == col(Deadline.id))
+            .join(Item, col(Item.id) == col(Deadline.item_id))
+            .where(
+                col(DeadlineMove.seen_at) >= since,
+                col(DeadlineMove.before).is_not(None),
+                (col(DeadlineMove.before) >= today) | (col(DeadlineMove.after) >= today),
+                col(Item.id).not_in(select(col(HiddenItem.item_id))),
+            )
+            .order_by(col(DeadlineMove.id).desc())
+        )
+        return await self._fetch_as(MovedDeadline, query.limit(limit))
+
+    async def list_followed_topics(self, person: str) -> list[FollowedTopic]:
+        query = (
+            select(col(Topic.id), col(Topic.name))
+            .join(TopicFollower, col(TopicFollower.topic_id) == col(Topic.id))
+            .where(col(TopicFollower.person) == person)
+            .order_by(col(Topic.name))
+        )
+        return await self._fetch_as(FollowedTopic, query)
+
+    async def list_topic_news(self, person: str, since: dt.datetime, *, limit: int) -> list[TopicNews]:
+        """What came since an instant for each topic that a person follows: so many items of each, the best first."""
+        best = (col(TopicFit.score).desc(), col(Item.tier).nulls_last(), col(Item.id).desc())
+        news = (
+            select(
+                col(TopicFit.topic_id),
+                func.count().over(partition_by=col(TopicFit.topic_id)).label("count"),
+                func.row_number().over(partition_by=col(TopicFit.topic_id), order_by=best).label("place"),
+                col(Item.id).label("item_id"),
+                *(getattr(Item, name) for name in ("title", "source", "day")),
+            )
+            .join(TopicFollower, col(TopicFollower.topic_id) == col(TopicFit.topic_id))
+            .join(Item, col(Item.id) == col(TopicFit.item_id))
+            .where(
+                col(TopicFollower.person) == person, col(TopicFit.is_match).is_(True), *_build_visible_conditions(since)
+            )
+            .subquery()
+        )
+        names = [getattr(news.c, name) for name in TopicNews.model_fields]
+        query = select(*names).where(news.c.place <= limit).order_by(news.c.topic_id, news.c.place)
+        return await self._fetch_as(TopicNews, query)
 
     async def list_top_items(self, since: dt.datetime, limit: int) -> list[Item]:
         """The most important of the items first seen since an instant: by tier, rank in their run, newest first."""

@@ -4,11 +4,19 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Select, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
-from monitor.db.sessions import Queries, build_insert, get_dialect, insert_if_new, sanitize_text, sanitize_value
+from monitor.db.sessions import (
+    Queries,
+    build_insert,
+    get_dialect,
+    insert_if_new,
+    sanitize_text,
+    sanitize_value,
+    split_batches,
+)
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import Delivery
 from monitor.db.tables.people import HiddenItem, Person
@@ -57,6 +65,7 @@ class DeadlineRow(BaseModel):
     passage: str
     verdict: Verdict
     seen_at: dt.datetime
+    dropped_at: dt.datetime | None = None
     item_id: int
     title: str
     url: str
@@ -128,10 +137,8 @@ class DeadlineStore(Queries):
 
     async def list_of_policies(self, policy_ids: Iterable[int]) -> list[DeadlineRow]:
         """All deadlines of the documents of these policies."""
-        ids = sorted(set(policy_ids))
         rows: list[DeadlineRow] = []
-        for start in range(0, len(ids), 500):
-            batch = ids[start : start + 500]
+        for batch in split_batches(sorted(set(policy_ids))):
             rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
         return rows
 
@@ -139,26 +146,32 @@ class DeadlineStore(Queries):
         rows = await self._load_rows([col(Deadline.id) == deadline_id], with_dropped=True)
         return rows[0] if rows else None
 
+    async def list_of_item(self, item_id: int) -> list[DeadlineRow]:
+        """All deadlines of an item with their moves, by day; those that it states no more end with a move to None."""
+        return await self._load_rows([col(Deadline.item_id) == item_id], with_dropped=True, limit=None)
+
     async def list_moves(self, item_ids: Sequence[int]) -> list[tuple[Deadline, DeadlineMove]]:
-        """The moves of the deadlines of items, oldest first."""
+        """The moves of the deadlines of items, those of each item oldest first."""
         query = (
             select(Deadline, DeadlineMove)
             .join(DeadlineMove, col(DeadlineMove.deadline_id) == col(Deadline.id))
-            .where(col(Deadline.item_id).in_(list(item_ids)))
             .order_by(col(DeadlineMove.id))
         )
-        return [(deadline, move) for deadline, move in await self._fetch_rows(query)]
+        moves: list[tuple[Deadline, DeadlineMove]] = []
+        for batch in split_batches(item_ids):
+            rows = await self._fetch_rows(query.where(col(Deadline.item_id).in_(batch)))
+            moves += [(deadline, move) for deadline, move in rows]
+        return moves
 
-    async def find_calendar(self, key: str) -> tuple[Topic, str] | None:
-        """The topic that a calendar is of, and who may read it; None for an unknown key, or of somebody shut out."""
+    async def find_calendar(self, key: str) -> Topic | None:
+        """The topic that a calendar is of; None for a key that nobody has, or that somebody has who is shut out."""
         query = (
-            select(Topic, col(TopicFollower.person))
+            select(Topic)
             .join(TopicFollower, col(TopicFollower.topic_id) == col(Topic.id))
             .join(Person, col(Person.name) == col(TopicFollower.person))
             .where(col(TopicFollower.calendar_key) == sanitize_text(key), col(Person.is_shut_out).is_(False))
         )
-        rows = await self._fetch_rows(query)
-        return (rows[0][0], rows[0][1]) if rows else None
+        return await self._fetch_first(query)
 
     async def find_topic(self, name: str) -> Topic | None:
         return await self._fetch_first(select(Topic).where(col(Topic.name) == sanitize_text(name)))
@@ -186,7 +199,7 @@ _SELECT_ROWS = (
     select(
         *(
             getattr(Deadline, name)
-            for name in ("id", "kind", "day", "subject", "passage", "verdict", "seen_at", "item_id")
+            for name in ("id", "kind", "day", "subject", "passage", "verdict", "seen_at", "dropped_at", "item_id")
         ),
         col(Item.title),
         col(Item.url),
@@ -236,7 +249,6 @@ class AlertView(MessageModel):
     source: str
     topic: str | None = None
     raised_at: dt.datetime
-    delivery_id: str | None = None
 
 
 class AlertStore(Queries):
@@ -245,8 +257,9 @@ class AlertStore(Queries):
         fresh: list[Alert] = []
         if not alerts:
             return fresh
-        keys = {alert.key for alert in alerts}
-        query = select(col(Alert.target), col(Alert.key)).where(col(Alert.key).in_(keys))
+        targets, keys = {alert.target for alert in alerts}, {alert.key for alert in alerts}
+        query = select(col(Alert.target), col(Alert.key))
+        query = query.where(col(Alert.target).in_(targets), col(Alert.key).in_(keys))
         stored = {(target, key) for target, key in await self._fetch_rows(query)}
         if all((alert.target, alert.key) in stored for alert in alerts):
             return fresh
@@ -282,19 +295,22 @@ class AlertStore(Queries):
         await self._execute(delete(Alert).where(col(Alert.target) == target, col(Alert.delivery_id).is_(None)))
 
     async def list_for_delivery(self, delivery_id: str) -> list[AlertView]:
-        return await self._fetch_as(AlertView, _select_alerts().where(col(Alert.delivery_id) == delivery_id))
-
-    async def list_page(
-        self, *, target: str | None = None, item_id: int | None = None, before_id: int | None = None, limit: int = 50
-    ) -> list[AlertView]:
-        """The alerts, newest first, after the one of that id."""
-        query = _select_alerts(is_newest_first=True).limit(limit)
-        for column, value in ((Alert.target, target), (Alert.item_id, item_id)):
-            if value is not None:
-                query = query.where(col(column) == value)
-        if before_id is not None:
-            query = query.where(col(Alert.id) < before_id)
-        return await self._fetch_as(AlertView, query)
+        """The alerts that a delivery carries, in the order in which they were raised."""
+        names = ("id", "target", "kind", "key", "message", "item_id", "raised_at")
+        query = (
+            select(
+                *(getattr(Alert, name) for name in names),
+                col(Item.title),
+                col(Item.url),
+                col(Item.source),
+                col(Topic.name).label("topic"),
+            )
+            .select_from(Alert)
+            .join(Item, col(Item.id) == col(Alert.item_id))
+            .join(Topic, col(Topic.id) == col(Alert.topic_id), isouter=True)
+            .where(col(Alert.delivery_id) == delivery_id)
+        )
+        return await self._fetch_as(AlertView, query.order_by(col(Alert.id)))
 
     async def list_topic_targets(self, item_ids: Sequence[int]) -> list[tuple[int, Topic]]:
         """The topics that items fit and whose followers hear of it at once, each with the item."""
@@ -326,20 +342,3 @@ class AlertStore(Queries):
         """The policy that an item belongs to; of several the first."""
         mine = (col(PolicyDocument.item_id) == item_id, col(PolicyDocument.removed_at).is_(None))
         return await self._fetch_first(select(func.min(PolicyDocument.policy_id)).where(*mine))
-
-
-def _select_alerts(*, is_newest_first: bool = False) -> Select[tuple[object, ...]]:
-    names = ("id", "target", "kind", "key", "message", "item_id", "raised_at", "delivery_id")
-    query = (
-        select(
-            *(getattr(Alert, name) for name in names),
-            col(Item.title),
-            col(Item.url),
-            col(Item.source),
-            col(Topic.name).label("topic"),
-        )
-        .select_from(Alert)
-        .join(Item, col(Item.id) == col(Alert.item_id))
-        .join(Topic, col(Topic.id) == col(Alert.topic_id), isouter=True)
-    )
-    return query.order_by(col(Alert.id).desc() if is_newest_first else col(Alert.id))

@@ -19,7 +19,7 @@ from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth
 from monitor.services.health import STATEMENT_DAYS, HostBlock
-from monitor.services.today import MAX_SHOWN_ITEMS, TodaySummary
+from monitor.services.today import AHEAD_DAYS, MAX_SHOWN_ITEMS, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
 from monitor.web.api.cursors import build_next_url, cut_page, decode_id, encode_cursor
@@ -195,10 +195,13 @@ Charts = Annotated[HealthCharts, Depends(get_charts)]
 async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     """Show the day at a glance; the visit is remembered, and the next one begins where this one was."""
     seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
+    ahead = [entry.item_id for entry in seen.ahead.deadlines]
     by_tier = {tier.tier: [item for item in seen.items if item.tier == tier.tier] for tier in seen.tiers}
     return renderer.render(
         "today/today.html" if seen.has_run or seen.items else "today/begin.html",
         seen=seen,
+        ahead_days=AHEAD_DAYS,
+        topics=await app.topics.list_fits([*(item.id or 0 for item in seen.items), *ahead]),
         groups=[(tier.tier, tier.count, group) for tier in seen.tiers if (group := by_tier[tier.tier])],
         shown=MAX_SHOWN_ITEMS,
         most=_MAX_MATTERS,

@@ -4,14 +4,16 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from markupsafe import Markup, escape
 
 from monitor.briefing.item import describe_statements, get_briefing_messages, list_item_details
+from monitor.db.queries.policies import PolicyFilter
+from monitor.db.sessions import sanitize_text
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
@@ -24,10 +26,12 @@ from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
 from monitor.web.auth import AppDep, Editor, Reader, record_token_read
 from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.rendering import DiffSegment, FormFlag, FormText, Renderer, diff_tokens
+from monitor.web.ui.rendering import DiffSegment, FilterText, FormFlag, FormText, Renderer, diff_tokens
 
 _TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
 _MAX_COMPARED_TOKENS = 1500
+_MAX_FOUND_POLICIES = 10
+_FormNumber = Annotated[int, Form(ge=1, le=2**31 - 1)]
 _CLAIM_ORDER = (
     ClaimKind.SUMMARY,
     ClaimKind.FIGURE,
@@ -97,6 +101,7 @@ async def items(
         "items/list.html",
         asked=asked,
         page=page,
+        topics=await app.topics.list_fits([item.id or 0 for item in page.items]),
         trouble=trouble,
         marked=partial(highlight_matches, query=query),
         choices=await app.items.get_filter_options(),
@@ -110,17 +115,26 @@ async def items(
 
 
 @router.get("/items/{item_id}")
-async def item(app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId) -> Response:
+async def item(
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, policy: FilterText = ""
+) -> Response:
+    """Show an item; `policy` are words of the policy that an editor looks for to put it into."""
     detail = await app.items.get_item(item_id, principal.owner, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     messages = get_briefing_messages(principal.language)
     sentences = split_summary(detail.summary, proof.claims)
     shown = {part.number for part in sentences}
+    words = sanitize_text(policy).strip() if principal.is_editor else ""
     mine = next((entry.wish for entry in detail.feedback if entry.person == principal.owner), None)
     return renderer.render(
         "items/item.html",
         item=detail,
+        fits=detail.topics,
+        all_topics=await app.topics.list(by=principal),
+        deadlines=await app.store.deadlines.list_of_item(item_id),
+        find=words,
+        found=(await app.policies.list(PolicyFilter(text=words), limit=_MAX_FOUND_POLICIES)).policies if words else [],
         details=list_item_details(detail, messages, ZoneInfo(app.settings.timezone)),
         proof=proof,
         mine=mine,
@@ -186,6 +200,27 @@ async def feedback(
         return renderer.redirect(f"/items/{item_id}", notice="feedback_kept")
     await app.marks.remove_feedback(item_id, by=principal)
     return renderer.redirect(f"/items/{item_id}", notice="feedback_taken_back")
+
+
+@router.post("/items/{item_id}/topics")
+async def add_topic(
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, topic: _FormNumber
+) -> Response:
+    """Say that the item is one of a topic that it was not found to fit."""
+    await app.topics.mark(topic, item_id, RankDirection.HIGHER, by=principal)
+    return renderer.redirect(f"/items/{item_id}#topics", notice="topic_marked")
+
+
+@router.post("/items/{item_id}/policy")
+async def add_to_policy(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Editor,
+    item_id: ItemId,
+    policy: Annotated[int, Form(ge=1, le=2**31 - 1)],
+) -> Response:
+    await app.policies.join(policy, item_id, by=principal)
+    return renderer.redirect(f"/items/{item_id}#policy", notice="policy_joined")
 
 
 @router.post("/items/{item_id}/hide")

@@ -36,6 +36,7 @@ class Templates:
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.prefix = get_url_prefix(settings.web.public_url)
+        self.public_url = settings.web.public_url
         self.is_secure = (settings.web.public_url or "").startswith("https:")
         self._clock = clock
         self._zone = ZoneInfo(settings.timezone)
@@ -43,6 +44,10 @@ class Templates:
 
     def get_template(self, language: str, name: str) -> jinja2.Template:
         return self._environments[language].get_template(name)
+
+    def get_today(self) -> dt.date:
+        """Return the day that the service's clock shows."""
+        return self._clock.now().astimezone(self._zone).date()
 
     def href(self, path: str) -> str:
         """Return a path as browsers reach it; an asset carries the hash of its content, so that it can be cached."""
@@ -74,6 +79,7 @@ class Templates:
             language=language,
             monitor_version=__version__,
             now=self._clock.now,
+            get_today=self.get_today,
             word=lambda kind, value: get_word(language, kind, value),
             # Text that was never a message, such as what a person wrote, stays as it is.
             say=lambda value: render(value, language) if isinstance(value, Message) else value or "",
@@ -150,6 +156,14 @@ class PageRenderer:
                 raise KeyError(notice)
             self.set_cookie(response, _NOTICE_COOKIE, notice, max_age_s=60)
         return response
+
+    def get_today(self) -> dt.date:
+        return self._templates.get_today()
+
+    def build_url(self, path: str) -> str:
+        """Return the whole address of a path of ours, as a program outside needs it."""
+        root = self._templates.public_url or f"{self._request.url.scheme}://{self._request.url.netloc}"
+        return f"{root.rstrip('/')}{path}"
 
     def gettext(self, english: str) -> str:
         return translate(self.language, english)

@@ -5,23 +5,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.bootstrap import App
+from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.people import HiddenItem, ItemNote
+from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, TopicAlerts, TopicFit
 from monitor.db.tables.research import ResearchStatus, RunEvent
+from monitor.document import DocumentFacts, FigureChange, Relation, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
+from monitor.services.topic_form import TopicForm
 from monitor.vocabulary import (
     DateSource,
+    DeadlineKind,
     Disposition,
     EventKind,
     ItemType,
     Phase,
+    PolicyStage,
+    RankDirection,
+    RelationType,
     Role,
     RunStatus,
     SectionEnd,
@@ -62,6 +70,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     await _live(app, source, at)
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
     await _say(app, items, at)
+    await _mean(app, list(items.values()), at)
     finding = AlarmFinding(
         kind=AlarmKind.STRUCTURE,
         message=Message.other(sanitize_text(WORST)),
@@ -174,6 +183,79 @@ async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetim
     item_id = saved.id or 0
     await app.store.items.update(item_id, text=f"{text}\n{text}")
     return item_id
+
+
+async def _mean(app: App, item_ids: list[int], at: dt.datetime) -> None:
+    """A policy with its life, deadlines that were moved, and a topic that somebody follows, all in hostile words."""
+    worst, admin = sanitize_text(WORST), Actor("admin", Role.ADMIN)
+    # The first link that Today shows leads to an item with evidence.
+    seen = await app.store.items.list(ItemFilter(), limit=None)
+    proved = next(item.id or 0 for item in seen if item.evidence and item.id not in item_ids)
+    first = Deadline(item_id=proved, kind=DeadlineKind.APPLY_BY, day=at.date() + dt.timedelta(days=1), seen_at=at)
+    await app.store.deadlines.save([(first, None)])
+    stages = [PolicyStage.CONSULTATION, PolicyStage.FINAL, PolicyStage.ENFORCEMENT, PolicyStage.INTERPRETATION]
+    for place, item_id in enumerate(item_ids[3:11]):
+        days = [at.date() + dt.timedelta(days=ahead) for ahead in (place + 1, 3, 40)]
+        stated = [
+            StatedDeadline(kind=kind, day=day, subject=worst[:200], passage=worst)
+            for kind, day in zip(DeadlineKind, days, strict=False)
+        ]
+        facts = DocumentFacts(
+            stage=stages[place % 4],
+            issuers=[worst, "x"],
+            number=worst[:100],
+            in_force=days[1],
+            submit_to=worst,
+            bound=[worst],
+            figures=[FigureChange(subject=worst, old=worst, new=worst)],
+            relations=[Relation(type=kind, number=worst, title=worst) for kind in RelationType],
+            deadlines=stated,
+            evidence=dict.fromkeys(
+                ("stage", "issuers", "number", "in_force", "submit_to", "bound"), worst + "\n" + worst
+            ),
+        )
+        row = ItemFacts(item_id=item_id, facts=facts.model_dump(mode="json"), text_sha256="0" * 64, read_at=at)
+        await app.store.policies.save_facts(row, [])
+        rows = [Deadline(**one.model_dump(), item_id=item_id, seen_at=at) for one in stated]
+        gone = None if place else at
+        moves = [
+            DeadlineMove(
+                deadline_id=0,
+                before=one.day + dt.timedelta(days=1),
+                after=None if gone and not number else one.day,
+                passage=worst,
+                run_id="run-evil",
+                seen_at=at,
+            )
+            for number, one in enumerate(stated)
+        ]
+        rows[0].dropped_at = gone
+        await app.store.deadlines.save(list(zip(rows, moves, strict=True)))
+    file = await app.policies.start(item_ids[3], worst, by=admin)
+    for item_id in item_ids[4:8]:
+        await app.policies.join(file.id, item_id, by=admin)
+    await app.policies.start(item_ids[9], by=admin)
+    await app.policies.add_note(file.id, WORST, by=admin)
+    topic = await app.topics.create(
+        TopicForm(name=worst[:100], sentence=worst, words=[worst[:90], "x"], exclusions=[worst[:80]]), by=admin
+    )
+    await app.topics.create(TopicForm(name="y", words=["y"], alerts=TopicAlerts.AT_ONCE), by=admin)
+    await app.topics.follow(topic.id, by=admin)
+    for item_id in item_ids[3:8]:
+        await app.topics.mark(topic.id, item_id, RankDirection.HIGHER, by=admin)
+    fits = [
+        TopicFit(
+            topic_id=topic.id,
+            item_id=item_id,
+            score=0.7,
+            is_match=True,
+            reason=Message.other(worst),
+            passage=worst,
+            judged_at=at,
+        )
+        for item_id in item_ids[8:14]
+    ]
+    await app.store.topics.save_fits(fits, topic_ids=[topic.id], item_ids=item_ids[8:14])
 
 
 async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:

@@ -7,12 +7,12 @@ import pytest
 from icalendar import Calendar
 
 from monitor.db.tables.collection import Item
-from monitor.db.tables.policies import Topic, TopicFit, TopicFollower
+from monitor.db.tables.policies import Deadline, Policy, PolicyDocument, Topic, TopicFit, TopicFollower
 from monitor.document import DocumentFacts, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.deadlines import create_calendar_key
-from monitor.vocabulary import DeadlineKind, ItemType
+from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage
 
 COMMENTS, IN_FORCE = DeadlineKind.COMMENTS_UNTIL, DeadlineKind.IN_FORCE
 
@@ -83,6 +83,23 @@ async def test_a_deadline_shows_its_passage_and_where_it_was_before(desk: Any, d
     assert (shown["day"], shown["passage"], shown["dropped"]) == (str(days[0]), "请于该日前反馈意见。", False)
     assert entry["moved_from"] == shown["history"][0]["before"] == str(days[0] - dt.timedelta(days=2))
     assert (await reader.get("/api/deadlines/999")).status_code == 404
+
+
+async def test_what_two_documents_of_a_policy_state_is_shown_as_one(desk: Any, days: list[dt.date]) -> None:
+    store, now = desk.app.store, desk.app.clock.now()
+    reading = Deadline(item_id=3, kind=IN_FORCE, day=days[1], seen_at=now)
+    await store.deadlines.save([(reading, None)])
+    async with store.sessions.begin_write() as session:
+        session.add(Policy(id=5, name="办法", key="办法", created_at=now, updated_at=now))
+        await session.flush()
+        for item_id, stage in ((2, PolicyStage.FINAL), (3, PolicyStage.INTERPRETATION)):
+            joined = {"joined_by": JoinedBy.NAME, "reason": Message.other("name"), "joined_at": now}
+            session.add(PolicyDocument(policy_id=5, item_id=item_id, stage=stage, **joined))
+    reader = await desk.sign_in("reader")
+    (entry,) = (await reader.get("/api/deadlines?kind=in_force&policy=5")).json()["deadlines"]
+    assert (entry["title"], entry["items"], entry["policy"]) == ("办法1", [2, 3], "办法")
+    assert (await reader.get(f"/api/deadlines/{entry['id']}")).json()["items"] == [2, 3]
+    assert await found(reader, "kind=in_force&source=乙委") == ["办法1"], "its interpretation is of that source"
 
 
 async def test_a_calendar_is_a_feed_that_is_filtered_as_the_list_is(desk: Any, days: list[dt.date]) -> None:

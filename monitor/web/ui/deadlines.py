@@ -1,0 +1,177 @@
+"""The calendar: a month of deadlines as a table and as a list, and the addresses of calendars to subscribe to."""
+
+import calendar
+import datetime as dt
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from babel.dates import format_date, format_skeleton, get_day_names
+from fastapi import APIRouter, Response
+
+from monitor.errors import NotFound
+from monitor.policies.calendar import DeadlineEntry
+from monitor.services.deadlines import DeadlineQuery
+from monitor.services.topic_form import TopicSchema
+from monitor.vocabulary import DeadlineKind
+from monitor.web.auth import AppDep, Reader
+from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
+
+_MONTH = re.compile(r"(19[7-9]\d|20\d\d)-(0[1-9]|1[0-2])")
+_LIST_AHEAD = dt.timedelta(days=31)
+_MAX_POLICY_ID = 2**31 - 1
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class CalendarDay:
+    """A cell of the month's table; days of the months beside it are there to fill the weeks."""
+
+    day: dt.date
+    is_inside: bool
+    entries: Sequence[DeadlineEntry]
+
+
+@dataclass(frozen=True)
+class CalendarFilter:
+    """What narrows the calendar, as it stands in the address; what is not given is empty."""
+
+    topic: str = ""
+    kind: DeadlineKind | None = None
+    policy: int | None = None
+    source: str = ""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        given = {"topic": self.topic, "kind": self.kind, "policy": self.policy, "source": self.source}
+        return {name: str(value) for name, value in given.items() if value}
+
+    def to_query(self, since: dt.date, until: dt.date) -> DeadlineQuery:
+        return DeadlineQuery(
+            since=since,
+            until=until,
+            kinds=[self.kind] if self.kind else [],
+            topic=self.topic or None,
+            policy=self.policy,
+            sources=[self.source] if self.source else [],
+        )
+
+
+def parse_month(text: str, today: dt.date) -> dt.date:
+    """Return the first day of a month that is given as 2026-11; of the present one for anything else."""
+    found = _MONTH.fullmatch(text)
+    return dt.date(int(found[1]), int(found[2]), 1) if found else today.replace(day=1)
+
+
+def add_months(first: dt.date, count: int) -> dt.date:
+    months = first.year * 12 + first.month - 1 + count
+    return dt.date(months // 12, months % 12 + 1, 1)
+
+
+def build_weeks(first: dt.date, entries: Iterable[DeadlineEntry]) -> list[list[CalendarDay]]:
+    """Return the weeks of a month, Monday first, with the entries of each day."""
+    by_day: dict[dt.date, list[DeadlineEntry]] = {}
+    for entry in entries:
+        by_day.setdefault(entry.day, []).append(entry)
+    weeks = calendar.Calendar().monthdatescalendar(first.year, first.month)
+    return [[CalendarDay(day, day.month == first.month, by_day.get(day, [])) for day in week] for week in weeks]
+
+
+def group_by_day(entries: Iterable[DeadlineEntry]) -> list[tuple[dt.date, list[DeadlineEntry]]]:
+    """Return entries that are in the order of their days, day by day."""
+    return [(day, list(group)) for day, group in groupby(entries, key=lambda entry: entry.day)]
+
+
+@router.get("/calendar")
+async def show_calendar(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Reader,
+    month: FilterText = "",
+    topic: FilterText = "",
+    kind: FilterText = "",
+    policy: FilterText = "",
+    source: FilterText = "",
+) -> Response:
+    """Show a month; what lies ahead is listed for a month at least, and what is past of the present month apart."""
+    today = renderer.get_today()
+    wanted = CalendarFilter(
+        topic=topic.strip(),
+        kind=DeadlineKind(kind) if kind in set(DeadlineKind) else None,
+        policy=_parse_policy(policy),
+        source=source.strip(),
+    )
+    first = parse_month(month, today)
+    weeks = build_weeks(first, ())
+    begin, end, last = weeks[0][0].day, weeks[-1][-1].day, add_months(first, 1) - dt.timedelta(days=1)
+    is_present = first == today.replace(day=1)
+    until = max(last, today + _LIST_AHEAD) if is_present else last
+    topics = await app.topics.list(by=principal)
+    trouble, entries = None, []
+    try:
+        entries = await app.deadlines.list(wanted.to_query(begin, max(end, until)))
+    except NotFound as error:
+        trouble = error.message
+    listed = [entry for entry in entries if first <= entry.day <= until]
+    split_at = today if is_present else first
+    return renderer.render(
+        "deadlines/calendar.html",
+        wanted=wanted,
+        trouble=trouble,
+        weeks=build_weeks(first, entries),
+        first=first,
+        until=until,
+        is_present=is_present,
+        title=_format_month(renderer, first),
+        steps=_list_steps(renderer, first, wanted),
+        weekdays=_list_weekdays(renderer.language),
+        day_name=lambda day: format_date(day, "full", locale=renderer.language),
+        ahead=group_by_day(entry for entry in listed if entry.day >= split_at),
+        past=group_by_day(entry for entry in listed if entry.day < split_at),
+        fits=await app.topics.list_fits([entry.item_id for entry in listed]),
+        kinds=list(DeadlineKind),
+        topics=[topic.name for topic in topics],
+        policies=sorted({(entry.policy_id, entry.policy) for entry in entries if entry.policy_id and entry.policy}),
+        sources=(await app.items.get_filter_options()).sources,
+        feeds=list(build_feeds(renderer, topics)),
+        file=f"/feeds/deadlines.ics?{urlencode(wanted.parameters | {'lang': renderer.language})}",
+    )
+
+
+def build_feeds(renderer: PageRenderer, topics: Iterable[TopicSchema]) -> Iterator[tuple[TopicSchema, str]]:
+    """Yield the topics that the reader follows, each with the whole address of its private calendar."""
+    for topic in topics:
+        if topic.calendar_key is not None:
+            path = f"/feeds/deadlines/{topic.calendar_key}.ics?lang={renderer.language}"
+            yield topic, renderer.build_url(path)
+
+
+def _parse_policy(text: str) -> int | None:
+    is_number = text.isascii() and text.isdecimal() and len(text) < 11
+    return int(text) if is_number and 0 < int(text) <= _MAX_POLICY_ID else None
+
+
+def _format_month(renderer: PageRenderer, first: dt.date) -> str:
+    return str(format_skeleton("yMMMM", first, locale=renderer.language))
+
+
+def _list_steps(renderer: PageRenderer, first: dt.date, wanted: CalendarFilter) -> list[tuple[str, str, str]]:
+    """Return the months before and after: how a link stands to this one, its name and its address."""
+    return [
+        (
+            relation,
+            _format_month(renderer, month),
+            "/calendar?" + urlencode({"month": f"{month:%Y-%m}", **wanted.parameters}),
+        )
+        for relation, month in (("prev", add_months(first, -1)), ("next", add_months(first, 1)))
+    ]
+
+
+def _list_weekdays(language: str) -> list[tuple[str, str]]:
+    """Return the short and the long names of the days of a week, Monday first."""
+    short, long = (get_day_names(width, locale=language) for width in ("abbreviated", "wide"))
+    return [(short[day], long[day]) for day in range(7)]
