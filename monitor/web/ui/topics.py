@@ -127,7 +127,7 @@ async def follow(
     app: AppDep, renderer: Renderer, principal: Reader, topic_id: TopicId, back: FormText = ""
 ) -> Response:
     await app.topics.follow(topic_id, by=principal)
-    return renderer.redirect(_choose_way_back(back, topic_id), notice="topic_followed")
+    return renderer.redirect(_choose_return_path(back, topic_id), notice="topic_followed")
 
 
 @router.post("/{topic_id}/unfollow")
@@ -135,7 +135,7 @@ async def unfollow(
     app: AppDep, renderer: Renderer, principal: Reader, topic_id: TopicId, back: FormText = ""
 ) -> Response:
     await app.topics.unfollow(topic_id, by=principal)
-    return renderer.redirect(_choose_way_back(back, topic_id), notice="topic_unfollowed")
+    return renderer.redirect(_choose_return_path(back, topic_id), notice="topic_unfollowed")
 
 
 @router.post("/{topic_id}/items/{item_id}")
@@ -152,10 +152,10 @@ async def mark(
     chosen = RankDirection(wish) if wish in set(RankDirection) else None
     await app.topics.mark(topic_id, item_id, chosen, by=principal)
     notice = "topic_marked" if chosen else "feedback_taken_back"
-    return renderer.redirect(_choose_way_back(back, topic_id), notice=notice)
+    return renderer.redirect(_choose_return_path(back, topic_id), notice=notice)
 
 
-def _choose_way_back(back: str, topic_id: int) -> str:
+def _choose_return_path(back: str, topic_id: int) -> str:
     return sanitize_redirect_path(back) if back else f"/topics/{topic_id}"
 
 

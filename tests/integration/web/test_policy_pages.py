@@ -156,7 +156,7 @@ async def test_today_begins_with_deadlines_moves_and_what_topics_brought(world: 
     topic = await app.topics.create(TopicForm(name="储能商", words=["储能"]), by=COMMAND_LINE)
     await reader.post(f"/topics/{topic.id}/follow")
     seen = await app.today.get_summary("reader")
-    assert [(one.name, one.new) for one in seen.ahead.topics] == [("储能商", 2)]
+    assert [(topic.name, topic.new) for topic in seen.ahead.topics] == [("储能商", 2)]
     assert [moved.after for moved in seen.ahead.moved] == [world.after]
     assert seen.ahead.count == 1
 
