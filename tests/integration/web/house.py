@@ -216,18 +216,18 @@ async def _mean(app: App, item_ids: list[int], at: dt.datetime) -> None:
         )
         row = ItemFacts(item_id=item_id, facts=facts.model_dump(mode="json"), text_sha256="0" * 64, read_at=at)
         await app.store.policies.save_facts(row, [])
-        rows = [Deadline(**day.model_dump(), item_id=item_id, seen_at=at) for day in stated]
+        rows = [Deadline(**due.model_dump(), item_id=item_id, seen_at=at) for due in stated]
         gone = None if place else at
         moves = [
             DeadlineMove(
                 deadline_id=0,
-                before=day.day + dt.timedelta(days=1),
-                after=None if gone and not number else day.day,
+                before=due.day + dt.timedelta(days=1),
+                after=None if gone and not number else due.day,
                 passage=worst,
                 run_id="run-evil",
                 seen_at=at,
             )
-            for number, day in enumerate(stated)
+            for number, due in enumerate(stated)
         ]
         rows[0].dropped_at = gone
         await app.store.deadlines.save(list(zip(rows, moves, strict=True)))
