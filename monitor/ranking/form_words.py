@@ -3,7 +3,7 @@
 from monitor.ranking.acts import OF_A_FORM, Act, define_rule
 
 _OPEN = (
-    r"draft|proposed|propos(?:al|es|ing)|consult|exposure|comments?\b|feedback|views|input|意见稿|征求意见|草案|谘询|解读|答记者问|问答"
+    r"draft|proposed|propos(?:al|es|ing)|consult|exposure|comments?\b|feedback|views|input|意见稿|征求意见|草案|咨询|解读|答记者问|问答"
     r"|Q ?& ?A|FAQ|questions|fact ?sheets?|correct(?:ion|ing)|speech|remarks|webcast|webinar|podcast|report\b"
 )
 """A title with such words asks for, explains or reports on what it names: it does not do it."""
@@ -14,6 +14,16 @@ _DUTY = (
     r"(?:rates?|fees?|charges?|prices?|tariffs?|caps?|limits?|thresholds?|levy|levies|salary|salaries|wages?|quotas?"
     r"|duty|duties|capital|taxe?s?|penalt(?:y|ies)|allowances?|premiums?|contributions?)"
 )
+
+_CHANGE_ZH = (
+    r"(?:上调|下调|调高|调低|提高|降低|放宽|收紧|免征|减征|加征|恢复征收|暂停征收|取消(?!\d)|调整|扩大).{0,30}"
+    r"(?:税率?|税额|关税|比率|比例|限额|额度|门槛|费率|电价|票价|价格|准备金率|利率|补贴|准入|资质|申请条件|许可事项|免签|最低工资|工资标准|保险金标准|限制)"
+)
+_CHANGE_EN = (
+    r"(?:raises?|rais(?:es|ing)|cuts?|caps?|bans?|lifts?|ends?|tightens?|relax(?:es)?|scraps?|abolish(?:es)?|suspends?|introduc(?:e|es)"
+    r"|impos(?:e|es)|lowers?|doubles?|freez(?:e|es)|removes?|eases?|phas(?:e|es) out|increas(?:e|es)|reduc(?:e|es)|hikes?|waives?)"
+)
+"""What a body does to that which binds or pays many."""
 
 _OF_THE_HOUSE = (
     define_rule(
@@ -83,12 +93,19 @@ _OF_NEWS = (
 
 _OF_SINGLE_CASES = (
     define_rule(
-        Act.TERMS, r"(?:国家组织|带量|集中|联合|联盟).{0,16}采购(?!.{0,12}(?:结果|中选))", unless=r"征求意见|政府集中采购|中心|设备|服务|系统"
+        Act.TERMS,
+        r"(?:国家组织|带量|集中|联合|联盟).{0,16}采购(?!.{0,12}(?:结果|中选))",
+        unless=r"征求意见|政府集中采购|中心|设备|服务|系统",
     ),
     define_rule(Act.EXECUTION, r"(?:国家组织|带量|集中带量|联盟|药品|耗材).{0,20}采购.{0,16}(?:结果|中选)"),
     define_rule(
+        Act.SUPERVISION,
+        r"关于(?:实施|推行|启用|推广|全面|进一步|优化|取消|放宽|规范|加强).{2,60}(?:证|许可|备案|审批|登记|注册)(?!.{0,40}(?:解读|问答))",
+        unless=r"意见稿|征求意见|解读|办法|规定|条例|试点",
+    ),
+    define_rule(
         Act.APPROVAL,
-        r"地块.{0,16}(?:结果|成交|出让|公示)|预售许可|征地|批准文号|品种权|关于同意.{2,60}(?:的?函|的?通知|批复)$|车型表|通过验收|审定通过|航权|征收(?:土地|补偿)",
+        r"地块.{0,16}(?:结果|成交|出让|公示)|预售许可|征地|批准文号|品种权|关于同意.{2,60}(?:的?函|的?通知|批复)$|车型表|附加.{0,8}条件批准|通过验收|审定通过|航权|征收(?:土地|补偿)",
         r"[A-Z]{1,2}\d{1,2}[A-Z]? \d[A-Z]{2}\b|(?:won['’]?t|will not|does not|not to) oppose|proposed acquisition|class ruling"
         r"|^CR 20\d\d/\d|(?:environmental )?permit (?:issued|application|draft|variation|surrender)|derogation"
         r"|licen[cs]e (?:renewal|amendment|transfer|application)|order to commence|authori[sz]ation [A-Z]{2}\d+"
@@ -103,18 +120,19 @@ _OF_SINGLE_CASES = (
         r"change in bank control|formations of, acquisitions|acquisitions of shares|determination of regulatory review"
         r"|determination that .{3,80} (?:was|were) not withdrawn|bank holding compan(?:y|ies)$|notice of intent\b"
         r"|(?:renewal|establishment|charter) of .{0,40}committee|application (?:by|from|of) |extension of (?:currently )?approved"
-        r"|intention to (?:grant|revoke)|inclusion of .{3,80} in appendix|temporary (?:closure|restriction)",
+        r"|intention to (?:grant|revoke)|inclusion of .{3,80} in appendix|temporary (?:closure|restriction)|notice of institution|repo auctions?",
         unless=r"final rule|意见稿|办法|规定",
     ),
     define_rule(
         Act.PENALTY,
-        r"法律程序|提起(?:诉讼|公诉)|无牌经营|(?:取消|撤销|注销|吊销|暂停).{0,12}(?:\d+|[一二三四五六七八九十百]+)(?:家|个|名|人|批|款)"
+        r"(?:法律|清盘|破产)程序|提起(?:诉讼|公诉)|无牌经营|(?:取消|撤销|注销|吊销|暂停).{0,12}(?:\d+|[一二三四五六七八九十百]+)(?:家|个|名|人|批|款)"
         r"|罚〔|[罚违]字|缉违|罪名|被(?:禁|捕|控|判|定罪)|禁止[\u4e00-\u9fff]{2,4}重投|暂时吊销|(?:\d+|某)[家款起].{0,30}通报|飞行检查|责令|关停|下架|罚没|查获",
         r"debar(?:ment|red|s)\b|(?:announces?|record|faces?|receives?|issues?|imposes?|upholds?) .{0,24}\bfines?\b|fines? .{0,40}[£$€]"
         r"|(?:to pay|pays|ordered? .{0,60} to pay) .{0,6}[£$€]|suspended sentence|pleads? guilty|bid-rigging|stop-work order"
         r"|orders? against|court (?:orders|finds|imposes)|deregister|struck off|wound up|winding[- ]up (?:order|petition)"
         r"|civil money penalt|enforcement (?:actions?|update|notice)|charged\b|arrest(?:s|ed)\b|raids?\b|illegal\b",
-        unless=OF_A_FORM + r"|意见稿|征求意见|final rule|proposed rule|guid|framework|regime|policy|statistic",
+        unless=OF_A_FORM
+        + r"|意见稿|征求意见|final rule|proposed rule|guid|framework|regime|policy|statistic|adjust|inflation|行政许可|事项|文件|政策",
     ),
     define_rule(Act.MAJOR_CASE, r"(?:启动|实施|开展).{0,4}(?:网络安全|反垄断|国家安全)?审查$|反垄断调查"),
     define_rule(
@@ -133,11 +151,7 @@ _OF_TRADE = (
         rf"(?:oral hearing|extension of time|termination of|public hearing).{{0,80}}(?:{_TRADE_REMEDY}|review|investigation|questionnaire)",
     ),
     define_rule(Act.LIST, "", r"exchange rate notification|tariff values? of|fixation of|update to the list"),
-    define_rule(
-        Act.REPEAL,
-        "",
-        rf"(?:rescission|revocation|discontinuation|rescinding) of .{{0,80}}{_TRADE_REMEDY}",
-    ),
+    define_rule(Act.REPEAL, "", rf"(?:rescission|revocation|discontinuation|rescinding) of .{{0,80}}{_TRADE_REMEDY}"),
     define_rule(
         Act.TERMS,
         r"(?:初步|最终)?裁定.{0,12}公告|征收.{0,12}(?:反倾销|反补贴|保证金|附加)",
@@ -160,10 +174,10 @@ _OF_TRADE = (
 _OF_BINDING = (
     define_rule(
         Act.LAW,
-        r"",
+        r"国务院令|主席令",
         r"bill passed|(?:passes|passed) .{0,60}\bbill\b|\bact (?:to (?:commence|take effect)|commences|commencement|comes into)"
         r"|receives royal assent",
-        unless=r"speech|what .{0,30}know",
+        unless=r"speech|what .{0,30}know|解读|问答|答记者问|宣传|贯彻",
     ),
     define_rule(
         Act.NATIONAL_PLAN,
@@ -188,28 +202,34 @@ _OF_BINDING = (
         r"|-\d{3,5}-F[CR]?\)|final determinations?\b|decision (?:on|paper) .{0,80}(?:reform|modif\w+|licen[cs]e condition|code"
         r"|charg\w+|allowances?|market|access|connection)|decision paper|modifications? of licen[cs]e|(?:amended|revised|new) rules\b"
         r"|rules change|prohibition (?:of|on)|\bbans? on\b|(?:laws?|code|legislation) (?:commences?|takes? effect|in force)"
-        r"|mandatory (?:code|reporting|disclosure|requirements?|clearance)",
+        r"|directions?,? 20\d\d|master directions?|^directions? (?:to|under|on)|; (?:repeal|rescission|removal)\b|adopts? .{0,50}\b(?:rules"
+        r"|standards?|regulations?|directive|requirements|reforms|legislation)\b|(?:rules?|standards?|laws?|act|regime|code|ban|requirements?)"
+        r" .{0,30}(?:comes?|enters?|came) into (?:force|effect)|mandatory (?:code|reporting|disclosure|requirements?|clearance)",
         unless=_OPEN
         + r"|repay|market (?:study|investigation)|申报指南|dumping|drug|tolerance|safety zone|airspace|air plan"
-        r"|review period|airworthiness|scam|proceedings|guid",
+        r"|review period|hearing|information collection|airworthiness|scam|proceedings|guid",
     ),
     define_rule(
         Act.BINDING_STANDARD,
         r"食品安全国家标准|强制性.{0,6}标准",
-        r"quality control order|mandatory (?:safety |information )?standards?|"
+        r"quality control order|test procedures?\b|mandatory (?:safety |information )?standards?|"
         r"(?:amendments? to (?:the )?)?(?:IFRS|IAS|ISSB|FRS|IFRIC|ISA|IPSAS) (?!for)(?:[A-Z]?\d|interpretation)(?!.{0,80}(?:decision|review|taxonomy))",
         unless=_OPEN + r"|review|taxonomy|agenda|update\b|project|summary|means|读懂|废止|meeting|technical committee",
     ),
     define_rule(
         Act.TERMS,
-        r"印发.{0,40}目录.{0,12}(?:通知|公告)|(?:禁用|停用|禁止使用|禁止销售|限制使用|停止(?:销售|使用|进口|受理|生产)|限量|禁止进口)",
+        rf"{_CHANGE_ZH}|(?:管控|管制|限制|禁止|淘汰|监管|重点\w{0, 8}污染物|许可事项|负面).{0, 12}(?:清单|名录|目录)|印发.{0, 40}目录.{0, 12}(?:通知|公告)|(?:禁用|停用|禁止使用|禁止销售|限制使用|停止(?:销售|使用|进口|受理|生产)|限量|禁止进口)",
         rf"(?:negotiated|maximum|regulated|reference|retail|default) (?:\w+ )?(?:prices?|tariffs?)|(?:tariff|price|bill) caps?\b"
         rf"|{_DUTY}\b.{{0,50}}\b(?:raised|increased|lowered|reduced|cut|set|capped|frozen|revised|changed|to rise|to fall|doubled"
         rf"|waived)\b|(?:raised|increased|lowered|reduced|cut|capped) (?:to|at|from|by) [£$€S]{{0,2}} ?\d"
         rf"|(?:revised|new|updated|higher|lower|amended) (?:\w+ ){{0,3}}{_DUTY}\b|payment (?:systems?|rates?|polic\w+) .{{0,80}}\b(?:rates|changes)"
         r"|(?:user|licen[cs]e|application|annual|registration|filing) fees?\b .{0,20}(?:rates?|20\d\d|schedule)"
-        r"|import ban\b|export ban\b",
-        unless=_OPEN + r"|-P\)|statistic|quarterly|monthly|survey|tolerance|retail sales|解读|penalty notice|petrol prices",
+        rf"|import ban\b|export ban\b|{_CHANGE_EN} .{{0,50}}\b(?:{_DUTY}|subsid(?:y|ies)|bans?|restrictions?|exemptions?|requirements?|rules)\b"
+        rf"|{_DUTY}:? (?:rate )?(?:changes?|increases?|adjustments?)\b|adjust\w+ .{{0,40}}(?:penalt\w+|thresholds?|amounts|limits)"
+        r"|(?:candidate|entity|unverified|authori[sz]ation|restricted|prohibited|control) list\b",
+        unless=_OPEN
+        + r"|-P\)|statistic|quarterly|monthly|survey|tolerance|retail sales|解读|penalty notice|petrol prices|通报|动态|数据|统计|同比|情况$|某(?!委)|有限公司|警示|失信|申报"
+        r"|\b(?:LLC|Inc|Ltd|Limited|plc)\b|analysis|research|speech",
     ),
 )
 
@@ -219,7 +239,7 @@ _OF_ASKING = (
     ),
     define_rule(
         Act.CONSULTATION,
-        r"(?:谘询|咨询).{0,4}(?:现已|已|正式)?(?:展开|开始|启动)|诚邀.{0,10}意见|听证(?:会)?(?:的)?(?:公告|通知).{0,30}价|听证公告.{0,30}(?:价|收费)",
+        r"(?:咨询|咨询).{0,4}(?:现已|已|正式)?(?:展开|开始|启动)|诚邀.{0,10}意见|听证(?:会)?(?:的)?(?:公告|通知).{0,30}价|听证公告.{0,30}(?:价|收费)",
         r"comments? (?:letters? )?(?:are )?(?:due|by|close)|(?:views|inputs?|comments?|submissions|feedback) (?:are )?(?:invited|sought"
         r"|welcome|requested|wanted)|-\d{3,5}-P[CR]?\)|\b[A-Z]{2,4} 20\d\d/D\d+(?!.{0,30}finali[sz]ed)|charge proposals"
         r"|issues paper|options paper|for public comment|supplemental notice|tentative (?:ruling|order|decision on rule)",
@@ -229,13 +249,15 @@ _OF_ASKING = (
     define_rule(Act.GUIDANCE, "", r"agenda decisions?\b|taxpayer alert|alert [A-Z]{2} 20\d\d"),
     define_rule(
         Act.SUPERVISION,
-        r"谘询总结|通函|监管期望|联合声明|(?:信息|情况|数据)报送|报送.{0,20}(?:工作|有关事项)?的?(?:公告|通告)|商品归类|原产地(?:管理|规则|标准)|申报要求|申报规范|报告要求"
+        r"自.{2,12}日起.{0,30}(?:须|应|不得|必须|方可|可以)|(?:企业|机构|平台|单位|主体)(?:须|必须|不得|应当)|扩大.{0,16}开放.{0,40}(?:通知|通告|公告|意见)"
+        r"|咨询总结|通函|监管期望|联合声明|发表.{0,20}声明|(?:信息|情况|数据)报送|报送.{0,20}(?:工作|有关事项)?的?(?:公告|通告)|商品归类|原产地(?:管理|规则|标准)|申报要求|申报规范|报告要求"
         r"|(?:须|应)(?:于|在).{2,16}前|申报指南.{0,10}(?:第.版|[（(])|安全认证要求",
-        r"(?:SR|FIL|CA)[ -]\d+-\d+|\b(?:TR|TD|PCG|LCR|GSTR|PS LA) 20\d\d/\d+|position statements?|guideline [A-Z]-\d+|– guideline"
+        r"(?:SR|FIL|CA)[ -]\d+-\d+|rev(?:enue|\.) (?:proc(?:edure|\.)|rul(?:ing|\.))|customs brief|notice 20\d\d-\d+|^decision: "
+        r"|(?:revises?|strengthens?|updates?) .{0,30}\b(?:standards?|framework|regime) (?:on|for)|\b(?:TR|TD|PCG|LCR|GSTR|PS LA) 20\d\d/\d+|position statements?|guideline [A-Z]-\d+|– guideline"
         r"|(?:trade|public|regulatory|industry|technical) notice (?:no\.? ?)?\d+|consultation conclusions?|feedback statement and"
         r"|statement of .{0,30}(?:principles|policy|expectations)|(?:to|must|should|required to) (?:register|comply|submit|notify|disclose"
         r"|apply) (?:by|before|from)|superseded by|mandatory\b|extended to .{0,60}(?:sectors?|firms|industr\w+)|recommendations for",
-        unless=_OPEN.replace(r"|谘询", "").replace("|consult", "").replace("|feedback", "") + r"|templates|试点|项目",
+        unless=_OPEN.replace(r"|咨询", "").replace("|consult", "").replace("|feedback", "") + r"|templates|试点|项目",
     ),
 )
 
@@ -246,7 +268,7 @@ OPEN_FORMS = (
     define_rule(
         Act.DATA,
         r"量值表|金额表|一览表$|统计表|价格情况|未准入|速递|(?:财务|业务)回顾|人次",
-        r"projections?\b|estimates?\b|provisional figures|(?:assets and liabilities|state) of (?:the )?\w+|profiles?\b|job vacancies"
+        r"projections?\b|estimates?\b|provisional figures|(?:assets and liabilities|state) of (?:the )?\w+|profiles?\b|vacancies (?:20|in|and|survey)"
         rf"|(?:trade|sales|performance|production|arrears|employment|lending|claims)[:,] .{{0,12}}{_MONTH}|\b{_MONTH} 20\d\d$"
         r"|bulletin|barometer|– [A-Z]\.\d+$",
         unless=r"办法|规定|rules?\b|requirements?\b|cap\b",
@@ -261,10 +283,14 @@ OPEN_FORMS = (
     define_rule(
         Act.SUPERVISION,
         "",
-        r"(?:requirements?|thresholds?|obligations?|restrictions?|prohibitions?|limits?|conditions|exemption process|compliance|disclosures?"
+        r"(?:rules|regulations|requirements?|thresholds?|obligations?|restrictions?|prohibitions?|limits?|conditions|exemption process|compliance|disclosures?"
         r"|reporting|due dates|changes to|amendments? to|revised|new rules)\b",
         unless=r"requirements? for (?:visitors|applicants)|speech|blog|\b(?:LLC|Inc|Ltd|Limited)\b|order\b|terminat",
     ),
-    define_rule(Act.EXECUTION, "", rf"(?:deadline|submit|returns?|by \d{{1,2}} {_MONTH}|before {_MONTH}|from \d{{1,2}} {_MONTH})\b"),
+    define_rule(
+        Act.EXECUTION,
+        "",
+        rf"(?:deadline|submit|returns?|by \d{{1,2}} {_MONTH}|before {_MONTH}|from \d{{1,2}} {_MONTH})\b",
+    ),
 )
 """In order, where no other form is found: tables of figures, series of lists, subjects that name a duty."""

@@ -62,13 +62,13 @@ _UNMISTAKABLE = (
         r"任免|任命|免去|拟任|拟聘|招聘|招录|录用|聘用|遴选公务员|公开遴选|公务员(?:考|面试|录|招|调)|面试(?:公告|名单|通知)|候选人|换届|任前公示"
         r"|同志任|任.{2,12}(?:局长|部长|司长|主任|书记|主席|行长|委员|院长)$|辞去|辞职|履新|逝世|讣告|离退休|职称评|(?:先进|优秀)(?:个人|集体|工作者|党员)|博士后|实习生|委任|获任"
         r"|(?<!市场)人事(?!部|司|处|制度)",
-        r"(?:re-?)?appoint(?:s|ed|ment|ments|ing)?\b|nominat(?:es|ed|ion|ions)\b|vacanc(?:y|ies)|recruit(?:s"
+        r"(?:re-?)?appoint(?:s|ed|ment|ments|ing)?\b|nominat(?:es|ed|ion|ions)\b|vacanc(?:y|ies)(?! 20\d\d| survey| statistics| in )|recruit(?:s"
         r"|ing|ment)\b"
         r"|(?:names?|named|welcomes?|announces?) (?:new |its |a )*(?:\w+ ){0,3}(?:director|chair|chief|head"
         r"|member|commissioner|secretary|officer"
         r"|counsel|advis[eo]r|deputy|governor)\b|step(?:s|ping)? down|resign(?:s|ed|ation)\b|retire(?:s"
         r"|ment) of|new (?:chair|chief executive|ceo|"
-        r"director|members?|board members?|non-executive)\b|jobs?(?: opening)?\b(?! creat)"
+        r"director|members?|board members?|non-executive)\b|jobs?(?: opening)?\b(?! (?:creat|vacanc|report|data))"
         r"|joins? (?:the )?(?:board|agency|commission)|sworn in|internship"
         r"|fellowship|obituary|departure of|careers?\b",
         unless=r"任职(?:资格|条件|管理|回避|限制)|征求意见|招聘平台|(?:管理|监督|暂行)(?:办法|规定)|条例"
@@ -119,7 +119,8 @@ _OF_MEETINGS = (
         r"|podcast|video:|photo|in pictures|open (?:day|house)"
         r"|students?\b(?! loan)|exhibition|year in review|behind the scenes|meet the team|tech ?sprint"
         r"|hackathon|showcases?\b|launch(?:es|ed)? .{0,30}campaign",
-        unless=OF_A_FORM + r"|征求意见|(?:data|statistics|funding|rule|guidance)\b",
+        unless=OF_A_FORM
+        + r"|征求意见|关于.{2,120}(?:意见|措施|方案|名单|通知)$|白名单|(?:data|statistics|funding|rule|guidance)\b",
     ),
     define_rule(
         Act.MEETING,

@@ -20,7 +20,7 @@ _LARGE_SUM = (
 )
 _LARGE = re.compile(_LARGE_SUM, re.IGNORECASE)
 _OF_THE_MARKET = re.compile(
-    r"滥用市场支配地位|垄断协议|连续.{1,3}年.{0,6}造假|强制退市|\bcartel\b|abuse of dominan", re.IGNORECASE
+    r"滥用市场支配地位|垄断(?:协议|行为)|连续.{1,3}年.{0,6}造假|强制退市|\bcartel\b|abuse of dominan", re.IGNORECASE
 )
 _BODIES = re.compile(
     r"发展和?改革委(?:员会)?|标准化管理委员会|(?:市场|金融)(?:监督管理|监管)(?:总局|局)?|(?:卫生健康|国有资产监督管理|规划和自然资源|住房和城乡建设)(?:委员会|委|局|厅)|数据局|统计局"
