@@ -61,6 +61,6 @@ def _leave_out_names(title: str) -> str:
 
 
 def _put_form_last(match: re.Match[str]) -> str:
-    """某部公告第9号（禁用甲） says what 关于禁用甲的公告 says."""
+    """A notice that has its number first and its subject behind says what one does that has them in order."""
     subject = match["subject"]
     return subject if subject.endswith(match["form"]) else f"关于{subject}的{match['form']}"
