@@ -33,7 +33,8 @@ _OF_THE_HOUSE = (
     define_rule(
         Act.BULLETIN,
         r"(?:系统|网站|平台).{0,8}(?:维护|升级|停机)的?(?:通知|公告)|办公(?:地址|时间|电话)(?:变更|调整)|迁址",
-        r"(?:system|website|scheduled|planned) maintenance|opening hours|office (?:closure|counters|hours|move"
+        r"(?:system|website|scheduled|planned) maintenance|opening hours|office closed|office (?:closure|counters"
+        r"|hours|move"
         r"|relocation)"
         r"|gender pay gap|modern slavery statement|disclosure log|service (?:outage|interruption)|transparency data"
         r"|organi[sz]ation chart|privacy act of 1974; system",
@@ -58,11 +59,13 @@ _OF_THE_HOUSE = (
 _OF_NEWS = (
     define_rule(
         Act.INTERPRETATION,
-        r"读懂|划重点|专家(?:谈|解读|视点|观点)|一文|(?:十|八|六|五|几)大(?:变化|亮点|看点|要点)|释放.{0,8}信号"
+        r"(?:条例|办法|规定|规则|法)》的说明$|读懂|划重点|专家(?:谈|解读|视点|观点)|一文|(?:十|八|六|五|几)大(?:变化"
+        r"|亮点|看点|要点)|释放.{0,8}信号"
         r"|最关心|怎么(?:领|收|报|算|办|缴|用|申|走|查)"
         r"|(?:这些|哪些)(?:细节|变化|要点|问题|内容|新规)|热线|要留意|请注意这|如何(?:申请|办理|理解|适用)|知多少"
         r"|小课堂|新规.{0,6}(?:来了|速览)|你问我答",
-        r"educational materials?|webcast|compliance aid|small entity (?:compliance )?guide|information note"
+        r"frequently asked|educational materials?|webcast|compliance aid|small entity (?:compliance )?guide"
+        r"|information note"
         r"|what .{1,60}(?:should|need to|must) know|how to\b|when you need|decision impact statement|project summary"
         r"|a guide (?:for|to)|quick guide|illustrative examples?|key facts|user guide|in brief|primer\b|toolkit"
         r"|guidance note on|step-by-step|plain english",
@@ -142,7 +145,7 @@ _OF_SINGLE_CASES = (
         r"|(?:renewal|establishment|charter) of .{0,40}committee|application (?:by|from|of) "
         r"|extension of (?:currently )?approved"
         r"|intention to (?:grant|revoke)|inclusion of .{3,80} in appendix|temporary (?:closure|restriction)"
-        r"|notice of institution|repo auctions?",
+        r"|notice of institution|repo auctions?|permits? applications",
         unless=r"final rule|意见稿|办法|规定",
     ),
     define_rule(
@@ -186,7 +189,7 @@ _OF_TRADE = (
         r"(?:初步|最终)?裁定.{0,12}公告|征收.{0,12}(?:反倾销|反补贴|保证金|附加)",
         rf"(?:(?:final|preliminary) (?:findings?|determinations?|affirmative|results)|levy of|imposition of|imposing"
         rf"|imposes?"
-        rf"|(?:definitive|provisional)) .{{0,90}}{_TRADE_REMEDY}|{_TRADE_REMEDY} .{{0,60}}(?:orders?\b"
+        rf"|(?:definitive|provisional))\b.{{0,90}}{_TRADE_REMEDY}|{_TRADE_REMEDY} .{{0,60}}(?:orders?\b"
         rf"|duty recommended"
         r"|final (?:results|determination))"
         r"|(?:amendment|change|revision)s? (?:in|to|of) (?:the )?(?:import|export) polic(?:y|ies)"
@@ -230,7 +233,8 @@ _OF_BINDING = (
     ),
     define_rule(
         Act.RULE,
-        r"令(?:20\d\d年)?第.{1,5}号|.{2,30}(?:规则|规例|规定|办法|条例|令)[》」]?(?:今日|周[一二三四五]"
+        r"(?:起|日).{0,30}(?:施行|实施|生效)$|令(?:20\d\d年)?第.{1,5}号|.{2,30}(?:规则|规例|规定|办法|条例"
+        r"|令)[》」]?(?:今日|周[一二三四五]"
         r"|\d+日)?(?:刊[宪憲]|正式(?:公布|施行|实施)|生效)|联合(?:公布|发布)《.{2,40}(?:办法|规定|规则|条例)》$"
         r"|(?:办法|规定|细则|条例) .{2,16}令",
         r"\brule: |; (?:interim |direct )?final rules?|vacatur|conforming amendments|(?:S\.I\.|S\.?R\.?O\.?|S\.O\."
@@ -243,6 +247,9 @@ _OF_BINDING = (
         r"|revised|new) rules\b"
         r"|rules change|prohibition (?:of|on)|\bbans? on\b|(?:laws?|code|legislation) (?:commences?|takes? effect"
         r"|in force)"
+        r"|interim measures (?:on|for)|(?:access|pricing|price|tariff|code) determination|proclamation (?:on|\d)"
+        r"|revisions? (?:of|to) .{0,40}provisions|suspension of .{0,50}(?:treatment|exemptions?|tariffs?|duty|duties"
+        r"|entry|imports)"
         r"|directions?,? 20\d\d|master directions?|^directions? (?:to|under|on)|; (?:repeal|rescission|removal)\b"
         r"|adopts? .{0,50}\b(?:rules"
         r"|standards?|regulations?|directive|requirements|reforms|legislation)\b|(?:rules?|standards?|laws?|act"
@@ -256,7 +263,7 @@ _OF_BINDING = (
     define_rule(
         Act.BINDING_STANDARD,
         r"食品安全国家标准|强制性.{0,6}标准",
-        r"quality control order|test procedures?\b|mandatory (?:safety |information )?standards?|"
+        r"quality control order|^standards for |test procedures?\b|mandatory (?:safety |information )?standards?|"
         r"(?:amendments? to (?:the )?)?(?:IFRS|IAS|ISSB|FRS|IFRIC|ISA|IPSAS) (?!for)(?:[A-Z]?\d"
         r"|interpretation)(?!.{0,80}(?:decision|review|taxonomy))",
         unless=_OPEN + r"|review|taxonomy|agenda|update\b|project|summary|means|读懂|废止|meeting|technical committee",
@@ -312,7 +319,8 @@ _OF_ASKING = (
         r"|咨询总结|通函|监管期望|联合声明|发表.{0,20}声明|(?:信息|情况|数据)报送|报送.{0,20}(?:工作"
         r"|有关事项)?的?(?:公告|通告)|商品归类|原产地(?:管理|规则|标准)|申报要求|申报规范|报告要求"
         r"|(?:须|应)(?:于|在).{2,16}前|申报指南.{0,10}(?:第.版|[（(])|安全认证要求",
-        r"(?:SR|FIL|CA)[ -]\d+-\d+|rev(?:enue|\.) (?:proc(?:edure|\.)|rul(?:ing|\.))|customs brief|notice 20\d\d-\d+"
+        r"general licen[cs]e|(?:SR|FIL|CA)[ -]\d+-\d+|rev(?:enue|\.) (?:proc(?:edure|\.)|rul(?:ing|\.))"
+        r"|customs brief|notice 20\d\d-\d+"
         r"|^decision: "
         r"|(?:revises?|strengthens?|updates?) .{0,30}\b(?:standards?|framework|regime) (?:on|for)|\b(?:TR|TD|PCG|LCR"
         r"|GSTR|PS LA) 20\d\d/\d+|position statements?|guideline [A-Z]-\d+|– guideline"
@@ -340,7 +348,10 @@ OPEN_FORMS = (
         r"|bulletin|barometer|– [A-Z]\.\d+$",
         unless=r"办法|规定|rules?\b|requirements?\b|cap\b",
     ),
-    define_rule(Act.LIST, r"第.{1,6}[批期][）)]?$|[（(]第.{1,5}[批期][）)]|情况的通报$|名单"),
+    define_rule(
+        Act.LIST,
+        r"(?:检查|抽查|核查|评审|评估|审查|考核)结果的?(?:公告|通告|公示)$|第.{1,6}[批期][）)]?$|[（(]第.{1,5}[批期][）)]|情况的通报$|名单",
+    ),
     define_rule(
         Act.TERMS,
         "",
