@@ -1,6 +1,7 @@
 """Words of titles that say how a document makes, proposes, explains or carries out rules."""
 
 from monitor.ranking.acts import BINDING_FORM, OF_A_FORM, TAIL, Act, define_rule
+from monitor.ranking.form_words import OPEN_FORMS
 
 _ASKS = (
     r"(?:征求|征集|听取|征询|谘询|咨询|諮询).{0,14}意见|意见征[集求]|征求意见|意见稿|(?:展开|进行|开展|公众|公开|就.{2,60})[咨谘諮]询(?!热线|机构|委员|公司"
@@ -292,6 +293,7 @@ FURTHER_RULES = (
     *_OF_RULES,
     *_OF_STANDARDS,
     *_OF_WORK,
+    *OPEN_FORMS,
     *_OF_NOTICES,
 )
 """In order: the first that matches decides. What makes a rule comes before what it is about."""
