@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.dates import find_dates
+from monitor.dates import WrittenDate, find_dates
 from monitor.policies.day_mentions import add_period, read_count
 from monitor.policies.day_rules import DayReading, StatedDay, Term
 from monitor.policies.document_text import DAY, Sentence
@@ -75,10 +75,10 @@ _SINCE_COUNTED = re.compile(
     rf"(?:自|从)\s?{_D}\s?(?:起|开始)(?:，)?(?:为期|期限为?)?\s?(?P<n>\d{{1,3}}|[一二三四五六七八九十]{{1,4}})\s?个?(?P<unit>工作日|日|天|月)"
 )
 
-_COMMENT = re.compile(r"意见|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
+_COMMENT = re.compile(r"意见|回应|咨询|回复|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
 _STRONG_COMMENT = re.compile(
     r"征求意见|意见(?:建议|反馈|征集|和建议|、建议)|(?:修改|反馈|书面|修订|有关|相关|您的|宝贵|提交|递交|征询|提供)意见|提出意见|意见(?:以|通过|发送|返回|寄|发至|函)|异议|公示"
-    r"|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
+    r"|回应(?:本|该|此)?(?:咨询|征询)|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
 )
 _APPLY = re.compile(
     r"申报|申请|报名|报送|上报|呈报|提交|推荐|寄送|送达|投标|递交|受理|填报|参评|报至|报我|报省|报市|报国|汇总报|邮寄|发送至|登录.{0,20}系统|申领|申购|备案材料|抄送"
@@ -136,6 +136,7 @@ _SET_APART = re.compile(r"\s?(?:已|尚未|曾|原有|仍)")
 _ATTRIBUTIVE = re.compile(r"的(?:[\u4e00-\u9fff]{1,10})?\Z")
 _ARTICLE = re.compile(r"第[一二三四五六七八九十百〇零\d]{1,5}条")
 _ORDERED = re.compile(r"责令|改正|整改|缴纳|缴至|停止|拆除|恢复")
+_TENDER = re.compile(r"(?:响应|投标|采购|招标|磋商|竞标)文件|开标|投标")
 _WINDOW = re.compile(r"申报|报名|受理|申请|提交|报送|征集|填报|时间|公示|期限|窗口|日期")
 _SUBJECT_DROP = re.compile(
     r"^(?:其中|此外|同时|另外|并且?|且|但|请|并请|现|特|为此|对于?|对|凡|各|由|将|要|确保|做到|原则上|[一二三四五六七八九十\d]{1,3}[、.．)]"
@@ -294,7 +295,7 @@ def _is_procedure(sentence: Sentence, found: re.Match[str], reading: DayReading)
 def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool:
     if reading.is_order:
         return kind is DeadlineKind.COMPLY_BY and bool(_ORDERED.search(clause.whole))
-    if reading.is_news and kind is DeadlineKind.COMPLY_BY:
+    if reading.is_news and (kind is DeadlineKind.COMPLY_BY or _TENDER.search(clause.whole)):
         return False
     return not (reading.is_plan and kind is DeadlineKind.COMPLY_BY)
 
@@ -360,6 +361,12 @@ def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
 
 _COLUMN = re.compile(r"(?:批准|发布|公布|公告|备案|实施|施行|生效|起用)(?:日期|时间)")
 _STARTS = re.compile(r"实施|施行|生效|起用")
+_MIN_ROW_CHARS = 5
+
+
+def _is_row(line: str, dates: Sequence[WrittenDate]) -> bool:
+    """Whether a line says more than its dates: the date at the foot is no row."""
+    return len(line.strip()) - sum(date.end - date.start for date in dates) >= _MIN_ROW_CHARS
 
 
 def find_table_days(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -368,5 +375,5 @@ def find_table_days(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(lines):
         if (found := _COLUMN.findall(line)) and len(find_dates(line)) == 0 and any(map(_STARTS.match, found)):
             columns = found
-        elif columns and len(find_dates(line)) == len(columns):
+        elif columns and len(dates := find_dates(line)) == len(columns) and _is_row(line, dates):
             yield number, next(place for place, name in enumerate(columns) if _STARTS.match(name))

@@ -283,7 +283,8 @@ def add_period(start: dt.date | None, count: int, unit: str) -> dt.date | None:
         return _add_months(start, count)
     if unit.startswith(("year", "年")):
         return _add_months(start, 12 * count)
-    return start + dt.timedelta(days=count * (7 if unit.startswith(("week", "周")) else 1))
+    days = count * (7 if unit.startswith(("week", "周")) else 1)
+    return start + dt.timedelta(days=days) if days <= (dt.date.max - start).days else None
 
 
 def _add_working_days(start: dt.date, count: int) -> dt.date:

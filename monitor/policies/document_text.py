@@ -28,6 +28,7 @@ _FROM_FORCE = re.compile(
 )
 DAY = "[\U00100000-\U0010fffd]"
 """A pattern for one day of a masked sentence."""
+_SIGNS = re.compile(DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _split_chinese(line: str) -> Iterator[str]:
 
 def fold(text: str) -> str:
     """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
-    return simplify(fold_digits(text)).translate(_FOLDED)
+    return _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
 
 
 def is_chinese(text: str) -> bool:
