@@ -17,7 +17,7 @@ _STANDARD_NUMBER = re.compile(
 _MAX_QUOTE_CHARS = 160
 _BEHIND_TITLE = re.compile(r"\s?\((?P<inside>[^()]{2,60}(?:\([^()]{1,20}\)[^()]{0,30})?)\)")
 _REPEAL_BEHIND = re.compile(
-    r"(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并"
+    r"(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){0,3}(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并"
     r"|即行|予以|即|相应|全部)*(?:予以|即)?(?:废止|失效|停止执行|停止使用|终止执行|不再执行|不再施行|不再适用(?!于)|不再沿用|不再有效|作废)"
 )
 _REPEAL_AHEAD = re.compile(r"(?:废止|废除|宣布失效|决定废止|停止执行|撤销)(?:下列|以下|了)?[^《。；，]{0,20}$")
@@ -38,6 +38,7 @@ _IMPLEMENT_TITLE = re.compile(
 )
 _ARTICLE = re.compile(r"^第[一二三四五六七八九十百〇零\d]{1,5}条")
 _NUMBERED = re.compile(r"^(?:[一二三四五六七八九十]{1,3}[、.．]|\([一二三四五六七八九十\d]{1,3}\)|\d{1,3}[、.．)])")
+_AIM = re.compile(r"^\S{1,4}\s?(?:编制|制定|起草)?(?:目的|依据|背景|概述|引言|总则)(?:和依据|及依据)?$")
 _LIST_HEAD = re.compile(
     r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件)|(?:废止|失效)的?[^。]{0,30}(?:目录|清单)|^附件[^。]{0,30}废止|宣布失效"
 )
@@ -53,7 +54,7 @@ _ISSUED_BEHIND = re.compile(
     r"(?:等)?(?:\([^()]{1,40}\))?(?:印发|发布|出台|公布|施行|实施|正式|已|将|自|的(?:出台|发布|解读|有关|相关))"
 )
 _READ_BEHIND = re.compile(
-    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称|所指|规定的|中的?[“\"]|是指)"
+    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称|所指|规定的|中的?[“\"]|是指)|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
 )
 _STARTS_BEHIND = re.compile(r"(?:\([^()]{1,60}\))?(?:将|已)?(?:于|自)")
 _CONSIDERED = re.compile("考虑|回应|吸收|结合|就|参考")
@@ -130,7 +131,7 @@ class _Progress:
 
     def advance(self, line: str, stage: PolicyStage) -> None:
         is_later_article = _ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))
-        if is_later_article or (_NUMBERED.match(line) and stage is not PolicyStage.ENFORCEMENT):
+        if is_later_article or (_NUMBERED.match(line) and not _AIM.search(line) and stage is not PolicyStage.ENFORCEMENT):
             self.is_opening = False
         if stage in _LISTING and len(line) < _MAX_ROW_CHARS and _LIST_HEAD.search(line):
             self.is_list = True
@@ -311,7 +312,7 @@ def _classify_ground(
     is_ground = base and (progress.is_opening or stage is PolicyStage.ENFORCEMENT)
     if not base or not is_ground or _BASE_BREAK.search(_TITLE.sub("", base[0])):
         return None
-    return RelationType.IMPLEMENTS if is_carried_out and target.number else RelationType.BASED_ON
+    return RelationType.IMPLEMENTS if is_carried_out and target.number and place.text.count("《") == 1 else RelationType.BASED_ON
 
 
 def _flatten(text: str) -> str:

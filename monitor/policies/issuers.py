@@ -22,7 +22,7 @@ _PERSON = re.compile(
 )
 _FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
 _LABELLED_DAY = re.compile(
-    r"(?:成文日期|成文时间|印发日期|印发时间|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
+    r"(?:成文日期|成文时间|印发日期|印发时间|下发日期|颁发日期|核发日期|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
 )
 _LABELLED_BODY = re.compile(
     r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关|征集(?:部门|单位|机关|主体)|征求意见(?:部门|单位|机关)|征求(?:部门|单位)"
@@ -47,7 +47,7 @@ _ACTS_ZH = re.compile(
     rf"(?P<bodies>[\u4e00-\u9fff]{{2,30}}?{_BODY_END}(?:、[\u4e00-\u9fff]{{2,30}}?{_BODY_END}){{0,6}})(?:\([^()]{{2,16}}\))?\s?"
     r"(?:(?:今|昨)[日天]|近日|日前|联合|共同|依据|依法|宣布|刊发|公布|发布|发出|印发|推出|要求(?!的)|决定|于\s?(?:20\d\d年|\d{1,2}月)|就[^，。]{2,60}(?:展开|征询|咨询|征求|刊发|发表))"
 )
-_NO_ACTOR = re.compile("会议|本[局署会部]|有限公司$|^(?:由|经|根据|按照|向|对|与|将|因|为|该|各|新)|国务院常务")
+_NO_ACTOR = re.compile("会议|届|本[局署会部]|有限公司$|^(?:由|经|根据|按照|向|对|与|将|因|为|该|各|新)|国务院常务")
 _ACTING_LINES, _ACTING_CHARS = 6, 200
 _ZH_HEAD_LINES, _MAX_ORDER_HEAD_CHARS = 10, 60
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
@@ -265,7 +265,7 @@ def _find_adopting_body(document: DocumentText) -> tuple[list[str], tuple[int, i
         adopted = _ADOPTED.match(line.text)
         for date in reversed(find_dates(adopted["inside"])) if adopted else ():
             maker = _ADOPTER.match(adopted["inside"], date.end) if adopted else None
-            if maker and _BODY.fullmatch(maker["body"]):
+            if maker and _BODY.fullmatch(maker["body"]) and not _NO_ACTOR.search(maker["body"]):
                 start = line.start + 1 + maker.start("body")
                 return [document.original[start : start + len(maker["body"])]], (line.start, line.end)
     return None
