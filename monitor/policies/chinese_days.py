@@ -35,9 +35,7 @@ _IN_FORCE = (
     re.compile(
         rf"(?:延至|推迟至|延期至|推迟到|延迟至|暂缓至|调整(?:为|至)|提前至|顺延至)\s?{_D}(?:起)?(?:正式|再)?(?P<verb>{_BEGIN})"
     ),
-    re.compile(
-        rf"(?:指定|订明|确定)\s?{_D}\s?为[^，。；]{{0,24}}?(?:实施|生效|施行)的?(?:日期|日)"
-    ),
+    re.compile(rf"(?:指定|订明|确定)\s?{_D}\s?为[^，。；]{{0,24}}?(?:实施|生效|施行)的?(?:日期|日)"),
     re.compile(rf"自\s?{_D}起?\s?至\s?{DAY}(?:止)?{_MANNER}(?P<verb>{_BEGIN})"),
     re.compile(
         rf"(?:有效期|执行期限?|实施期限?|试行期限?|试点(?:期限?|时间))(?:限|间)?(?:为|:|是)?\s?自?\s?{_D}起?{_PERIOD_SIGN}{DAY}"
@@ -110,7 +108,9 @@ _SELF = re.compile(
     r"本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|规范|方案|通告|法|政策|措施|办法|目录|指引|指南|制度|文件|实施|暂行|修正|令|规程|准则|批复|函|清单|规划|计划|解释|修订"
     r"|预案|导则|章程|指导|若干)|此前|该(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案)|上述|新(?:办法|规定|规|标准|政策|版)|现(?:予|将|公布|印发)|以上"
 )
-_SHORT_NAME = re.compile(r"(?:暂行|管理|实施)?(?:办法|规定|通知|条例|意见|方案|细则|规则|公告|决定|指引|指南|规范|措施|标准)")
+_SHORT_NAME = re.compile(
+    r"(?:暂行|管理|实施)?(?:办法|规定|通知|条例|意见|方案|细则|规则|公告|决定|指引|指南|规范|措施|标准)"
+)
 _OTHER_DOCUMENT = re.compile(r"《[^《》]{2,80}》")
 _PAST = re.compile(r"(?:已|已经|曾|早)(?:于|自|从|在)?\s?\Z")
 _LICENCE = re.compile(
@@ -221,7 +221,11 @@ def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: Deadli
         if _SELF.search(piece):
             return True
         if quoted := _QUOTED_SUBJECT.search(piece):
-            return reading.explains or bool(_SHORT_NAME.fullmatch(quoted["title"])) or any(_is_same(quoted["title"], own) for own in reading.own_titles)
+            return (
+                reading.explains
+                or bool(_SHORT_NAME.fullmatch(quoted["title"]))
+                or any(_is_same(quoted["title"], own) for own in reading.own_titles)
+            )
         if named := [*_OTHER_DOCUMENT.finditer(piece)]:
             return (
                 reading.explains
@@ -347,7 +351,13 @@ def _find_subject(sentence: Sentence, start: int) -> str:
         bare = _SUBJECT_DROP.sub("", _SUBJECT_DROP.sub("", piece.strip()))
         if len(bare) < 2:
             continue
-        if _SELF.search(bare) or "《" in bare or _ENACTED.search(bare) or len(bare) > _MAX_SUBJECT_CHARS:
+        if (
+            _SELF.search(bare)
+            or "《" in bare
+            or bare.endswith("决定")
+            or _ENACTED.search(bare)
+            or len(bare) > _MAX_SUBJECT_CHARS
+        ):
             return ""
         return bare
     return ""

@@ -131,7 +131,9 @@ class _Progress:
 
     def advance(self, line: str, stage: PolicyStage) -> None:
         is_later_article = _ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))
-        if is_later_article or (_NUMBERED.match(line) and not _AIM.search(line) and stage is not PolicyStage.ENFORCEMENT):
+        if is_later_article or (
+            _NUMBERED.match(line) and not _AIM.search(line) and stage is not PolicyStage.ENFORCEMENT
+        ):
             self.is_opening = False
         if stage in _LISTING and len(line) < _MAX_ROW_CHARS and _LIST_HEAD.search(line):
             self.is_list = True
@@ -312,7 +314,11 @@ def _classify_ground(
     is_ground = base and (progress.is_opening or stage is PolicyStage.ENFORCEMENT)
     if not base or not is_ground or _BASE_BREAK.search(_TITLE.sub("", base[0])):
         return None
-    return RelationType.IMPLEMENTS if is_carried_out and target.number and place.text.count("《") == 1 else RelationType.BASED_ON
+    return (
+        RelationType.IMPLEMENTS
+        if is_carried_out and target.number and place.text.count("《") == 1
+        else RelationType.BASED_ON
+    )
 
 
 def _flatten(text: str) -> str:

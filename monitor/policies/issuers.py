@@ -4,6 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText, Line
@@ -38,10 +39,12 @@ _ORDER_HEAD = re.compile(
 )
 _TITLE_BODIES = re.compile(
     rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)"
-    rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
+    rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定|(?=20\d\d年))"
 )
 _IN_FORCE_BEHIND = re.compile(r"\s?起\s?(?:正式)?(?:施行|实施|生效|执行|试行)")
-_ADOPTER = re.compile(r"\s?(?:经|由)?(?P<body>[\u4e00-\u9fff]{2,30}?)(?:令|公告|通告|第|发布|公布|印发|颁布|制定|[(〔\[])")
+_ADOPTER = re.compile(
+    r"\s?(?:经|由)?(?P<body>[\u4e00-\u9fff]{2,30}?)(?:令|公告|通告|第|发布|公布|印发|颁布|制定|[(〔\[])"
+)
 _ACTS_ZH = re.compile(
     r"(?:^|[，。日]|日\))\s?"
     rf"(?P<bodies>[\u4e00-\u9fff]{{2,30}}?{_BODY_END}(?:、[\u4e00-\u9fff]{{2,30}}?{_BODY_END}){{0,6}})(?:\([^()]{{2,16}}\))?\s?"
@@ -130,7 +133,7 @@ def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
     made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
     if labelled and (made_on is None or not issuers):
         made_on, made_at = labelled
-    if made_on is None and (adopted := _find_adopted_day(document)):
+    if made_on is None and (adopted := _find_adopted_day(document) or _find_head_day(document)):
         made_on, made_at = adopted
     if not issuers and is_issued:
         issuers, at = _find_chinese_issuers(document)
@@ -151,7 +154,12 @@ def _find_foot(document: DocumentText) -> Signature | None:
         if place > 2 and line.text[: day[1]].strip(" (") == "" and _MADE.match(line.text[day[2] :].strip()):
             return Signature([], day[0], None, (line.start + day[1], line.start + day[2]))
         made_at = (line.start + day[1], line.start + day[2])
-        if place > 2 and not line.text[: day[1]].strip() and rest.startswith("于") and (made_by := _split_bodies(rest[1:])):
+        if (
+            place > 2
+            and not line.text[: day[1]].strip()
+            and rest.startswith("于")
+            and (made_by := _split_bodies(rest[1:]))
+        ):
             bodies = [*_restore(document, line, made_by)]
             return Signature(bodies, day[0], (line.start + day[2], line.end), made_at)
         if rest and rest not in ("印发", "()", "( )"):
@@ -242,15 +250,25 @@ def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]]
     return None
 
 
+def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
+    """Return the day that stands alone under the head of an order, as bodies of Taiwan date theirs."""
+    for head, line in pairwise(document.lines[:4]):
+        if len(head.text) < _MAX_ORDER_HEAD_CHARS and _ORDER_HEAD.match(head.text) and len(line.text) < 30:
+            day = _parse_whole_day(line.text)
+            if day and not (line.text[: day[1]] + line.text[day[2] :]).strip():
+                return day[0], (line.start, line.end)
+    return None
+
+
 def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     """Return the bodies that a document without a foot names: labelled, at its head, as its makers, in its title."""
     found = _find_labelled_bodies(document) or _find_head_bodies(document) or _find_adopting_body(document)
-    if found is None and (titled := _find_title_bodies(document)):
-        found = titled, None
-    if (found is None or found[1] is None) and (acting := _find_acting_body(document)):
-        is_longer = found is None or (len(found[0]) == 1 and _is_short_for(found[0][0], acting[0][0]))
-        found = acting if is_longer else found
-    return found or ([], None)
+    if found is not None:
+        return found
+    titled, acting = _find_title_bodies(document), _find_acting_body(document)
+    if acting and (not titled or (len(titled) == 1 and _is_short_for(titled[0], acting[0][0]))):
+        return acting
+    return titled, None
 
 
 def _is_short_for(short: str, full: str) -> bool:

@@ -364,8 +364,10 @@ def _read_chinese_stage(document: DocumentText) -> PolicyStage | None:
         return None
     if asks_for_comments(document) and re.search("征求意见|草案", document.folded[:_HEAD_CHARS]):
         return PolicyStage.CONSULTATION
-    is_binding = has_form or is_issued or bool(
-        _ZH_BINDING_BODY.search(document.folded) or _ZH_REPORTED_ISSUE.search(document.folded, 0, _FIRST_CHARS)
+    is_binding = (
+        has_form
+        or is_issued
+        or bool(_ZH_BINDING_BODY.search(document.folded) or _ZH_REPORTED_ISSUE.search(document.folded, 0, _FIRST_CHARS))
     )
     return PolicyStage.FINAL if is_binding else None
 
