@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.dates import find_dates
+from monitor.dates import WrittenDate, find_dates
 from monitor.policies.day_mentions import add_period, read_count
 from monitor.policies.day_rules import DayReading, StatedDay, Term
 from monitor.policies.document_text import DAY, Sentence
@@ -35,14 +35,18 @@ _IN_FORCE = (
     re.compile(
         rf"(?:延至|推迟至|延期至|推迟到|延迟至|暂缓至|调整(?:为|至)|提前至|顺延至)\s?{_D}(?:起)?(?:正式|再)?(?P<verb>{_BEGIN})"
     ),
+    re.compile(rf"(?:指定|订明|确定)\s?{_D}\s?为[^，。；]{{0,24}}?(?:实施|生效|施行)的?(?:日期|日)"),
     re.compile(rf"自\s?{_D}起?\s?至\s?{DAY}(?:止)?{_MANNER}(?P<verb>{_BEGIN})"),
     re.compile(
-        rf"(?:有效期|执行期限?|实施期限?|试行期限?|试点期限?)(?:限|间)?(?:为|:|是)?\s?自?\s?{_D}起?{_PERIOD_SIGN}{DAY}"
+        rf"(?:有效期|执行期限?|实施期限?|试行期限?|试点(?:期限?|时间))(?:限|间)?(?:为|:|是)?\s?自?\s?{_D}起?{_PERIOD_SIGN}{DAY}"
     ),
 )
 _FROM_DAY = re.compile(
     rf"(?:(?<=^)|(?<=[，。；:]))(?:[一二三四五六七八九十\d]{{1,3}}[、.．])?\s?(?:自|从)\s?{_D}起(?:\s?至\s?{DAY}(?:止)?)?[，,]?\s?"
     r"(?P<verb>对|将|取消|停止|暂停|恢复|调整|免征|减征|减按|不再|全面|统一|执行|实行|征收|收取|提高|降低|按|启动|开展|凡|禁止|限制|允许|各|新|所有|在|由)"
+)
+_TITLED_CHANGE = re.compile(
+    rf"(?:自|从)\s?{_D}起[，,]?(?:正式|全面)?(?P<verb>停止|终止|取消|暂停|恢复|废止|调整|免征|禁止|限制)"
 )
 _VALID = (
     re.compile(rf"自\s?{DAY}起?\s?至\s?{_D}(?:止)?[，,]\s?(?:对|将|免征|减征|减按|执行|暂停|按|继续|恢复|实行)"),
@@ -51,7 +55,7 @@ _VALID = (
         rf"|，){{0,3}}\s?(?:至|到|截止到?|截至)\s?{_D}"
     ),
     re.compile(
-        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点期限?)(?:限|间)?(?:为|:|是"
+        rf"(?:有效期|有效期限|执行期限?|实施期限?|试行期限?|施行期限?|实施时间|执行时间|政策期限|试点(?:期限?|时间))(?:限|间)?(?:为|:|是"
         rf"|暂定){{0,2}}\s?自?\s?{DAY}起?{_PERIOD_SIGN}{_D}"
     ),
     re.compile(rf"自?\s?{DAY}起?{_PERIOD_SIGN}{_D}(?:止|期间)?{_MANNER}(?:{_BEGIN})"),
@@ -64,7 +68,7 @@ _BY = re.compile(
     rf"{_D}{_TIME}(?:(?:当[日天])?(?:或|及)(?:之前|以前|前)|之前|以前|前(?!三|两|[\d一二三四五六七八九十]+[个年])|(?<=[时分整])?止|截止|为止|结束|内(?!容))"
 )
 _UNTIL = re.compile(
-    rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长"
+    rf"(?:截止|截至|止于|结束于?|延长|延期|延至|顺延|推迟)(?:申请|申报|报名|提交|递交|接收|收件)?(?:日期|时间|期限|日|到)?(?:为|是|:|到|至|于|延长至|延期至|顺延至|调整为|调整至|推迟至|由{DAY}{_TIME}(?:延长"
     rf"|延期|调整|顺延|推迟|延)(?:至|为|到)){{0,2}}\s?(?:{DAY}{_TIME}(?:延长|延期|调整|顺延|推迟|延)(?:至|为|到)\s?)?{_D}"
 )
 _PERIOD_TO = re.compile(
@@ -75,17 +79,17 @@ _SINCE_COUNTED = re.compile(
     rf"(?:自|从)\s?{_D}\s?(?:起|开始)(?:，)?(?:为期|期限为?)?\s?(?P<n>\d{{1,3}}|[一二三四五六七八九十]{{1,4}})\s?个?(?P<unit>工作日|日|天|月)"
 )
 
-_COMMENT = re.compile(r"意见|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
+_COMMENT = re.compile(r"意见|回应|咨询|回复|异议|建议(?!书)|反馈|公示|函复|听证申请|提出书面|修改完善")
 _STRONG_COMMENT = re.compile(
     r"征求意见|意见(?:建议|反馈|征集|和建议|、建议)|(?:修改|反馈|书面|修订|有关|相关|您的|宝贵|提交|递交|征询|提供)意见|提出意见|意见(?:以|通过|发送|返回|寄|发至|函)|异议|公示"
-    r"|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
+    r"|回应(?:本|该|此)?(?:咨询|征询)|咨询期|征询期|意见截止|征集(?:时间|截止|期)|反馈(?:至|给|到|截止|时间|意见)|函告|书面反馈"
 )
 _APPLY = re.compile(
     r"申报|申请|报名|报送|上报|呈报|提交|推荐|寄送|送达|投标|递交|受理|填报|参评|报至|报我|报省|报市|报国|汇总报|邮寄|发送至|登录.{0,20}系统|申领|申购|备案材料|抄送"
     r"|报.{0,12}(?:备案|审核|审批|委|部|局|厅|办|司)|征集"
 )
 _COMPLY = re.compile(
-    r"完成|改正|结束业务|达到|整改|改造|建成|淘汰|退出|关停|停用|停止|更换|符合|办理|取得|落实|到位|补办|转换|清零|拆除|安装|接入|配备|升级|整治|清理|注销|变更|重新|履行|缴纳|报告|建立"
+    r"完成|改正|结束业务|达到|整改|改造|建成|淘汰|退出|关停|停用|停止|更换|符合|办理|取得|落实|到位|补办|退还|返还|清退|补缴|结清|转换|清零|拆除|安装|接入|配备|升级|整治|清理|注销|变更|重新|履行|缴纳|报告|建立"
     r"|制定|出台|不得|应当|须|必须|过渡期|执行|换发|换证|登记|备案|披露|公开|培训|投入|并网|关闭|实现|合规"
 )
 _GOAL = re.compile(
@@ -104,6 +108,9 @@ _SELF = re.compile(
     r"本(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|规范|方案|通告|法|政策|措施|办法|目录|指引|指南|制度|文件|实施|暂行|修正|令|规程|准则|批复|函|清单|规划|计划|解释|修订"
     r"|预案|导则|章程|指导|若干)|此前|该(?:办法|规定|通知|公告|条例|意见|决定|细则|规则|标准|方案)|上述|新(?:办法|规定|规|标准|政策|版)|现(?:予|将|公布|印发)|以上"
 )
+_SHORT_NAME = re.compile(
+    r"(?:暂行|管理|实施)?(?:办法|规定|通知|条例|意见|方案|细则|规则|公告|决定|指引|指南|规范|措施|标准)"
+)
 _OTHER_DOCUMENT = re.compile(r"《[^《》]{2,80}》")
 _PAST = re.compile(r"(?:已|已经|曾|早)(?:于|自|从|在)?\s?\Z")
 _LICENCE = re.compile(
@@ -120,6 +127,7 @@ _TERM = (
     re.compile(
         rf"(?:实施|执行|施行|试点)(?:期限?|时间|周期)(?:为|:|暂定|暂定为)\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"
     ),
+    re.compile(rf"试点(?:期限?|时间|周期)\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"),
     re.compile(
         rf"(?:施行|实施|执行|试行)[，,](?:有效|暂定|为期|期限为?|执行期)\s?{_N}\s?(?P<unit>年|个月)(?!内|以内|以上|前)"
     ),
@@ -136,6 +144,7 @@ _SET_APART = re.compile(r"\s?(?:已|尚未|曾|原有|仍)")
 _ATTRIBUTIVE = re.compile(r"的(?:[\u4e00-\u9fff]{1,10})?\Z")
 _ARTICLE = re.compile(r"第[一二三四五六七八九十百〇零\d]{1,5}条")
 _ORDERED = re.compile(r"责令|改正|整改|缴纳|缴至|停止|拆除|恢复")
+_TENDER = re.compile(r"(?:响应|投标|采购|招标|磋商|竞标)文件|开标|投标")
 _WINDOW = re.compile(r"申报|报名|受理|申请|提交|报送|征集|填报|时间|公示|期限|窗口|日期")
 _SUBJECT_DROP = re.compile(
     r"^(?:其中|此外|同时|另外|并且?|且|但|请|并请|现|特|为此|对于?|对|凡|各|由|将|要|确保|做到|原则上|[一二三四五六七八九十\d]{1,3}[、.．)]"
@@ -180,8 +189,13 @@ def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> Stat
 
 def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
     masked = sentence.masked
+    changed: set[str] = set()
+    for found in _TITLED_CHANGE.finditer(masked):
+        if not reading.explains and reading.own_titles and found["verb"] in reading.own_titles[0]:
+            changed.add(found["day"])
+            yield DeadlineKind.IN_FORCE, found
     for kind, patterns in ((DeadlineKind.IN_FORCE, (*_IN_FORCE, _FROM_DAY)), (DeadlineKind.VALID_UNTIL, _VALID)):
-        seen: set[str] = set()
+        seen = set(changed)
         for pattern in patterns:
             for found in pattern.finditer(masked):
                 if found["day"] not in seen and _is_own(masked, found, reading, kind):
@@ -207,7 +221,11 @@ def _is_own(masked: str, found: re.Match[str], reading: DayReading, kind: Deadli
         if _SELF.search(piece):
             return True
         if quoted := _QUOTED_SUBJECT.search(piece):
-            return reading.explains or any(_is_same(quoted["title"], own) for own in reading.own_titles)
+            return (
+                reading.explains
+                or bool(_SHORT_NAME.fullmatch(quoted["title"]))
+                or any(_is_same(quoted["title"], own) for own in reading.own_titles)
+            )
         if named := [*_OTHER_DOCUMENT.finditer(piece)]:
             return (
                 reading.explains
@@ -294,7 +312,7 @@ def _is_procedure(sentence: Sentence, found: re.Match[str], reading: DayReading)
 def _may_state(kind: DeadlineKind, clause: _Clause, reading: DayReading) -> bool:
     if reading.is_order:
         return kind is DeadlineKind.COMPLY_BY and bool(_ORDERED.search(clause.whole))
-    if reading.is_news and kind is DeadlineKind.COMPLY_BY:
+    if reading.is_news and (kind is DeadlineKind.COMPLY_BY or _TENDER.search(clause.whole)):
         return False
     return not (reading.is_plan and kind is DeadlineKind.COMPLY_BY)
 
@@ -333,7 +351,13 @@ def _find_subject(sentence: Sentence, start: int) -> str:
         bare = _SUBJECT_DROP.sub("", _SUBJECT_DROP.sub("", piece.strip()))
         if len(bare) < 2:
             continue
-        if _SELF.search(bare) or "《" in bare or _ENACTED.search(bare) or len(bare) > _MAX_SUBJECT_CHARS:
+        if (
+            _SELF.search(bare)
+            or "《" in bare
+            or bare.endswith("决定")
+            or _ENACTED.search(bare)
+            or len(bare) > _MAX_SUBJECT_CHARS
+        ):
             return ""
         return bare
     return ""
@@ -349,7 +373,7 @@ def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
                 continue
             before = masked[max(0, found.start() - 60) : found.start()]
             clause = before[max(before.rfind(mark) for mark in "。；！？") + 1 :]
-            own = re.search(rf"{_BEGIN}|{_SELF.pattern}", clause) or (
+            own = re.search(rf"{_BEGIN}|{_SELF.pattern}|试点", clause + found[0]) or (
                 place and re.search(_BEGIN, sentences[place - 1].text) and not clause.strip("，")
             )
             nearest = clause[clause.rfind("，") + 1 :]
@@ -360,6 +384,12 @@ def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
 
 _COLUMN = re.compile(r"(?:批准|发布|公布|公告|备案|实施|施行|生效|起用)(?:日期|时间)")
 _STARTS = re.compile(r"实施|施行|生效|起用")
+_MIN_ROW_CHARS = 5
+
+
+def _is_row(line: str, dates: Sequence[WrittenDate]) -> bool:
+    """Whether a line says more than its dates: the date at the foot is no row."""
+    return len(line.strip()) - sum(date.end - date.start for date in dates) >= _MIN_ROW_CHARS
 
 
 def find_table_days(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -368,5 +398,5 @@ def find_table_days(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(lines):
         if (found := _COLUMN.findall(line)) and len(find_dates(line)) == 0 and any(map(_STARTS.match, found)):
             columns = found
-        elif columns and len(find_dates(line)) == len(columns):
+        elif columns and len(dates := find_dates(line)) == len(columns) and _is_row(line, dates):
             yield number, next(place for place, name in enumerate(columns) if _STARTS.match(name))

@@ -12,17 +12,17 @@ from monitor.vocabulary import PolicyStage, RelationType
 _MAX_ROW_CHARS = 200
 _REPLACED_LABEL = re.compile(r"(?:代替|替代)(?:的)?(?:标准|文件)?(?:编号|号)?\s?[:]?")
 _STANDARD_NUMBER = re.compile(
-    r"(?<![A-Za-z])[A-Z]{2,4}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
+    r"(?<![A-Za-z])[A-Z]{2,4}\d{0,6}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
 )
 _MAX_QUOTE_CHARS = 160
 _BEHIND_TITLE = re.compile(r"\s?\((?P<inside>[^()]{2,60}(?:\([^()]{1,20}\)[^()]{0,30})?)\)")
 _REPEAL_BEHIND = re.compile(
-    r"(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并"
-    r"|即行|予以|即|相应|全部)*(?:予以|即)?(?:废止|失效|停止执行|停止使用|不再执行|不再施行|作废)"
+    r"(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){0,3}(?:等\d*[件项个部份]*)?(?:文件|规定|通知|办法|公告|规章|细则|规范性文件|政策|条款)?(?:也|均|即|自[^，。；]{1,24}起|自动|相应|一并|[，,])*(?:同时|同步|一并"
+    r"|即行|予以|即|相应|全部)*(?:予以|即)?(?:废止|失效|停止执行|停止使用|终止执行|不再执行|不再施行|不再适用(?!于)|不再沿用|不再有效|作废)"
 )
 _REPEAL_AHEAD = re.compile(r"(?:废止|废除|宣布失效|决定废止|停止执行|撤销)(?:下列|以下|了)?[^《。；，]{0,20}$")
 _REPLACE_AHEAD = re.compile(
-    r"(?:代替|替代|取代|全部代替|部分代替)(?:标准号?|文件)?(?:为|:|了|原|\s)*[^《。；，]{0,12}$"
+    r"(?:代替|替代|取代|全部代替|部分代替)(?:标准号?|文件)?(?:为|:|了|原|\s)*[^《。；，]{0,30}$"
 )
 _REPLACE_BEHIND = re.compile(r"[^。；《]{0,10}(?:被(?:本|该)[^。；《]{0,16}(?:代替|取代|替代))")
 _AMEND_AHEAD = re.compile(r"(?:修改|修订|修正|对|将|调整|完善)(?:了|后的)?[^《。；]{0,6}$")
@@ -38,6 +38,7 @@ _IMPLEMENT_TITLE = re.compile(
 )
 _ARTICLE = re.compile(r"^第[一二三四五六七八九十百〇零\d]{1,5}条")
 _NUMBERED = re.compile(r"^(?:[一二三四五六七八九十]{1,3}[、.．]|\([一二三四五六七八九十\d]{1,3}\)|\d{1,3}[、.．)])")
+_AIM = re.compile(r"^\S{1,4}\s?(?:编制|制定|起草)?(?:目的|依据|背景|概述|引言|总则)(?:和依据|及依据)?$")
 _LIST_HEAD = re.compile(
     r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件)|(?:废止|失效)的?[^。]{0,30}(?:目录|清单)|^附件[^。]{0,30}废止|宣布失效"
 )
@@ -51,6 +52,9 @@ _NOT_REPEALED = re.compile(r"(?:不|未|尚未)(?:予)?废止")
 _ISSUED_AHEAD = re.compile(r"(?:印发|发布|出台|公布|颁布|制定|修订|就|现将|关于|对|解读)[^《。]{0,30}$")
 _ISSUED_BEHIND = re.compile(
     r"(?:等)?(?:\([^()]{1,40}\))?(?:印发|发布|出台|公布|施行|实施|正式|已|将|自|的(?:出台|发布|解读|有关|相关))"
+)
+_READ_BEHIND = re.compile(
+    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称|所指|规定的|中的?[“\"]|是指)|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
 )
 _STARTS_BEHIND = re.compile(r"(?:\([^()]{1,60}\))?(?:将|已)?(?:于|自)")
 _CONSIDERED = re.compile("考虑|回应|吸收|结合|就|参考")
@@ -127,7 +131,9 @@ class _Progress:
 
     def advance(self, line: str, stage: PolicyStage) -> None:
         is_later_article = _ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))
-        if is_later_article or (_NUMBERED.match(line) and stage is not PolicyStage.ENFORCEMENT):
+        if is_later_article or (
+            _NUMBERED.match(line) and not _AIM.search(line) and stage is not PolicyStage.ENFORCEMENT
+        ):
             self.is_opening = False
         if stage in _LISTING and len(line) < _MAX_ROW_CHARS and _LIST_HEAD.search(line):
             self.is_list = True
@@ -287,7 +293,9 @@ def _is_explained(place: _Place) -> bool:
     """Whether the opening of an explanation says that this document was issued, or is what it speaks of."""
     if re.search("根据|依据|按照|依照", place.ahead[-40:]):
         return False
-    return bool(_ISSUED_AHEAD.search(place.ahead) or _ISSUED_BEHIND.match(place.behind))
+    return bool(
+        _ISSUED_AHEAD.search(place.ahead) or _ISSUED_BEHIND.match(place.behind) or _READ_BEHIND.match(place.behind)
+    )
 
 
 def _classify_ground(
@@ -306,7 +314,11 @@ def _classify_ground(
     is_ground = base and (progress.is_opening or stage is PolicyStage.ENFORCEMENT)
     if not base or not is_ground or _BASE_BREAK.search(_TITLE.sub("", base[0])):
         return None
-    return RelationType.IMPLEMENTS if is_carried_out and target.number else RelationType.BASED_ON
+    return (
+        RelationType.IMPLEMENTS
+        if is_carried_out and target.number and place.text.count("《") == 1
+        else RelationType.BASED_ON
+    )
 
 
 def _flatten(text: str) -> str:

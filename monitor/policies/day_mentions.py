@@ -61,6 +61,7 @@ _CHINESE_COUNT = re.compile(
     rf"(?:的?(?P<next>[次翌][日月])|(?:起|后|开始|算起)*的?第?(?:满|计算)?\s?{_N}\s?个?(?P<unit>工作日|自然日|日历日|日|天|个?月|年|周))?"
     r"(?:以后|之后|后)?"
 )
+_FROM_NOW = re.compile(r"(?<=自)即日(?=起?(?:正式)?(?:施行|实施|生效|执行|废止|停止))")
 _YEAR_END = re.compile(
     r"(?<!\d)(?:(?P<y>20\d\d|二〇[一二三四五六七八九][〇一二三四五六七八九])年|(?P<word>今年|本年度?|当年|明年)"
     r"|(?P<bare>(?<![一-鿿])))\s?(?:年?(?:底|末)|年度末|年内)"
@@ -237,6 +238,8 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
             if found["next"] and origin:
                 day = origin + dt.timedelta(days=1) if found["next"] in ("次日", "翌日") else _first_of_next(origin)
             yield DayMention(*found.span(), found[0], day, is_counted=True)
+        for found in _FROM_NOW.finditer(text):
+            yield DayMention(*found.span(), found[0], base.day, is_counted=True)
         return
     for found in _ENGLISH_COUNT.finditer(text):
         origin = base.day if found["this"] else base.publication
@@ -283,7 +286,8 @@ def add_period(start: dt.date | None, count: int, unit: str) -> dt.date | None:
         return _add_months(start, count)
     if unit.startswith(("year", "年")):
         return _add_months(start, 12 * count)
-    return start + dt.timedelta(days=count * (7 if unit.startswith(("week", "周")) else 1))
+    days = count * (7 if unit.startswith(("week", "周")) else 1)
+    return start + dt.timedelta(days=days) if days <= (dt.date.max - start).days else None
 
 
 def _add_working_days(start: dt.date, count: int) -> dt.date:

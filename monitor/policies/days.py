@@ -61,7 +61,7 @@ def _drop_unlikely(stated: Iterator[StatedDay], base: DayBase) -> list[StatedDay
     origin = base.publication
     if origin is None:
         return list(stated)
-    first = origin.replace(year=origin.year - _MAX_PAST_YEARS, day=1)
+    first = origin.replace(year=max(dt.MINYEAR, origin.year - _MAX_PAST_YEARS), day=1)
     return [day for day in stated if first <= day.day and day.day.year <= origin.year + _MAX_AHEAD_YEARS]
 
 

@@ -18,6 +18,9 @@ MAX_CHARS = 120_000
 _FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
+_CORNERED = re.compile(
+    "「([^「」《》\\n]{2,60}(?:要点|办法|规定|注意事项|法|标准|准则|规则|细则|条例|规范|原则|须知|基准|规程|纲要))」"
+)
 _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
 _FIRST_SIGN, _MAX_SIGNS = 0x100000, 0xFFFD
@@ -28,6 +31,7 @@ _FROM_FORCE = re.compile(
 )
 DAY = "[\U00100000-\U0010fffd]"
 """A pattern for one day of a masked sentence."""
+_SIGNS = re.compile(DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,8 @@ class DocumentText:
     def __init__(self, title: str, text: str, *, published_on: dt.date | None = None) -> None:
         self.original_title = " ".join(title.split())
         self.original = text.replace("\r\n", "\n").replace("\r", "\n")[:MAX_CHARS]
-        self.title = fold(self.original_title)
-        self.folded = fold(self.original)
+        self.title = _mark_titles(fold(self.original_title))
+        self.folded = _mark_titles(fold(self.original))
         self.published_on = published_on
         self.is_chinese = is_chinese(self.title + self.folded[:4000])
 
@@ -132,9 +136,14 @@ def _split_chinese(line: str) -> Iterator[str]:
         yield rest
 
 
+def _mark_titles(text: str) -> str:
+    """Return a text with 《》 around the names of rules that stand in 「」, as bodies of Taiwan write them."""
+    return _CORNERED.sub(r"《\1》", text)
+
+
 def fold(text: str) -> str:
     """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
-    return simplify(fold_digits(text)).translate(_FOLDED)
+    return _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
 
 
 def is_chinese(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Reads the facts of a document by rule: what it is, who made it when, what is due when, what it does to others."""
 
 import datetime as dt
+import re
 from dataclasses import replace
 
 from monitor.document import DocumentFacts, Relation
@@ -76,7 +77,9 @@ def read_facts(
 
 def _is_issued(document: DocumentText, stage: PolicyStage | None) -> bool:
     """Whether somebody issued the document, so that one who is named at its head may be its issuer."""
-    return stage is not None and not (document.is_chinese and stage in _EXPLAINING)
+    return stage is not None and not (
+        document.is_chinese and stage in _EXPLAINING and not re.search("咨询通告|复函|批复|答复", document.title)
+    )
 
 
 def _list_own_titles(document: DocumentText) -> tuple[str, ...]:

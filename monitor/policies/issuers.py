@@ -4,6 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText, Line
@@ -22,10 +23,10 @@ _PERSON = re.compile(
 )
 _FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
 _LABELLED_DAY = re.compile(
-    r"(?:成文日期|成文时间|印发日期|印发时间|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
+    r"(?:成文日期|成文时间|印发日期|印发时间|下发日期|颁发日期|核发日期|签发日期|签署日期|制定日期|发文日期|制发日期|作出处罚决定的日期|(?:作出)?决定(?:的)?日期|处罚(?:决定)?日期)\s?[:：]?\s{0,3}"
 )
 _LABELLED_BODY = re.compile(
-    r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关"
+    r"(?:发文机关|发文机构|发文单位|发布机构|发布机关|发布单位|制定机关|颁布机关|印发机关|发布部门|作出(?:处罚)?决定的?(?:机关|机构)(?:名称)?|处罚机关|征集(?:部门|单位|机关|主体)|征求意见(?:部门|单位|机关)|征求(?:部门|单位)"
     r"|作出行政处罚决定的机关名称)\s?[:：]?\s{0,3}(?P<value>[^\n:]{3,80})"
 )
 _ADOPTED = re.compile(
@@ -38,8 +39,19 @@ _ORDER_HEAD = re.compile(
 )
 _TITLE_BODIES = re.compile(
     rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)"
-    rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定)"
+    rf"(?:关于|印发|转发|发布|公开征求|公布|行政处罚|公告|通告|令|就|征求|决定|(?=20\d\d年))"
 )
+_IN_FORCE_BEHIND = re.compile(r"\s?起\s?(?:正式)?(?:施行|实施|生效|执行|试行)")
+_ADOPTER = re.compile(
+    r"\s?(?:经|由)?(?P<body>[\u4e00-\u9fff]{2,30}?)(?:令|公告|通告|第|发布|公布|印发|颁布|制定|[(〔\[])"
+)
+_ACTS_ZH = re.compile(
+    r"(?:^|[，。日]|日\))\s?"
+    rf"(?P<bodies>[\u4e00-\u9fff]{{2,30}}?{_BODY_END}(?:、[\u4e00-\u9fff]{{2,30}}?{_BODY_END}){{0,6}})(?:\([^()]{{2,16}}\))?\s?"
+    r"(?:(?:今|昨)[日天]|近日|日前|联合|共同|依据|依法|宣布|刊发|公布|发布|发出|印发|推出|要求(?!的)|决定|于\s?(?:20\d\d年|\d{1,2}月)|就[^，。]{2,60}(?:展开|征询|咨询|征求|刊发|发表))"
+)
+_NO_ACTOR = re.compile("会议|届|本[局署会部]|有限公司$|^(?:由|经|根据|按照|向|对|与|将|因|为|该|各|新)|国务院常务")
+_ACTING_LINES, _ACTING_CHARS = 6, 200
 _ZH_HEAD_LINES, _MAX_ORDER_HEAD_CHARS = 10, 60
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
@@ -105,7 +117,13 @@ def _parse_whole_day(text: str) -> tuple[dt.date, int, int] | None:
     """Return the day of a line and its span, where the line holds one whole date."""
     dates = [date for date in find_dates(text, order="dmy") if date.value.to_date()]
     day = dates[0].value.to_date() if len(dates) == 1 else None
-    return (day, dates[0].start, dates[0].end) if day else None
+    if day is None:
+        return None
+    weekday = _WEEKDAY.match(text, dates[0].end)
+    return day, dates[0].start, weekday.end() if weekday else dates[0].end
+
+
+_WEEKDAY = re.compile(r"\s?\((?:星期|周|礼拜)[一二三四五六日天]\)")
 
 
 def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
@@ -115,7 +133,7 @@ def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
     made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
     if labelled and (made_on is None or not issuers):
         made_on, made_at = labelled
-    if made_on is None and (adopted := _find_adopted_day(document)):
+    if made_on is None and (adopted := _find_adopted_day(document) or _find_head_day(document)):
         made_on, made_at = adopted
     if not issuers and is_issued:
         issuers, at = _find_chinese_issuers(document)
@@ -136,6 +154,14 @@ def _find_foot(document: DocumentText) -> Signature | None:
         if place > 2 and line.text[: day[1]].strip(" (") == "" and _MADE.match(line.text[day[2] :].strip()):
             return Signature([], day[0], None, (line.start + day[1], line.start + day[2]))
         made_at = (line.start + day[1], line.start + day[2])
+        if (
+            place > 2
+            and not line.text[: day[1]].strip()
+            and rest.startswith("于")
+            and (made_by := _split_bodies(rest[1:]))
+        ):
+            bodies = [*_restore(document, line, made_by)]
+            return Signature(bodies, day[0], (line.start + day[2], line.end), made_at)
         if rest and rest not in ("印发", "()", "( )"):
             bodies = _split_bodies(line.text[: day[1]])
             if bodies and line.text[day[2] :].strip() in ("", "印发") and place > 2:
@@ -213,16 +239,66 @@ def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]]
     """Return the last day of the brackets under the title that say when a law was adopted and published."""
     for line in document.lines[:5]:
         if adopted := _ADOPTED.match(line.text):
-            days = [date for date in find_dates(adopted["inside"]) if date.value.to_date()]
+            days = [
+                date
+                for date in find_dates(adopted["inside"])
+                if date.value.to_date() and not _IN_FORCE_BEHIND.match(adopted["inside"], date.end)
+            ]
             day = days[-1].value.to_date() if days else None
             if day:
                 return day, (line.start, line.end)
     return None
 
 
+def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
+    """Return the day that stands alone under the head of an order, as bodies of Taiwan date theirs."""
+    for head, line in pairwise(document.lines[:4]):
+        if len(head.text) < _MAX_ORDER_HEAD_CHARS and _ORDER_HEAD.match(head.text) and len(line.text) < 30:
+            day = _parse_whole_day(line.text)
+            if day and not (line.text[: day[1]] + line.text[day[2] :]).strip():
+                return day[0], (line.start, line.end)
+    return None
+
+
 def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     """Return the bodies that a document without a foot names: labelled, at its head, as its makers, in its title."""
-    return _find_labelled_bodies(document) or _find_head_bodies(document) or (_find_title_bodies(document), None)
+    found = _find_labelled_bodies(document) or _find_head_bodies(document) or _find_adopting_body(document)
+    if found is not None:
+        return found
+    titled, acting = _find_title_bodies(document), _find_acting_body(document)
+    if acting and (not titled or (len(titled) == 1 and _is_short_for(titled[0], acting[0][0]))):
+        return acting
+    return titled, None
+
+
+def _is_short_for(short: str, full: str) -> bool:
+    """Whether a name is written with characters of a longer one, in their order: 聯交所 of 香港聯合交易所."""
+    rest = iter(full)
+    return len(short) < len(full) and all(char in rest for char in short)
+
+
+def _find_adopting_body(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    """Return the body in the brackets under the title that say who published a rule and when."""
+    for line in document.lines[:5]:
+        adopted = _ADOPTED.match(line.text)
+        for date in reversed(find_dates(adopted["inside"])) if adopted else ():
+            maker = _ADOPTER.match(adopted["inside"], date.end) if adopted else None
+            if maker and _BODY.fullmatch(maker["body"]) and not _NO_ACTOR.search(maker["body"]):
+                start = line.start + 1 + maker.start("body")
+                return [document.original[start : start + len(maker["body"])]], (line.start, line.end)
+    return None
+
+
+def _find_acting_body(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    """Return the body that the first paragraphs say has acted: 运输署今日就…展开咨询."""
+    for line in document.lines[:_ACTING_LINES]:
+        if found := _ACTS_ZH.search(line.text, 0, _ACTING_CHARS):
+            pieces = _TITLE_SPLIT.split(found["bodies"])
+            start = line.start + found.start("bodies")
+            original = _TITLE_SPLIT.split(document.original[start : start + len(found["bodies"])])
+            if all(_BODY.fullmatch(piece) and not _NO_ACTOR.search(piece) for piece in pieces):
+                return original, (start, start + len(found["bodies"]))
+    return None
 
 
 def _find_labelled_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
@@ -250,7 +326,8 @@ def _find_head_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int
         elif found:
             break
     if found:
-        return list(dict.fromkeys(found)), (start, end)
+        departments = [body for body in found if not body.endswith(("特别行政区政府", "特別行政區政府"))]
+        return list(dict.fromkeys(departments or found)), (start, end)
     for line in document.lines[:_ZH_HEAD_LINES]:
         maker = _MAKER.match(line.text) if "制定" in line.text else None
         if maker and _BODY.fullmatch(maker["body"]):

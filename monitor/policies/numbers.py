@@ -14,6 +14,8 @@ _CHINESE = (
     rf"|(?:公告|通告|令|决定)?\s?{_YEAR}\s?年\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?:公告|令|通告)?"
     rf"|(?:(?:(?![年月日以第]){_HAN}){{2,20}})?令\s?(?:{_OPEN}{_YEAR}年?{_CLOSE})?\s?第\s?(?:\d{{1,4}}"
     rf"|[〇零一二三四五六七八九十百]{{1,6}})\s?号"
+    rf"|{_HAN}{{1,12}}字\s?第\s?\d{{8,12}}\s?号"
+    rf"|{_YEAR}\s?年\s?{_HAN}{{1,4}}字\s?第\s?\d{{1,4}}\s?号"
     r"|第\s?\d{1,4}/(?:19|20)\d\d\s?号"
     rf"|(?<!{_HAN}){_OPEN}{_YEAR}{_CLOSE}\s?第\s?\d{{1,4}}\s?号"
     rf"|(?<!{_HAN})第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?!修正|令|文|公报)"
@@ -72,7 +74,7 @@ _ENGLISH = (
 CHINESE_NUMBER = re.compile(_CHINESE)
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
-    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|^Reference(?:\snumber)?"
+    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|(?:本[局署会司部处]|我们的?)?档(?:案编)?号|^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
     r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
