@@ -283,6 +283,58 @@ _EN_DRAFT_BODY = _compile(
     r"|proposes? to|this consultation)\b",
     _I,
 )
+_EN_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
+    (PolicyStage.REPEAL, _compile(r"\b(?:withdrawal|rescission|removal|repeal|revocation)\b", _I)),
+    (
+        PolicyStage.AMENDMENT,
+        _compile(r"\b(?:delay|correct(?:ion|ing)|technical amendments?|correcting amendments?|partial stay)\b", _I),
+    ),
+    (
+        PolicyStage.CONSULTATION,
+        _compile(r"^(?!.*\b(?:final|temporary|direct)\b).*\b(?:proposed|comments?(?: period)?|petition|advance notice)\b", _I),
+    ),
+    (PolicyStage.FINAL, _compile(r"\b(?:final|temporary|emergency)\b.{0,20}\b(?:rules?|orders?|determination)\b", _I)),
+)
+"""What the line ACTION: of the Federal Register says that a document does."""
+_EN_ACTION = _compile(r"^ACTION:\s?(?P<value>[^\n]{3,160})", re.MULTILINE)
+_EN_SUBTITLE = _compile(r"^(?:amending|extending|correcting|repealing|implementing|supplementing)\b", _I)
+_EN_BILL = _compile(
+    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [CS]-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)", _I
+)
+_EN_BILL_BODY = _compile(r"^(?:A BILL|introduced the following bill\b)|\bBE IT ENACTED\b", re.MULTILINE)
+_EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
+    (
+        PolicyStage.INTERPRETATION,
+        _compile(
+            r"\b(?:this|the) (?:letter|note|notice|statement|bulletin|circular|document|guide|paper|advisory|page)"
+            r" (?:offers|provides|gives|sets out) (?:\w+ )?guidance\b|\bdoes not (?:impose|create|introduce|add)"
+            r" (?:any )?(?:new |additional )?(?:requirements|obligations|duties)\b",
+            _I,
+        ),
+    ),
+    (
+        PolicyStage.FINAL,
+        _compile(
+            r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
+            r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
+            r"|proclamation|funding opportunity|emergency rules?|code of practice)\b",
+            _I | re.MULTILINE,
+        ),
+    ),
+    (
+        PolicyStage.FINAL,
+        _compile(
+            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|must|should|are (?:open|invited))"
+            r"|apply by|submission deadline for|deadline for (?:applications|proposals|bids))\b",
+            _I,
+        ),
+    ),
+)
+"""Words of a head that show what a document is where its title does not say so."""
+_EN_GIVES_EFFECT = _compile(
+    r"\b(?:give|gives|giving) effect to (?:the )?(?:[A-Z]\w+ ){0,3}(?:Directive|Regulation)\b"
+    r"|\btranspos(?:es?|ing) (?:the )?(?:[A-Z]\w+ ){0,3}Directive\b"
+)
 _SPOKEN_OF = (PolicyStage.PILOT, PolicyStage.IMPLEMENTATION, PolicyStage.DRAFT, PolicyStage.PLAN)
 """Stages that news speak of as well: 推进试点工作座谈会 is no pilot."""
 
@@ -364,6 +416,10 @@ def _read_chinese_stage(document: DocumentText) -> PolicyStage | None:
 
 def _read_english_stage(document: DocumentText) -> PolicyStage | None:
     title, head = document.title, document.folded[:_HEAD_CHARS]
+    if _EN_BILL.search(title) or _EN_BILL_BODY.search(head):
+        return PolicyStage.DRAFT
+    if acted := _read_action(document):
+        return acted
     stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
     first = head[:_FIRST_CHARS]
     is_proposal = (stage is PolicyStage.DRAFT and not re.search(r"\bexposure draft\b", title, _I)) or (
@@ -377,4 +433,22 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
         return stage
     if _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
         return None
-    return PolicyStage.FINAL if _EN_FINAL.search(title) or _EN_BINDING_BODY.search(head) else None
+    if any(_EN_SUBTITLE.match(line.text) for line in document.lines[:4]):
+        return PolicyStage.AMENDMENT
+    is_final = bool(_EN_FINAL.search(title) or _EN_BINDING_BODY.search(head))
+    if is_final and _EN_GIVES_EFFECT.search(head):
+        return PolicyStage.IMPLEMENTATION
+    if re.search(r"\bcomments due\b|\bopen for comments?\b", head, _I):
+        return PolicyStage.CONSULTATION
+    by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
+    return by_form if by_form is PolicyStage.INTERPRETATION else PolicyStage.FINAL if is_final else by_form
+
+
+def _read_action(document: DocumentText) -> PolicyStage | None:
+    """Return the stage that the line ACTION: names; one that only says Final rule leaves an amendment to the title."""
+    action = _EN_ACTION.search(document.folded, 0, 4 * _HEAD_CHARS)
+    stage = next((stage for stage, words in _EN_ACTIONS if words.search(action["value"])), None) if action else None
+    if stage is PolicyStage.FINAL:
+        named = next((stage for stage, words in _EN_TITLES if words.search(document.title)), None)
+        return named if named in (PolicyStage.AMENDMENT, PolicyStage.REPEAL) else stage
+    return stage
