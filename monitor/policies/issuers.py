@@ -50,15 +50,17 @@ _EN_SUFFIX = (
     r"|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court"
     r"|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center"
     r"|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators"
-    r"|Legislature|Division)"
+    r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory)"
 )
+_EN_WORD = r"[A-Z][A-Za-z'’&-]*"
 _EN_BODY = re.compile(
-    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank"
-    rf"|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
-    rf"|Administration)\s(?:of|for|on)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and"
-    rf"|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
-    rf"|(?:[A-Z][A-Za-z'’&-]*\s)(?:(?:[A-Z][A-Za-z'’&-]*|for|and|on|the|of\sthe)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of"
-    rf"|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)(?![a-z])"
+    r"\b(?:(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
+    rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council|Secretary|Central Bank"
+    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
+    rf"|Administration|Superintendent|Director|Controller) (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?= [A-Z][a-z]+ (?:and"
+    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= [A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
+    rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|the|of the) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
+    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! {_EN_SUFFIX}))(?![a-z])"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
@@ -68,11 +70,11 @@ _EN_ISSUED = re.compile(
     r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
 )
 _EN_DATE_LABEL = re.compile(
-    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
+    r"(?:^|(?<=\n)|(?<=\n\()|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
     r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
     r"|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
     r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
-    r"|Approved|Sealed\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
+    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
     r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
@@ -95,10 +97,15 @@ def read_signature(document: DocumentText, *, issuer: str | None, is_issued: boo
     read = _read_chinese if document.is_chinese else _read_english
     found = read(document, is_issued=is_issued)
     is_weak = found.issuers_at is None or (not document.is_chinese and len(found.issuers) == 1)
-    is_stated = issuer and is_issued and (not found.issuers or is_weak)
+    is_stated = issuer and is_issued and (not found.issuers or (is_weak and not _is_acronym_of_other(issuer, found)))
     if issuer and is_stated:
         found = Signature([issuer], found.made_on, None, found.made_at)
     return found
+
+
+def _is_acronym_of_other(issuer: str, found: Signature) -> bool:
+    """Whether the page has only letters for a body that the document names in full."""
+    return bool(found.issuers) and issuer.isupper() and " " not in issuer and not found.issuers[0].isupper()
 
 
 def _parse_whole_day(text: str) -> tuple[dt.date, int, int] | None:
@@ -285,7 +292,7 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
         day = dates[0].value.to_date() if dates else None
         if day:
             return day, (found.start(), found.end() + dates[0].end)
-    if not is_issued:
+    if not is_issued or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
         return None, None
     lines = document.lines
     foot = range(len(lines) - 1, max(2, len(lines) - _MAX_FOOT_LINES), -1)
@@ -308,6 +315,11 @@ _MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
 _DAY_LINE_AHEAD = re.compile(
     r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
 )
+_BARE_ACRONYM = re.compile(r"(?<=[a-z])\s[A-Z]{3,8}$")
+_COUNTRY = re.compile(
+    r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia|Canada"
+    r"|Singapore|European Union|United States of America)"
+)
 _ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
 _GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
 
@@ -317,18 +329,25 @@ def _find_bodies(text: str) -> list[str]:
     names = (
         re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text)
     )
-    return [name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name)]
+    return [
+        name
+        for name in names
+        if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
+    ]
 
 
 def _read_body_line(line: Line) -> list[str]:
     """Return the bodies that make up a line: DEPARTMENT OF JUSTICE, Securities and Futures Commission (SFC)."""
     bare = _ACRONYM.sub("", line.text.strip(" .,"))
+    if bare.startswith("THE ") and " AND THE " not in bare:
+        bare = bare.removeprefix("THE ")
     plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
-    plain = plain.removeprefix("The ").removeprefix("the ")
+    plain = _BARE_ACRONYM.sub("", plain.removeprefix("The ").removeprefix("the "))
     if (
         len(bare) > _MAX_BODY_CHARS
         or bare.startswith(("By ", "For ", "To ", "BY ", "FOR "))
         or _GAZETTE.search(plain)
+        or _COUNTRY.fullmatch(plain)
         or not _EN_BODY.fullmatch(plain)
     ):
         return []
@@ -345,16 +364,59 @@ def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
         names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
         cut = [_AGENCY_TAIL.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip())).strip(" .") for name in names]
         return [name for name in cut if name], agency.span()
+    if _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
+        return [], None
     named: list[str] = []
     span = (0, 0)
+    before: Line | None = None
     for line in document.lines[:_HEAD_LINES]:
         if bodies := _read_body_line(line):
+            is_below = before is not None and line.start - before.end < _MAX_LINE_GAP
+            if is_below and _IS_PART.search(bodies[0]) and not _IS_PART.search(named[-1]):
+                continue
+            if is_below and _IS_DEPARTMENT.match(named[-1]) and _IS_AGENCY.search(bodies[0]):
+                named.pop()
             named += bodies
             span = (line.start, line.end)
+            before = line
     bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
     if named:
         return list(dict.fromkeys(bodies)), span
-    return _find_acting_bodies(document)
+    return _find_letterhead(document) or _find_acting_bodies(document)
+
+
+def _find_letterhead(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    """Return the name that stands alone on the first line, set off from what follows or above a form of document."""
+    if len(document.lines) < _MIN_LETTER_LINES:
+        return None
+    line, below = document.lines[:2]
+    is_set_off = below.start - line.end >= _MAX_LINE_GAP or _FORM_LINE.match(below.text)
+    is_name = _LETTERHEAD.fullmatch(line.text) and not _NO_LETTERHEAD.search(line.text)
+    if not is_set_off or not is_name or line.text.casefold() in document.title.casefold():
+        return None
+    return [line.text], (line.start, line.end)
+
+
+_MIN_LETTER_LINES, _MAX_LINE_GAP = 3, 2
+_LETTERHEAD = re.compile(r"[A-Z][A-Za-z'’&.-]*(?: (?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|&)){1,7}")
+_NO_LETTERHEAD = re.compile(
+    r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press|Letter"
+    r"|Consultations?|Guidance|Circular|Order|Act|Code|Draft|Summary|Page|Part|Chapter|Article|Introduction|Background"
+    r"|Overview|Contents|From|Archive|Instruments?|Speech|Minutes|Agenda|Journal|Explanatory|Memorandum|Plan|Programme"
+    r"|Decision|Direction|Proposal|Publication|Published|Update|Policy|Bill|Law|Laws|Frequently|Questions|Written|Scheme)\b"
+    r"|^(?:Sir|Madam|Dear|To|Re)\b",
+    re.IGNORECASE,
+)
+_FORM_LINE = re.compile(
+    r"(?:Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory|Consultation|Decision|Guideline"
+    r"|Statement|Corporate report|Closed|Open|Media release|Direction|Order|Code|Letter|Bulletin)\b",
+    re.IGNORECASE,
+)
+_IS_PART = re.compile(r"\b(?:Office|Division|Directorate|Bureau|Branch|Unit)\b", re.IGNORECASE)
+_IS_DEPARTMENT = re.compile(r"(?:U\.S\. )?DEPARTMENT\b")
+_IS_AGENCY = re.compile(r"\b(?:Administration|Service|Agency|Commission|Bureau)$")
+_BILL = re.compile(r"\bBill\b(?! of)|^(?:H\. ?R\.|S\.) ?\d")
+_BILL_LINE = re.compile(r"^A BILL$|^H\. ?R\. ?\d+$", re.MULTILINE)
 
 
 _AGENCY_TAIL = re.compile(

@@ -331,6 +331,9 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
     ),
 )
 """Words of a head that show what a document is where its title does not say so."""
+_MIN_NORMS = 2
+_EN_QUOTED = _compile(r"[“\"][^“”\"\n]{1,300}[”\"]")
+_EN_NORMS = _compile(r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b", _I)
 _EN_GIVES_EFFECT = _compile(
     r"\b(?:give|gives|giving) effect to (?:the )?(?:[A-Z]\w+ ){0,3}(?:Directive|Regulation)\b"
     r"|\btranspos(?:es?|ing) (?:the )?(?:[A-Z]\w+ ){0,3}Directive\b"
@@ -441,6 +444,7 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
     if re.search(r"\bcomments due\b|\bopen for comments?\b", head, _I):
         return PolicyStage.CONSULTATION
     by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
+    is_final = is_final or len(_EN_NORMS.findall(_EN_QUOTED.sub("", head))) >= _MIN_NORMS
     return by_form if by_form is PolicyStage.INTERPRETATION else PolicyStage.FINAL if is_final else by_form
 
 
