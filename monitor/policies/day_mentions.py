@@ -87,18 +87,25 @@ _PUBLICATION = (
     r"(?:\s(?:in|on)\sthe\s(?:Federal\sRegister|Official\sJournal(?:\sof\sthe\sEuropean\sUnion)?"
     r"|(?:[A-Z][a-z]+\s){0,3}Gazette(?:,\sPart\s[IV]+)?|[A-Z][a-z]+\sRegister))?"
 )
+_OWN_NOUN = (
+    r"rules?|regulations?|notice|order|directive|act|instrument|guidelines?|guidance|decision|document|circular|policy"
+    r"|proposal|proposed|final|standard|code|determination|by-?law|amendments?|consultation|paper"
+)
 _ENGLISH_COUNT = re.compile(
     rf"(?:\b{_N_EN}\s(?P<unit>calendar\sdays?|business\sdays?|working\sdays?|days?|weeks?|months?|years?)"
     rf"|\b(?:the\s)?(?P<ordinal>\d{{1,3}}(?:st|nd|rd|th)|[a-z]+(?:-[a-z]+)?(?:st|nd|rd|th))\sday)"
     rf"\s(?:after|from|of|following|beginning\son|starting\son)\s(?:the\sday\s(?:after|of"
-    rf"|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))",
+    rf"|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))"
+    rf"(?!\sof\s(?:the|its|their|a|an|each|any|such)\s(?!(?:{_OWN_NOUN})\b))",
     re.IGNORECASE,
 )
 _ENGLISH_SAME = re.compile(
     r"\b(?P<next>(?:the\s)?day\s(?:after|following)\s(?:that\son\swhich\s)?)?(?:(?:the\s)?(?:date|day)\s(?:of"
     r"|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon"
     r"|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
-    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)",
+    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)"
+    r"|\b(?P<made>(?:the\s)?(?:day|date)\s(?:on\swhich\s(?:it|they|these\s[A-Z][a-z]+)\s(?:is|are)\s(?:registered|made"
+    r"|signed|adopted)|of\s(?:its\s|their\s|the\s)?(?:adoption|registration|signature|signing|making)))\b",
     re.IGNORECASE,
 )
 _ORDINALS = {
@@ -251,6 +258,7 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
     for found in _ENGLISH_SAME.finditer(text):
         origin = base.publication
         day = origin + dt.timedelta(days=1) if origin and found["next"] else origin
+        day = base.day if found["made"] else day
         yield DayMention(*found.span(), found[0], day, is_counted=True)
 
 

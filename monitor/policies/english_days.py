@@ -22,8 +22,18 @@ _BY = re.compile(
     rf"|beginning(?:\son)?))\s{_AT}{_D}",
     re.IGNORECASE,
 )
+_COMPLIANCE = re.compile(
+    rf"\b(?:compliance|transition(?:al)?|grace|implementation|phase-in)\s(?:dates?|deadlines?|periods?)\b[^.;{DAY[1:-1]}]{{0,100}}?"
+    rf"(?:\b(?:is|are|of|on|to|until|ends?|expires?)\s|:\s?){_AT}{_D}",
+    re.IGNORECASE,
+)
+_NOT_UNTIL = re.compile(
+    rf"\b(?:do(?:es)?|shall|will|need|is|are)\snot\s(?:have\sto\s|need\sto\s|required\sto\s)?(?:apply|comply|be\srequired|bind|be\senforced)\b[^.;{DAY[1:-1]}]{{0,40}}?"
+    rf"\b(?:until|before)\s{_D}",
+    re.IGNORECASE,
+)
 _CLOSE = re.compile(
-    rf"\b(?:clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off"
+    rf"\b(?:shuts?|clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off"
     rf"|postponed|moved)\b(?P<between>[^.;{DAY[1:-1]}]{{0,90}}?)(?:\b(?:is|are|on|at|by|to|until|for|from|:|now"
     rf"|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
     re.IGNORECASE,
@@ -89,6 +99,10 @@ _RUNS = re.compile(
 )
 _VALID = (
     re.compile(
+        rf"\b(?:authori[sz]ed|permitted|exempt(?:ed)?|suspended|waived)\b(?P<between>[^.;{DAY[1:-1]}]{{0,40}}?)\s(?:through|until)\s{_AT}{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\bextend(?:s|ed|ing)?\b(?P<between>[^.;]{{0,60}}?\b(?:relief|waiver|exemption|order|pilot|sandbox"
         rf"|scheme|measures?|rules?|guidance|instrument|authori[sz]ation)\b[^.;]{{0,40}}?)\s(?:to|until"
         rf"|through)\s{_D}",
@@ -128,7 +142,7 @@ _APPLY = re.compile(
     r"\bappl(?:y|ications?|icants?|ying)\b(?!\s(?:to|from|the\srule))|\bbids?\b|\btenders?\b|\bnominat"
     r"|\bregist(?:er|ration)|\bexpressions?\sof\sinterest|\bproposals?\b|\bgrant\b|\benrol|\bsubmit\b"
     r"|\bsubmissions?\b|\bfile\b|\bfilings?\b|\b(?:to|can|may)\sbe\s(?:submitted|filed|lodged|sent)\b"
-    r"|\breports?\s(?:are\s)?due|\bnotify\b|\bsend\b|\bentries\b",
+    r"|\breports?\s(?:are\s)?due|\bwindow\sfor\srequests|\brequests\sfor\b|\bnotify\b|\bsend\b|\bentries\b",
     re.IGNORECASE,
 )
 _APPLY_NOUN = re.compile(
@@ -279,6 +293,9 @@ def _is_own(sentence: Sentence, found: re.Match[str], reading: DayReading, kind:
         is_past = _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
         if is_past and not reading.explains and not _is_news_of_today(sentence, found, reading):
             return False
+    is_past_end = re.search(r"\b(?:had|was|were|been|due|not)\b", clause[-24:], re.IGNORECASE)
+    if kind is DeadlineKind.VALID_UNTIL and is_past_end:
+        return False
     doubt = _PROPOSED if reading.asks_comments else _HEARSAY
     if doubt.search(clause[-60:] + between) and kind is DeadlineKind.IN_FORCE:
         return False
@@ -295,7 +312,7 @@ def _match_due(
     sentence: Sentence, context: str, reading: DayReading, taken: set[str]
 ) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
     masked = sentence.masked
-    for pattern in (_MOVED, _BY, _CLOSE, _RANGE):
+    for pattern in (_MOVED, _NOT_UNTIL, _COMPLIANCE, _BY, _CLOSE, _RANGE):
         for found in pattern.finditer(masked):
             if pattern is _MOVED:
                 taken.add(found["old"])
@@ -314,12 +331,16 @@ def _classify_due(
     ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
     whole = ahead + found[0] + behind
     lead = context if context.endswith(":") else ""
-    if _is_no_deadline(ahead, whole, context) or (reading.is_news and _EVENT.search(masked)):
+    if _is_no_deadline(ahead, found[0], whole, context) or (reading.is_news and _EVENT.search(masked)):
         return None
     if reading.is_order:
         is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
         return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
-    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang", ahead, re.IGNORECASE):
+    if pattern in (_NOT_UNTIL, _COMPLIANCE):
+        return DeadlineKind.COMPLY_BY
+    if pattern is _MOVED and re.search(r"\bcompliance\b|\bcomply\b", ahead, re.IGNORECASE):
+        return DeadlineKind.COMPLY_BY
+    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang|delay|push|shift", ahead, re.IGNORECASE):
         return None
     if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
         is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
@@ -355,7 +376,7 @@ def _cut_clause(masked: str, found: re.Match[str], *, is_range: bool) -> tuple[s
     return (ahead if is_range else _ANY_DAY.split(ahead)[-1]), behind
 
 
-def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
+def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
     """Whether a day is that of a figure, of a plan of the body itself, of an event, or of what is over."""
     is_duty = _DUTY.search(whole + (context if context.endswith(":") else ""))
     is_paper = re.search(r"\bcomments?\b|\bresponses?\b|\bsubmissions?\b|\bfeedback\b", whole, re.IGNORECASE)
@@ -367,7 +388,7 @@ def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
         return True
     if _EVENT.search(whole) and not (is_duty or is_paper):
         return True
-    if _WAS_DUE.search(ahead[-60:]):
+    if _WAS_DUE.search(ahead[-60:]) or _NEVER_BEFORE.search(ahead + found) or _MADE_BEFORE.search(ahead + found):
         return True
     if _ORIGINALLY.search(ahead[-90:]):
         return not _EXTENDED.search(ahead)
@@ -375,7 +396,14 @@ def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
 
 
 _ATTEND = re.compile(r"\bregist|\battend|\bRSVP\b|\bspeak", re.IGNORECASE)
-_WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b", re.IGNORECASE)
+_WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bhad\sbeen\b", re.IGNORECASE)
+_NEVER_BEFORE = re.compile(rf"\bnot\b[^.;]{{0,50}}\s(?:before|until|prior\sto)\s(?:the\s)?{DAY}\Z", re.IGNORECASE)
+_MADE_BEFORE = re.compile(
+    rf"(?<!\bbe\s)(?<!\bbeen\s)(?<!\bare\s)(?<!\bis\s)(?<!\bbe\sfully\s)\b(?:let|made|built|sold|begun|granted|issued|placed|entered"
+    rf"|registered|installed|licensed|commenced|manufactured|imported|marketed|born|opened|incurred|acquired|signed"
+    rf"|concluded)(?:\s(?:into|on\sthe\smarket|in\sservice))?\s(?:on\sor\s)?(?:before|prior\sto)\s(?:the\s)?{DAY}\Z",
+    re.IGNORECASE,
+)
 _ORIGINALLY = re.compile(r"\boriginal|\bpreviously\b", re.IGNORECASE)
 _EXTENDED = re.compile(r"\bextended\b|\bmoved\b|\bpostponed\b", re.IGNORECASE)
 _ANY_DAY = re.compile(DAY)

@@ -86,7 +86,7 @@ _BASE = re.compile(
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|prescrib|proposing|proposes"
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|prescrib|proposing|proposes"
     r"|approv|grant|determin|direct|authori[sz])"
     r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
@@ -110,6 +110,12 @@ _IMPLEMENT = re.compile(
 )
 _CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
 _EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
+_LISTED = re.compile(
+    r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
+    re.IGNORECASE,
+)
+_SUBSTITUTES = re.compile(r",?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b", re.IGNORECASE)
+_GIVES_EFFECT = re.compile(r"\b(?:giv(?:es?|ing)\s(?:full\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?\Z", re.IGNORECASE)
 _LISTS = re.compile(
     r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b"
     r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing"
@@ -160,6 +166,9 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
     return joined
 
 
+_MAX_OPENING = 20
+
+
 @dataclass(slots=True)
 class _EnglishProgress:
     """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
@@ -178,7 +187,7 @@ def iter_relations(
     yield from titled
     progress = _EnglishProgress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
-        progress.is_opening = place < 14
+        progress.is_opening = place < _MAX_OPENING
         is_item = bool(_ENUMERATION.match(sentence.text))
         progress.is_list = progress.is_list and (is_item or not progress.has_items)
         progress.has_items = progress.is_list and (is_item or progress.has_items)
@@ -232,7 +241,7 @@ def _classify(
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
     chain = _drop_names(ahead)
-    if _REPEAL.search(chain) or _REPEALED.match(behind):
+    if _REPEAL.search(chain) or _REPEALED.match(behind) or _LISTED.search(ahead):
         return RelationType.REPEALS
     if _REPLACE.search(chain) or _REPLACED.match(behind):
         return RelationType.REPLACES
@@ -240,7 +249,9 @@ def _classify(
         return RelationType.REPEALS
     if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
         return RelationType.INTERPRETS if progress.is_opening and not progress.is_explained else None
-    if stage is not PolicyStage.CONSULTATION and (_AMEND.search(chain) or _AMENDED.match(behind)):
+    if stage is not PolicyStage.CONSULTATION and (
+        _AMEND.search(chain) or _AMENDED.match(behind) or _SUBSTITUTES.match(behind)
+    ):
         return RelationType.AMENDS
     return _classify_ground(chain, named, stage, progress)
 
@@ -249,6 +260,8 @@ def _classify_ground(
     chain: str, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
 ) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
+    if _GIVES_EFFECT.search(chain):
+        return RelationType.IMPLEMENTS
     if _IMPLEMENT.search(chain):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
     is_order = stage is PolicyStage.ENFORCEMENT

@@ -316,6 +316,10 @@ _DAY_LINE_AHEAD = re.compile(
     r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
 )
 _BARE_ACRONYM = re.compile(r"(?<=[a-z])\s[A-Z]{3,8}$")
+_OFFICER_OF = re.compile(
+    r"^(?:[A-Z][a-z]+ ){0,3}(?:Director(?:-General)?|Secretary|Head|Chief|Chair|Officer) of (?:the )?"
+    r"(?=(?:[A-Z][a-z]+ )*(?:Ministry|Department|Authority|Commission|Agency|Office|Board)\b)"
+)
 _COUNTRY = re.compile(
     r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia|Canada"
     r"|Singapore|European Union|United States of America)"
@@ -327,7 +331,8 @@ _GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments
 def _find_bodies(text: str) -> list[str]:
     """Return the public bodies that a text names in full."""
     names = (
-        re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text)
+        _OFFICER_OF.sub("", re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]))
+        for found in _EN_BODY.finditer(text)
     )
     return [
         name

@@ -107,7 +107,7 @@ _FOREIGN = re.compile(
     r"(?:[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)"
 )
 _EU_FORM = re.compile(
-    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\(E|\d{2,4}/\d+/E)",
+    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\((?:E|CFSP|JHA)|\d{2,4}/\d+/E)",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
