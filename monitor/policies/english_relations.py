@@ -24,7 +24,7 @@ _TITLE = re.compile(
     rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the"
     rf"|by)){{0,10}})?)(?![A-Za-z])"
     rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper"
+    rf"|\b(?P<statement>(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper"
     rf"|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the"
     rf"|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
 )
@@ -86,7 +86,7 @@ _BASE = re.compile(
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|prescrib|proposing|proposes"
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|jurisdiction|notice|prescrib|proposing|proposes"
     r"|approv|grant|determin|direct|authori[sz])"
     r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
@@ -166,7 +166,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
     return joined
 
 
-_MAX_OPENING = 20
+_MAX_OPENING = 30
 
 
 @dataclass(slots=True)
@@ -185,6 +185,7 @@ def iter_relations(
     """Yield what the title and the sentences of a document say that it does to others."""
     titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
+    yield from _iter_laws_of_head(document, stage)
     progress = _EnglishProgress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
         progress.is_opening = place < _MAX_OPENING
@@ -207,6 +208,25 @@ def iter_relations(
                     passage=document.quote(sentence.start, sentence.end),
                 )
         progress.is_explained = explained
+
+
+_LAW_LINE = re.compile(
+    r"(?P<law>[A-Z][A-Za-z'’&(),. -]{3,80}?\s(?:ACT|Act|ORDINANCE|Ordinance),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?"
+)
+_MAX_HEAD_LINES = 8
+
+
+def _iter_laws_of_head(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
+    """Yield the law under which an instrument is made, where it is a line of the head: BANKING ACT 1970."""
+    if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION, PolicyStage.DRAFT):
+        return
+    for line in document.lines[1:_MAX_HEAD_LINES]:
+        law = _LAW_LINE.fullmatch(line.text)
+        if law and law["law"].casefold() not in document.title.casefold():
+            title = document.original[line.start : line.start + law.end("law")]
+            yield Relation(
+                type=RelationType.BASED_ON, number=None, title=title, passage=document.quote(line.start, line.end)
+            )
 
 
 def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:

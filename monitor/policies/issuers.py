@@ -54,27 +54,27 @@ _EN_SUFFIX = (
 )
 _EN_WORD = r"[A-Z][A-Za-z'’&-]*"
 _EN_BODY = re.compile(
-    r"\b(?:(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
+    r"\b(?:(?:Welsh|Scottish) Ministers|(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
     rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council|Secretary|Central Bank"
-    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
+    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar|Division"
     rf"|Administration|Superintendent|Director|Controller) (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?= [A-Z][a-z]+ (?:and"
-    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= [A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
-    rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|the|of the) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
+    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
+    rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
     rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! {_EN_SUFFIX}))(?![a-z])"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
     r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted"
-    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
+    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|[Oo]n\sbehalf\sof\sthe\s(?P<behalf>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
     r"|authority|agency)|Issued\sby|Issuer|Publisher|Organisation"
     r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
 )
 _EN_DATE_LABEL = re.compile(
     r"(?:^|(?<=\n)|(?<=\n\()|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
     r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
-    r"|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
+    r"|Issued(?:\s(?:on|at|this|in)(?:(?!Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[^\n\d]){0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
     r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
-    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
+    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis|MADE(?=\s\d)|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
     r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
@@ -286,13 +286,14 @@ def _read_english(document: DocumentText, *, is_issued: bool) -> Signature:
 
 def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.date | None, tuple[int, int] | None]:
     """Return the day after Dated, Made or Done at; else that of a line of its own at the head or under a signature."""
-    for found in _EN_DATE_LABEL.finditer(document.folded):
+    labels = sorted(_EN_DATE_LABEL.finditer(document.folded), key=lambda label: not _MADE_LABEL.match(label[0]))
+    for found in labels:
         behind = document.folded[found.end() : found.end() + 40].split("\n\n")[0]
         dates = [date for date in find_dates(behind, order="dmy") if date.start <= _MAX_LABEL_GAP]
         day = dates[0].value.to_date() if dates else None
         if day:
             return day, (found.start(), found.end() + dates[0].end)
-    if not is_issued or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
+    if not is_issued or _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
         return None, None
     lines = document.lines
     foot = range(len(lines) - 1, max(2, len(lines) - _MAX_FOOT_LINES), -1)
@@ -308,9 +309,24 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
         around = f"{lines[place - 1].text if place else ''}\n{lines[place + 1].text if place + 1 < len(lines) else ''}"
         if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
             return day_at[0], (line.start + day_at[1], line.start + day_at[2])
+    return _find_masthead_day(lines[:_HEAD_LINES])
+
+
+def _find_masthead_day(lines: Sequence[Line]) -> tuple[dt.date | None, tuple[int, int] | None]:
+    """Return the day that ends a line of the head behind a form or a number: News | 18 June 2026."""
+    for line in lines:
+        day_at = _parse_whole_day(line.text) if len(line.text) < _MAX_MASTHEAD_CHARS else None
+        if day_at and not line.text[day_at[2] :].strip(" ().") and _MASTHEAD.fullmatch(line.text[: day_at[1]]):
+            return day_at[0], (line.start + day_at[1], line.start + day_at[2])
     return None, None
 
 
+_MAX_MASTHEAD_CHARS = 90
+_MASTHEAD = re.compile(
+    r"(?!(?:First )?(?:Published|Updated|Clos|Open|Comment|Deadline|Effective|Com(?:es|ing)|Case)|\d{4}/)"
+    r"[A-Z][^:;\n]{2,70}?(?:\s?[|–—]\s?|,\s|(?<=\d)\s{1,20}|\s{2,20})"
+)
+_MADE_LABEL = re.compile("MADE|Made")
 _MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
 _DAY_LINE_AHEAD = re.compile(
     r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
@@ -367,7 +383,7 @@ def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
     """Return the bodies that a document names as its own, by where it names them: the surest place first."""
     if agency := _AGENCY.search(document.folded):
         names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
-        cut = [_AGENCY_TAIL.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip())).strip(" .") for name in names]
+        cut = [_AGENCY_TAIL.sub("", _AGENCY_PARENT.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip()))).strip(" .") for name in names]
         return [name for name in cut if name], agency.span()
     if _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
         return [], None
@@ -387,7 +403,7 @@ def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
     bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
     if named:
         return list(dict.fromkeys(bodies)), span
-    return _find_letterhead(document) or _find_acting_bodies(document)
+    return _find_acting_bodies(document)
 
 
 def _find_letterhead(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
@@ -397,12 +413,16 @@ def _find_letterhead(document: DocumentText) -> tuple[list[str], tuple[int, int]
     line, below = document.lines[:2]
     is_set_off = below.start - line.end >= _MAX_LINE_GAP or _FORM_LINE.match(below.text)
     is_name = _LETTERHEAD.fullmatch(line.text) and not _NO_LETTERHEAD.search(line.text)
+    if _REGULATOR.fullmatch(line.text):
+        return [line.text], (line.start, line.end)
+    is_name = is_name or (len(line.text) < _MAX_NAME_CHARS and f"The {line.text} " in document.folded)
     if not is_set_off or not is_name or line.text.casefold() in document.title.casefold():
         return None
     return [line.text], (line.start, line.end)
 
 
-_MIN_LETTER_LINES, _MAX_LINE_GAP = 3, 2
+_MIN_LETTER_LINES, _MAX_LINE_GAP, _MAX_NAME_CHARS = 3, 2, 50
+_REGULATOR = re.compile(r"Of[a-z]{3,5}")
 _LETTERHEAD = re.compile(r"[A-Z][A-Za-z'’&.-]*(?: (?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|&)){1,7}")
 _NO_LETTERHEAD = re.compile(
     r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press|Letter"
@@ -424,6 +444,7 @@ _BILL = re.compile(r"\bBill\b(?! of)|^(?:H\. ?R\.|S\.) ?\d")
 _BILL_LINE = re.compile(r"^A BILL$|^H\. ?R\. ?\d+$", re.MULTILINE)
 
 
+_AGENCY_PARENT = re.compile(r",\s[A-Z]{2,6}$")
 _AGENCY_TAIL = re.compile(
     r"\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$"
 )
@@ -440,7 +461,7 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
     """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
     head = document.folded[:_MAX_HEAD_CHARS]
     issued = _EN_ISSUED.search(head)
-    if issued and (names := _find_bodies(issued["value"] or issued["label"])):
+    if issued and (names := _find_bodies(issued["value"] or issued["behalf"] or issued["label"])):
         return names, issued.span()
     for found in _EN_BODY.finditer(head):
         names = _find_bodies(found[0])
@@ -454,6 +475,8 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
             )
             behind = _find_bodies(with_others["other"])[:1] if with_others else []
             return [*others, *names, *behind], found.span()
+    if letterhead := _find_letterhead(document):
+        return letterhead
     for line in reversed(document.lines[-_MAX_SIGNATURE_LINES:]):
         if bodies := _read_body_line(line):
             return bodies, (line.start, line.end)

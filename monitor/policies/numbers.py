@@ -70,6 +70,10 @@ _ENGLISH = (
     r"|\b(?i:General\sLicen[cs]e)\s(?i:No)\.?\s\d{1,4}[A-Z]?\b"
     rf"|\b(?:{_NAME_WORD}\s)?(?:(?:and|of)\s{_NAME_WORD}\s)?(?:Brief|Bulletin|Notice|Circular|Note|Guideline"
     r"|Instruction|Ruling|Decree|Order|Letter)\s\d{1,4}\s\((?:19|20)\d\d\)"
+    r"|\bS\.?\s?[IR]\.?\s?O?\.?\sNo\.\s\d{1,5}\sof\s(?:19|20)\d\d\b|\bAD\s20\d\d-\d\d-\d\d\b|\bP\d{3}-20\d\d\b"
+    r"|\b[A-Z]{2,5}-[A-Z]{1,3}-\d{2,5}\b|\b20\d\d-[A-Z]{2,6}-\d{3,5}\b"
+    r"|\b(?:O|Ont|Alta|B\.C)\.\sReg\.\s\d{1,4}/\d\d\b|\b[A-Z][A-Za-z]+\s(?:REGULATION|Regulation)\s\d{1,4}/\d\d\b"
+    r"|\bRule\s\d{1,4}[A-Z]?(?:-[A-Z0-9]{1,4})?\b"
     r"|\b(?:RPS|CAP|TAN|GAR|RCED|PPM|HTM|LIT|PGN|SPN|FCTR|TRD|ACOP|INDG|HSG|MGN|MIN|MSN)[\s-]\d{2,10}\b"
     r"|\b(?:Docket|File)\sNos?\.\s[A-Z0-9][A-Z0-9-]{2,20}"
 )
@@ -78,7 +82,7 @@ ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
     r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
-    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Notice|Opportunity|Instrument|Circular|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
+    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
 )
 _HEAD_LINES = 14
@@ -249,7 +253,7 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
 def _is_foreign(number: str) -> bool:
     """Whether a number is a docket's, a register's, or no number: the years 2027/28."""
     years = _TWO_YEARS.fullmatch(number)
-    return bool(_FOREIGN.match(number) or (years and int(years["first"]) + 1 == int(years["last"])))
+    return bool(_FOREIGN.match(number) or number.startswith("Rule ") or (years and int(years["first"]) + 1 == int(years["last"])))
 
 
 def _find_docket(document: DocumentText) -> OwnNumber | None:
@@ -260,9 +264,9 @@ def _find_docket(document: DocumentText) -> OwnNumber | None:
     return None
 
 
-_DOCKET_LINE = re.compile(r"\[?(?:Docket|Doc\.)\s(?:No\.|Number|ID):?\s(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b")
+_DOCKET_LINE = re.compile(r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.)\s(?:No\.|Number|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b")
 _TWO_YEARS = re.compile(r"20(?P<first>\d\d)/(?:20)?(?P<last>\d\d)")
-_LEADING_CODE = re.compile(r"(?P<code>[A-Z]{1,6}\d{0,4}[ -]?\d{1,6}(?:[-/]\d{2,4})?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?")
+_LEADING_CODE = re.compile(r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?")
 
 
 def _find_code_line(document: DocumentText) -> OwnNumber | None:

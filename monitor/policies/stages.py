@@ -123,6 +123,8 @@ _ZH_ISSUED_TITLE = _compile(
 
 _I = re.IGNORECASE
 _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
+    (PolicyStage.INTERPRETATION, _compile(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)", _I)),
+    (PolicyStage.FINAL, _compile(r"\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:", _I)),
     (
         PolicyStage.QA,
         _compile(
@@ -135,7 +137,7 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.ENFORCEMENT,
         _compile(
-            r"\bfinal notice\b|\bdecision notice\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
+            r"\bfinal notice\b|\bdecision notice\b|\bnotice of final decision\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
             r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
             r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
             r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
@@ -181,7 +183,7 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.REPEAL,
         _compile(
-            r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cation|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b"
+            r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b"
             r"|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bremoval of (?:obsolete|outdated)|\bceas(?:es"
             r"|ing) to apply\b|\bcancellation of (?:the )?(?:circular|notice|guid)",
             _I,
@@ -245,7 +247,7 @@ _EN_NEWS = _compile(
     r"|\bnew (?:chair|chief|head|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b"
     r"|\breport (?:on|shows|finds)|\bstudy\b"
     r"|\bresearch\b|\bminutes\b|\breadout\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b"
-    r"|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b|\bspring|\bupdate on\b",
+    r"|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b|\bspring|\bupdate on\b",
     _I,
 )
 _EN_FINAL = _compile(
@@ -270,8 +272,8 @@ _EN_BINDING_BODY = _compile(
     _I,
 )
 _EN_ASKS = _compile(
-    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?)\b[^.\n]{0,80}\b(?:must|should|may"
-    r"|can|are|is|by|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom"
+    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?|remarks)\b[^.\n]{0,80}\b(?:must|should|may"
+    r"|can|are|is|by|within|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom"
     r"|request)(?:es|ed|ing|s)?\b[^.\n]{0,60}\b(?:comments?|views|feedback|responses?|submissions?)\b"
     r"|\bcomment period\b|\bconsultation (?:closes|ends|period|is open|runs)|\bplease (?:send|respond|submit)"
     r"|\bfeedback (?:open|period)|\bcalls? for comments|\bhear your views|\blet us (?:know|have) (?:your|what)",
@@ -298,8 +300,10 @@ _EN_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
 """What the line ACTION: of the Federal Register says that a document does."""
 _EN_ACTION = _compile(r"^ACTION:\s?(?P<value>[^\n]{3,160})", re.MULTILINE)
 _EN_SUBTITLE = _compile(r"^(?:amending|extending|correcting|repealing|implementing|supplementing)\b", _I)
+_EN_HEAD_LINES = 10
+_EN_PILOT_BODY = _compile(r"\b[Pp]ilot notice\b|\b[Tt]he (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b")
 _EN_BILL = _compile(
-    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [CS]-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)", _I
+    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [A-Z]{1,2}-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)", _I
 )
 _EN_BILL_BODY = _compile(r"^(?:A BILL|introduced the following bill\b)|\bBE IT ENACTED\b", re.MULTILINE)
 _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
@@ -317,20 +321,25 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
         _compile(
             r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
             r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
-            r"|proclamation|funding opportunity|emergency rules?|code of practice)\b",
+            r"|proclamation|no-action|exemptive relief|funding opportunity|emergency rules?|code of practice)\b",
             _I | re.MULTILINE,
         ),
     ),
     (
         PolicyStage.FINAL,
         _compile(
-            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|must|should|are (?:open|invited))"
+            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|open|must|should|are (?:open|invited))"
             r"|apply by|submission deadline for|deadline for (?:applications|proposals|bids))\b",
             _I,
         ),
     ),
 )
 """Words of a head that show what a document is where its title does not say so."""
+_EN_VIEWS = _compile(
+    r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)|\bgives our view\b"
+    r"|\bcreates? no new (?:duty|duties|obligations?|requirements?)\b",
+    _I,
+)
 _MIN_NORMS = 2
 _EN_QUOTED = _compile(r"[“\"][^“”\"\n]{1,300}[”\"]")
 _EN_NORMS = _compile(r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b", _I)
@@ -432,11 +441,15 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
         is_proposal = _EN_DRAFT_BODY.search(first) and not re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
     if is_proposal and asks_for_comments(document):
         return PolicyStage.CONSULTATION
+    if stage is PolicyStage.IMPLEMENTATION and _is_amending(document):
+        return PolicyStage.AMENDMENT
+    if stage in (None, PolicyStage.INTERPRETATION) and _EN_PILOT_BODY.search(first):
+        return PolicyStage.PILOT
     if stage is not None:
         return stage
     if _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
         return None
-    if any(_EN_SUBTITLE.match(line.text) for line in document.lines[:4]):
+    if _is_amending(document):
         return PolicyStage.AMENDMENT
     is_final = bool(_EN_FINAL.search(title) or _EN_BINDING_BODY.search(head))
     if is_final and _EN_GIVES_EFFECT.search(head):
@@ -444,8 +457,15 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
     if re.search(r"\bcomments due\b|\bopen for comments?\b", head, _I):
         return PolicyStage.CONSULTATION
     by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
+    if _EN_VIEWS.search(head):
+        return PolicyStage.INTERPRETATION
     is_final = is_final or len(_EN_NORMS.findall(_EN_QUOTED.sub("", head))) >= _MIN_NORMS
     return by_form if by_form is PolicyStage.INTERPRETATION else PolicyStage.FINAL if is_final else by_form
+
+
+def _is_amending(document: DocumentText) -> bool:
+    """Whether a line below the title says that it amends another one: amending Regulation (EU) 2019/1793."""
+    return any(_EN_SUBTITLE.match(line.text) for line in document.lines[:_EN_HEAD_LINES])
 
 
 def _read_action(document: DocumentText) -> PolicyStage | None:
