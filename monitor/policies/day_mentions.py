@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.dates import WrittenDate, find_dates
+from monitor.dates import DateOrder, WrittenDate, find_dates
 from monitor.dates.names import parse_month
 from monitor.dates.numerals import ENGLISH_WORDS, parse_numeral
 
@@ -103,7 +103,8 @@ _ENGLISH_SAME = re.compile(
     r"\b(?P<next>(?:the\s)?day\s(?:after|following)\s(?:that\son\swhich\s)?)?(?:(?:the\s)?(?:date|day)\s(?:of"
     r"|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon"
     r"|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
-    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)"
+    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)|(?<=with\s)immediate\seffect\b"
+    r"|\b(?:the\s)?day\safter\s(?:it|they|this\s[A-Za-z]+|these\s[A-Za-z]+)\s(?:is|are)\s(?P<tomorrow>registered|published|made|gazetted)\b"
     r"|\b(?P<made>(?:the\s)?(?:day|date)\s(?:on\swhich\s(?:it|they|these\s[A-Z][a-z]+)\s(?:is|are)\s(?:registered|made"
     r"|signed|adopted)|of\s(?:its\s|their\s|the\s)?(?:adoption|registration|signature|signing|making)))\b",
     re.IGNORECASE,
@@ -134,9 +135,11 @@ _FULL_YEAR_BEFORE = re.compile(r"(?:每年|次年|逐年|历年|上年|去年|�
 _THIS_YEAR_BEFORE = re.compile(r"(?P<word>今年|本年|当年|明年)\s?\Z")
 
 
-def find_day_mentions(text: str, base: DayBase, *, is_chinese: bool) -> list[DayMention]:
+def find_day_mentions(
+    text: str, base: DayBase, *, is_chinese: bool, order: DateOrder | None = None
+) -> list[DayMention]:
     """Return the days of a folded text in order, without overlaps."""
-    dates = find_dates(text)
+    dates = find_dates(text, order=order)
     found = [
         *_list_counted(text, base, is_chinese=is_chinese),
         *_list_ends(text, base),
@@ -257,7 +260,8 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
             )
     for found in _ENGLISH_SAME.finditer(text):
         origin = base.publication
-        day = origin + dt.timedelta(days=1) if origin and found["next"] else origin
+        is_next = found["next"] or found["tomorrow"]
+        day = origin + dt.timedelta(days=1) if origin and is_next else origin
         day = base.day if found["made"] else day
         yield DayMention(*found.span(), found[0], day, is_counted=True)
 

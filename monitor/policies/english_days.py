@@ -11,7 +11,7 @@ from monitor.vocabulary import DeadlineKind
 
 _D = rf"(?P<day>{DAY})"
 _CLOCK = (
-    r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
+    r"(?:\d{1,2}h\d\d|\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
     r"(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight"
     r"|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
 )
@@ -54,7 +54,7 @@ _FORCE = (
 _IN_FORCE = (
     re.compile(
         rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof"
-        rf"|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with\seffect\sfrom|since)\s|:\s?"
+        rf"|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with|with\seffect\sfrom|since)\s|:\s?"
         rf"|\s?[-–—]+\s?|\s|\()(?:(?:00[:.]01|12[:.]01\sa\.?m\.?|midnight|0[:.]00)\s?(?:on\s)?)?(?:the\s)?{_D}",
         re.IGNORECASE,
     ),
@@ -78,6 +78,14 @@ _IN_FORCE = (
         re.IGNORECASE,
     ),
 )
+_EFFECTIVE_AT_ONCE = re.compile(
+    rf"\b(?P<verb>withdrawn|revoked|repealed|rescinded|cancelled)(?P<between>)\swith\s{_D}", re.IGNORECASE
+)
+_DAY_OF_FORCE = re.compile(
+    rf"{_D},?\s(?:being\s)?(?:the\s|as\sthe\s)?(?:date|day)\son\swhich\s(?P<between>(?:[a-z]+\s){{1,4}}?)"
+    rf"(?P<verb>becomes?\seffective|takes?\seffect|comes?\sinto\s(?:effect|force|operation)|commences?)",
+    re.IGNORECASE,
+)
 _BEGINS = re.compile(
     rf"\b(?P<verb>appl(?:y|ies)|effective)\b(?P<between>[^.;]{{0,60}}?\b(?:periods?"
     rf"|years?)\s(?:that\s)?(?:begin(?:ning)?|starting|commencing)\son\sor\safter)\s{_D}",
@@ -98,6 +106,11 @@ _RUNS = re.compile(
     re.IGNORECASE,
 )
 _VALID = (
+    re.compile(
+        rf"\b(?:(?:this|the)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme|instrument|order|notice|regulations?|measures?)|it)\b"
+        rf"[^.;]{{0,60}}?\b(?:ends?|closes|is\s(?:repealed|revoked)|stops?|finish(?:es)?)(?P<between>)\s(?:on\s)?(?:at\sthe\s(?:start|end|close)\sof\s)?{_D}",
+        re.IGNORECASE,
+    ),
     re.compile(
         rf"\b(?:authori[sz]ed|permitted|exempt(?:ed)?|suspended|waived)\b(?P<between>[^.;{DAY[1:-1]}]{{0,40}}?)\s(?:through|until)\s{_AT}{_D}",
         re.IGNORECASE,
@@ -129,11 +142,11 @@ _VALID = (
 _COMMENT = re.compile(
     r"\bcomment|\brespon[ds]|\bfeedback|\bviews?\b|\bconsultation\b(?!\spaper\s[A-Z0-9])|\brepresentations?\b"
     r"|\bobjections?\b|\bsubmissions?\b|\bwritten\b|\bhave\syour\ssay|\bcall\sfor\s(?:evidence|input)"
-    r"|\bfeed\s?back|\binput\b|\breply\b|\breplies\b|\banswers?\b",
+    r"|\bfeed\s?back|\binput\b|\bremarks\b|\breply\b|\breplies\b|\banswers?\b",
     re.IGNORECASE,
 )
 _STRONG_COMMENT = re.compile(
-    r"\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
+    r"\b(?:send|submit)\s(?:us\s)?(?:their|your)\sremarks\b|\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
     r"|will\s(?:close|end)|deadline|closing)|\bviews\b|\bresponses?\s(?:to\sth|should|must|are|by|due|deadline)"
     r"|\brepresentations\b|\brespond\b",
     re.IGNORECASE,
@@ -146,7 +159,7 @@ _APPLY = re.compile(
     re.IGNORECASE,
 )
 _APPLY_NOUN = re.compile(
-    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|expressions?\sof\sinterest|grants?"
+    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|forms\b.{1,60}\blodged|expressions?\sof\sinterest|grants?"
     r"|registrations?|entries|proposals?)\b",
     re.IGNORECASE,
 )
@@ -158,12 +171,14 @@ _COMPLY = re.compile(
 )
 _DUTY = re.compile(
     r"\bmust\b|\bshall\b|\brequired\s(?:to|by)\b|\bhave\suntil\b|\bneed\sto\b|\bobliged\b|\bcompl(?:y|iance"
-    r"|iant)\b|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
+    r"|iant)\b|\A\s?(?:\(\w{1,3}\)\s)?(?:Replace|Inspect|Install|Remove|Comply|Complete|Ensure|Provide|Report|Update|Label|Stop)\b"
+    r"|\b(?:is|are)\sexpected\sto\s(?!(?:take|come|enter|apply|be\s(?!compliant)|start|publish|begin|grow|rise|fall|reach|last|cost))|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
     re.IGNORECASE,
 )
 _GOAL = re.compile(
-    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:publish|reach|consult|take|come"
+    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:submit|send|hold|launch|publish|reach|consult|take|come"
     r"|enter|issue|finali[sz]e|make|be\sin)|\bplans?\sto\b|\bintends?\b|\bforecast|\bproject(?:ed|ion)"
+    r"|\bshould\sbe\s(?:out|ready|published|available)\b|\bprojects?\s(?:must|should)\s(?:start|end|finish|run|begin)"
     r"|\blikely\b|\bwill\s(?:publish|issue|consult|announce|report|review|consider|set\sout|finali[sz]e|make\sa"
     r"|decide)|\bwe\s(?:will|expect|aim|plan|intend|hope)\b|\bGDP\b|\bper\scent\sby\b|\bnet\szero\b|\banticipat",
     re.IGNORECASE,
@@ -238,10 +253,10 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
         taken: set[str] = set()
         for kind, found in () if reading.is_news else _match_validity(sentence, reading):
             taken.add(found["day"])
-            if stated := _state(sentence, kind, found):
+            if stated := _state(sentence, kind, found, reading.published_on):
                 yield stated
         for kind, found in _match_due(sentence, context, reading, taken):
-            if stated := _state(sentence, kind, found):
+            if stated := _state(sentence, kind, found, reading.published_on):
                 yield stated
         if runs := _RUNS.search(sentence.masked):
             yield from _state_run(sentence, runs)
@@ -258,9 +273,16 @@ def _state_run(sentence: Sentence, runs: re.Match[str]) -> Iterator[StatedDay]:
     yield StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", *span)
 
 
-def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
+_HANDED_IN = (DeadlineKind.COMMENTS_UNTIL, DeadlineKind.APPLY_BY)
+"""What cannot be due before the day on which it was asked for: a closed consultation is history."""
+
+
+def _state(
+    sentence: Sentence, kind: DeadlineKind, found: re.Match[str], published_on: dt.date | None
+) -> StatedDay | None:
     day = sentence.get_day(found["day"]).day
-    if day is None:
+    is_past = day and published_on and kind in _HANDED_IN and day < published_on
+    if day is None or is_past:
         return None
     subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
     return StatedDay(kind, day, subject, sentence.start, sentence.end)
@@ -271,7 +293,7 @@ def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[D
     seen: set[str] = set()
     for kind, patterns in (
         (DeadlineKind.VALID_UNTIL, _VALID),
-        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY, _FORBIDS)),
+        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _EFFECTIVE_AT_ONCE, _DAY_OF_FORCE, _BEGINS, _FROM_DAY, _FORBIDS)),
     ):
         for pattern in patterns:
             for found in pattern.finditer(masked):
@@ -342,7 +364,8 @@ def _classify_due(
         return DeadlineKind.COMPLY_BY
     if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang|delay|push|shift", ahead, re.IGNORECASE):
         return None
-    if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
+    is_act = _OTHER_ACT.search(whole) and not reading.asks_comments
+    if not is_act and _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
         is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if pattern is not _RANGE or is_window else None
     if _STRONG_COMMENT.search(whole) or (
@@ -359,7 +382,7 @@ def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
     if _DUTY.search(with_lead):
         if _APPLY_TO.search(whole):
             return DeadlineKind.APPLY_BY
-        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE)
+        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b|\blodged?\b|\breach\sthe\b|\barrive\b", whole, re.IGNORECASE)
         is_act = re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if is_paper and not is_act else DeadlineKind.COMPLY_BY
     if _APPLY.search(whole):
@@ -395,6 +418,11 @@ def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
     return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
 
 
+_OTHER_ACT = re.compile(
+    r"\b(?:shall|must)\s(?!(?:be\s)?(?:submit|lodge|file|reach|arrive|receive|sent|send|made|make|apply|complete|return|deliver|register"
+    r"|clos|include))",
+    re.IGNORECASE,
+)
 _ATTEND = re.compile(r"\bregist|\battend|\bRSVP\b|\bspeak", re.IGNORECASE)
 _WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bhad\sbeen\b", re.IGNORECASE)
 _NEVER_BEFORE = re.compile(rf"\bnot\b[^.;]{{0,50}}\s(?:before|until|prior\sto)\s(?:the\s)?{DAY}\Z", re.IGNORECASE)

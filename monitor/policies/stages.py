@@ -124,7 +124,7 @@ _ZH_ISSUED_TITLE = _compile(
 _I = re.IGNORECASE
 _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (PolicyStage.INTERPRETATION, _compile(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)", _I)),
-    (PolicyStage.FINAL, _compile(r"\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:", _I)),
+    (PolicyStage.FINAL, _compile(r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:", _I)),
     (
         PolicyStage.QA,
         _compile(
@@ -321,7 +321,7 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
         _compile(
             r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
             r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
-            r"|proclamation|no-action|exemptive relief|funding opportunity|emergency rules?|code of practice)\b",
+            r"|proclamation|no-action|exemptive relief|funding opportunity|competition (?:closes|opens)|emergency rules?|code of practice)\b",
             _I | re.MULTILINE,
         ),
     ),
@@ -336,7 +336,7 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
 )
 """Words of a head that show what a document is where its title does not say so."""
 _EN_VIEWS = _compile(
-    r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)|\bgives our view\b"
+    r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)|\bissued as guidance\b|\bgives our view\b"
     r"|\bcreates? no new (?:duty|duties|obligations?|requirements?)\b",
     _I,
 )
