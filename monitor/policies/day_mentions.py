@@ -78,18 +78,18 @@ _ENGLISH_END = re.compile(
 )
 _NUMBER_WORD = rf"(?:{'|'.join(ENGLISH_WORDS)})"
 _N_EN = rf"(?P<n>\d{{1,4}}|{_NUMBER_WORD}(?:[- ]{_NUMBER_WORD})?)(?:\s\(\d{{1,4}}\))?"
+_OWN_NOUN = (
+    r"rules?|regulations?|notice|order|directive|act|instrument|guidelines?|guidance|decision|document|circular|policy"
+    r"|proposal|proposed|final|standard|code|determination|by-?law|amendments?|consultation|paper"
+)
 _PUBLICATION = (
     r"(?:the\s)?(?:date\s(?:of|on\swhich)\s)?(?:the\s|that\sof\s|its\s|their\s|this\s)*"
     r"(?:(?:document|notice|rule|order|regulations?|directive|guidance|final\srule|proposed\srule|proposal"
     r"|release|it)(?:'s)?\s(?:is\s|are\s|has\sbeen\s)?)?"
     r"(?:publication|published|issuance|issued|promulgation|gazettal|gazetted|release|adoption|made)"
-    r"(?:\sof\s(?:this|the)\s[a-z]{3,12}(?:\s[a-z]{3,10})?)?"
+    rf"(?:\sof\s(?:this|the)\s(?:{_OWN_NOUN})(?:\s[a-z]{{3,10}})?)?"
     r"(?:\s(?:in|on)\sthe\s(?:Federal\sRegister|Official\sJournal(?:\sof\sthe\sEuropean\sUnion)?"
     r"|(?:[A-Z][a-z]+\s){0,3}Gazette(?:,\sPart\s[IV]+)?|[A-Z][a-z]+\sRegister))?"
-)
-_OWN_NOUN = (
-    r"rules?|regulations?|notice|order|directive|act|instrument|guidelines?|guidance|decision|document|circular|policy"
-    r"|proposal|proposed|final|standard|code|determination|by-?law|amendments?|consultation|paper"
 )
 _ENGLISH_COUNT = re.compile(
     rf"(?:\b{_N_EN}\s(?P<unit>calendar\sdays?|business\sdays?|working\sdays?|days?|weeks?|months?|years?)"

@@ -38,7 +38,7 @@ _CLOSE = re.compile(
     rf"|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
     re.IGNORECASE,
 )
-_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY})\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
+_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY}),?\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
 _RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
 
 _FORCE = (
@@ -92,8 +92,8 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _FROM_DAY = re.compile(
-    rf"^(?:\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
-    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are)\b)"
+    rf"^(?:[-•*–·▪]\s|\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
+    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are|also|covers?|appl(?:y|ies))\b)"
 )
 _FORBIDS = re.compile(
     rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory|required)\b"
@@ -126,7 +126,7 @@ _VALID = (
         rf"|be\sin\sforce|be\seffective)|on|operation|effect)|valid|remains?\sin\s(?:force|effect|operation)"
         rf"|continues?\sin\s(?:force|effect)|(?:in\s(?:force|effect)|effective|appl(?:y|ies))\suntil|runs?\suntil"
         rf"|terminat(?:es?|ion))\b(?P<between>[^.;{DAY[1:-1]}]{{0,50}}?)(?:on|until|through|to|at|is|:"
-        rf"|by)?\s?(?:the\s)?{_D}",
+        rf"|by)?\s?{_AT}{_D}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -198,6 +198,7 @@ _PAST_FORCE = re.compile(
     r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b", re.IGNORECASE
 )
 _MAX_NEWS_DAYS = 3
+_RUNNING = re.compile(r"\b(?:the|this)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme)\s(?:will\s)?\Z", re.IGNORECASE)
 _NO_START = re.compile(r"start|begin|implement", re.IGNORECASE)
 _ENDS = re.compile(r"\b(?:until|before|by|no later than|end|expire)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:repealed|revoked|rescinded|withdrawn|cancelled|superseded|replaced)\b", re.IGNORECASE)
@@ -220,6 +221,11 @@ _TERM = re.compile(
     rf"\b(?:remains?|continues?|(?:stays?|is|are|be)|valid|ha(?:s|ve)\seffect|expires?|runs?|appl(?:y|ies)"
     rf"|in\s(?:force|effect)|pilot|effective|lasts?|ceases?)\b[^.;]{{0,40}}?\b(?:for|after|of)\s(?:a\s(?:period"
     rf"|term)\sof\s|an\sinitial\s(?:period|term)\sof\s|an\sinitial\s)?{_N}[\s-](?P<unit>years?|months?)\b",
+    re.IGNORECASE,
+)
+_TERM_AFTER_START = re.compile(
+    rf"\b(?:expires?|ceases?\sto\s(?:have\seffect|apply)|lapses?)\s(?:at\sthe\send\sof\s)?{_N}[\s-](?P<unit>years?|months?)\s(?:after|from)"
+    r"\s(?:it|they|its|their|the\s(?:day|date|commencement|coming))\b",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s?(?:[-•*–·▪]|\(?[a-z0-9]{1,3}[.)])\s")
@@ -308,7 +314,8 @@ def _is_own(sentence: Sentence, found: re.Match[str], reading: DayReading, kind:
     masked, between = sentence.masked, found["between"]
     clause = re.split(r"[;.]\s", masked[max(0, found.start() - 160) : found.start()])[-1]
     if kind is DeadlineKind.IN_FORCE:
-        if _NO_START.match(found["verb"]) or _ENDS.search(found[0]) or _PAPERS.search(clause[-80:] + found[0]):
+        is_start = _NO_START.match(found["verb"]) and not _RUNNING.search(clause[-30:])
+        if is_start or _ENDS.search(found[0]) or _PAPERS.search(clause[-80:] + found[0]):
             return False
         if _EVENT.search(clause[-80:] + found[0]) or _ENDED.search(clause[-60:]):
             return False
@@ -353,12 +360,14 @@ def _classify_due(
     ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
     whole = ahead + found[0] + behind
     lead = context if context.endswith(":") else ""
+    if pattern is _NOT_UNTIL and not reading.asks_comments:
+        return DeadlineKind.COMPLY_BY
     if _is_no_deadline(ahead, found[0], whole, context) or (reading.is_news and _EVENT.search(masked)):
         return None
     if reading.is_order:
         is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
         return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
-    if pattern in (_NOT_UNTIL, _COMPLIANCE):
+    if pattern is _COMPLIANCE:
         return DeadlineKind.COMPLY_BY
     if pattern is _MOVED and re.search(r"\bcompliance\b|\bcomply\b", ahead, re.IGNORECASE):
         return DeadlineKind.COMPLY_BY
@@ -374,6 +383,10 @@ def _classify_due(
         return DeadlineKind.COMMENTS_UNTIL
     if pattern is _RANGE:
         return None
+    if is_act and _DUTY.search(whole):
+        return DeadlineKind.COMPLY_BY
+    if pattern is _CLOSE and _OPENS.search(masked[: found.start()]):
+        return DeadlineKind.APPLY_BY
     return _classify_duty(whole, whole + lead)
 
 
@@ -382,7 +395,9 @@ def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
     if _DUTY.search(with_lead):
         if _APPLY_TO.search(whole):
             return DeadlineKind.APPLY_BY
-        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b|\blodged?\b|\breach\sthe\b|\barrive\b", whole, re.IGNORECASE)
+        is_paper = re.search(
+            r"\bsubmit(?:ted)?\b|\bfiled?\b|\blodged?\b|\breach\sthe\b|\barrive\b", whole, re.IGNORECASE
+        )
         is_act = re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if is_paper and not is_act else DeadlineKind.COMPLY_BY
     if _APPLY.search(whole):
@@ -407,6 +422,8 @@ def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
         return True
     if _GOAL.search(whole) and not (is_paper or re.search(r"\b(?:must|shall)\b", whole, re.IGNORECASE)):
         return True
+    if _OF_PROJECT.search(whole):
+        return True
     if _ATTEND.search(whole) and _EVENT.search(context + whole):
         return True
     if _EVENT.search(whole) and not (is_duty or is_paper):
@@ -418,6 +435,11 @@ def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
     return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
 
 
+_OPENS = re.compile(
+    rf"\b(?:applications?|bids?|tenders?|nominations?|registrations?|entries|competition)\s(?:will\s)?opens?\b[^.;]{{0,30}}{DAY}",
+    re.IGNORECASE,
+)
+_OF_PROJECT = re.compile(r"\bprojects?\s(?:must|should|may|can)\s(?:start|end|finish|run|begin)", re.IGNORECASE)
 _OTHER_ACT = re.compile(
     r"\b(?:shall|must)\s(?!(?:be\s)?(?:submit|lodge|file|reach|arrive|receive|sent|send|made|make|apply|complete|return|deliver|register"
     r"|clos|include))",
@@ -455,7 +477,7 @@ def _find_subject(masked: str, start: int) -> str:
 def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
     """Yield how long the document holds, where it says so in years or months."""
     for sentence in sentences:
-        found = _TERM.search(sentence.masked)
+        found = _TERM.search(sentence.masked) or _TERM_AFTER_START.search(sentence.masked)
         if not found:
             continue
         head = sentence.masked[: found.start()][-60:]

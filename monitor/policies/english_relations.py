@@ -80,9 +80,9 @@ _AMENDED = re.compile(
     re.IGNORECASE,
 )
 _BASE = re.compile(
-    r"\b(?:pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
+    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph)s?\s)|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
     r"|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
-    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
@@ -114,8 +114,12 @@ _LISTED = re.compile(
     r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
     re.IGNORECASE,
 )
-_SUBSTITUTES = re.compile(r",?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b", re.IGNORECASE)
-_GIVES_EFFECT = re.compile(r"\b(?:giv(?:es?|ing)\s(?:full\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?\Z", re.IGNORECASE)
+_SUBSTITUTES = re.compile(
+    r",?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b", re.IGNORECASE
+)
+_GIVES_EFFECT = re.compile(
+    r"\b(?:giv(?:es?|ing)\s(?:full\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?\Z", re.IGNORECASE
+)
 _LISTS = re.compile(
     r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b"
     r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing"
@@ -211,7 +215,7 @@ def iter_relations(
 
 
 _LAW_LINE = re.compile(
-    r"(?P<law>[A-Z][A-Za-z'’&(),. -]{3,80}?\s(?:ACT|Act|ORDINANCE|Ordinance),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?"
+    r"(?P<law>[A-Z][A-Za-z'’&(),. -]{1,80}?\s(?:ACT|Act|ORDINANCE|Ordinance),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?"
 )
 _MAX_HEAD_LINES = 8
 
@@ -251,7 +255,7 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
 def _is_number(own: str, number: str) -> bool:
     """Whether a number is the document's own, be it without the words before it."""
     one, other = (re.sub(r"\W", "", name).casefold() for name in (own, number))
-    return one.endswith(other) or other.endswith(one)
+    return one.endswith(other) or other.endswith(one) or one.startswith(other)
 
 
 def _classify(
@@ -261,7 +265,10 @@ def _classify(
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
     chain = _drop_names(ahead)
-    if _REPEAL.search(chain) or _REPEALED.match(behind) or _LISTED.search(ahead):
+    repeal = _REPEAL.search(chain)
+    if repeal and "replac" in repeal[0].lower():
+        return RelationType.REPLACES
+    if repeal or _REPEALED.match(behind) or _LISTED.search(ahead):
         return RelationType.REPEALS
     if _REPLACE.search(chain) or _REPLACED.match(behind):
         return RelationType.REPLACES

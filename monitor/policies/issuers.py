@@ -332,6 +332,7 @@ _DAY_LINE_AHEAD = re.compile(
     r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
 )
 _BARE_ACRONYM = re.compile(r"(?<=[a-z])\s[A-Z]{3,8}$")
+_ADDRESSEE = re.compile(r"(?:Chief|Deputy Chief|Senior) Executive|(?:All|To All) .*")
 _OFFICER_OF = re.compile(
     r"^(?:[A-Z][a-z]+ ){0,3}(?:Director(?:-General)?|Secretary|Head|Chief|Chair|Officer) of (?:the )?"
     r"(?=(?:[A-Z][a-z]+ )*(?:Ministry|Department|Authority|Commission|Agency|Office|Board)\b)"
@@ -351,9 +352,7 @@ def _find_bodies(text: str) -> list[str]:
         for found in _EN_BODY.finditer(text)
     )
     return [
-        name
-        for name in names
-        if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
+        name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
     ]
 
 
@@ -369,6 +368,7 @@ def _read_body_line(line: Line) -> list[str]:
         or bare.startswith(("By ", "For ", "To ", "BY ", "FOR "))
         or _GAZETTE.search(plain)
         or _COUNTRY.fullmatch(plain)
+        or _ADDRESSEE.fullmatch(plain)
         or not _EN_BODY.fullmatch(plain)
     ):
         return []
@@ -383,7 +383,10 @@ def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
     """Return the bodies that a document names as its own, by where it names them: the surest place first."""
     if agency := _AGENCY.search(document.folded):
         names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
-        cut = [_AGENCY_TAIL.sub("", _AGENCY_PARENT.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip()))).strip(" .") for name in names]
+        cut = [
+            _AGENCY_TAIL.sub("", _AGENCY_PARENT.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip()))).strip(" .")
+            for name in names
+        ]
         return [name for name in cut if name], agency.span()
     if _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
         return [], None
@@ -433,7 +436,7 @@ _NO_LETTERHEAD = re.compile(
     re.IGNORECASE,
 )
 _FORM_LINE = re.compile(
-    r"(?:Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory|Consultation|Decision|Guideline"
+    r"(?:Competition|Funding|Pilot|Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory|Consultation|Decision|Guideline"
     r"|Statement|Corporate report|Closed|Open|Media release|Direction|Order|Code|Letter|Bulletin)\b",
     re.IGNORECASE,
 )

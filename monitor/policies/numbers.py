@@ -92,6 +92,7 @@ _AT_END = re.compile(rf"(?:公告|通知|通告|办法|规定|决定|意见|批�
 _LEADS_TITLE = re.compile(r"[A-Z]{2,4}\s?\d{2}/\d")
 _CODE_LINES = 4
 _MAX_BESIDE_CHARS, _MAX_BESIDE_ENGLISH_CHARS = 40, 60
+_CODES = re.compile(r"[A-Z]\d{1,3}/\d{1,4}[A-Z]?(?:\s[A-Z]\d{1,3}/\d{1,4}[A-Z]?){1,3}")
 _BARE_VALUE = re.compile(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])")
 _NO_NUMBER_LINE = re.compile(
     r"[。；，《]|会议|第.{1,8}次|关于|通知|办法|规定|意见|^[一二三四五六七八九十\d]{1,3}[、.．]"
@@ -170,6 +171,8 @@ def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
 def _find_labelled(document: DocumentText) -> OwnNumber | None:
     for found in _OWN_LABEL.finditer(document.folded, 0, 4_000):
         value, start = found["value"], found.start("value")
+        if codes := _CODES.fullmatch(value.strip()):
+            return _make(document, start, start + codes.end())
         number = _pick_pattern(document).search(value)
         if number and number.start() < 12 and not _FOREIGN.match(number[0]):
             return _make(document, start + number.start(), start + number.end())
@@ -253,7 +256,11 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
 def _is_foreign(number: str) -> bool:
     """Whether a number is a docket's, a register's, or no number: the years 2027/28."""
     years = _TWO_YEARS.fullmatch(number)
-    return bool(_FOREIGN.match(number) or number.startswith("Rule ") or (years and int(years["first"]) + 1 == int(years["last"])))
+    return bool(
+        _FOREIGN.match(number)
+        or number.startswith("Rule ")
+        or (years and int(years["first"]) + 1 == int(years["last"]))
+    )
 
 
 def _find_docket(document: DocumentText) -> OwnNumber | None:
@@ -264,9 +271,13 @@ def _find_docket(document: DocumentText) -> OwnNumber | None:
     return None
 
 
-_DOCKET_LINE = re.compile(r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.)\s(?:No\.|Number|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b")
+_DOCKET_LINE = re.compile(
+    r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.|File|Case|Matter)\s(?:No\.|Number|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b"
+)
 _TWO_YEARS = re.compile(r"20(?P<first>\d\d)/(?:20)?(?P<last>\d\d)")
-_LEADING_CODE = re.compile(r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?")
+_LEADING_CODE = re.compile(
+    r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
+)
 
 
 def _find_code_line(document: DocumentText) -> OwnNumber | None:

@@ -123,8 +123,17 @@ _ZH_ISSUED_TITLE = _compile(
 
 _I = re.IGNORECASE
 _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
-    (PolicyStage.INTERPRETATION, _compile(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)", _I)),
-    (PolicyStage.FINAL, _compile(r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:", _I)),
+    (
+        PolicyStage.INTERPRETATION,
+        _compile(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)", _I),
+    ),
+    (
+        PolicyStage.FINAL,
+        _compile(
+            r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:",
+            _I,
+        ),
+    ),
     (
         PolicyStage.QA,
         _compile(
@@ -293,7 +302,9 @@ _EN_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
     ),
     (
         PolicyStage.CONSULTATION,
-        _compile(r"^(?!.*\b(?:final|temporary|direct)\b).*\b(?:proposed|comments?(?: period)?|petition|advance notice)\b", _I),
+        _compile(
+            r"^(?!.*\b(?:final|temporary|direct)\b).*\b(?:proposed|comments?(?: period)?|petition|advance notice)\b", _I
+        ),
     ),
     (PolicyStage.FINAL, _compile(r"\b(?:final|temporary|emergency)\b.{0,20}\b(?:rules?|orders?|determination)\b", _I)),
 )
@@ -301,9 +312,12 @@ _EN_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
 _EN_ACTION = _compile(r"^ACTION:\s?(?P<value>[^\n]{3,160})", re.MULTILINE)
 _EN_SUBTITLE = _compile(r"^(?:amending|extending|correcting|repealing|implementing|supplementing)\b", _I)
 _EN_HEAD_LINES = 10
-_EN_PILOT_BODY = _compile(r"\b[Pp]ilot notice\b|\b[Tt]he (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b")
+_EN_PILOT_BODY = _compile(
+    r"\b[Pp]ilot notice\b|\b[Tt]he (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b"
+)
 _EN_BILL = _compile(
-    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [A-Z]{1,2}-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)", _I
+    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [A-Z]{1,2}-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)",
+    _I,
 )
 _EN_BILL_BODY = _compile(r"^(?:A BILL|introduced the following bill\b)|\bBE IT ENACTED\b", re.MULTILINE)
 _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
@@ -342,7 +356,9 @@ _EN_VIEWS = _compile(
 )
 _MIN_NORMS = 2
 _EN_QUOTED = _compile(r"[“\"][^“”\"\n]{1,300}[”\"]")
-_EN_NORMS = _compile(r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b", _I)
+_EN_NORMS = _compile(
+    r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b", _I
+)
 _EN_GIVES_EFFECT = _compile(
     r"\b(?:give|gives|giving) effect to (?:the )?(?:[A-Z]\w+ ){0,3}(?:Directive|Regulation)\b"
     r"|\btranspos(?:es?|ing) (?:the )?(?:[A-Z]\w+ ){0,3}Directive\b"
