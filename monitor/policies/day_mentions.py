@@ -104,7 +104,8 @@ _ENGLISH_SAME = re.compile(
     r"|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon"
     r"|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
     r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)|(?<=with\s)immediate\seffect\b"
-    r"|\b(?:the\s)?day\safter\s(?:it|they|this\s[A-Za-z]+|these\s[A-Za-z]+)\s(?:is|are)\s(?P<tomorrow>registered|published|made|gazetted)\b"
+    r"|\b(?:the\s)?day\safter\s(?:it|they|this\s[A-Za-z]+|these\s[A-Za-z]+)\s(?:is|are)\s(?P<tomorrow>registered"
+    r"|published|made|gazetted)\b"
     r"|\b(?P<made>(?:the\s)?(?:day|date)\s(?:on\swhich\s(?:it|they|these\s[A-Z][a-z]+)\s(?:is|are)\s(?:registered|made"
     r"|signed|adopted)|of\s(?:its\s|their\s|the\s)?(?:adoption|registration|signature|signing|making)))\b",
     re.IGNORECASE,

@@ -23,7 +23,8 @@ _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
 _FIRST_SIGN, _MAX_SIGNS = 0x100000, 0xFFFD
 _MONTHS = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun"
+    r"|Jul|Aug"
     r"|Sept?|Oct|Nov|Dec)"
 )
 _MONTH_FIRST = re.compile(rf"\b{_MONTHS}\.? \d{{1,2}}, 20\d\d\b")

@@ -23,12 +23,14 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _COMPLIANCE = re.compile(
-    rf"\b(?:compliance|transition(?:al)?|grace|implementation|phase-in)\s(?:dates?|deadlines?|periods?)\b[^.;{DAY[1:-1]}]{{0,100}}?"
+    rf"\b(?:compliance|transition(?:al)?|grace|implementation|phase-in)\s(?:dates?|deadlines?"
+    rf"|periods?)\b[^.;{DAY[1:-1]}]{{0,100}}?"
     rf"(?:\b(?:is|are|of|on|to|until|ends?|expires?)\s|:\s?){_AT}{_D}",
     re.IGNORECASE,
 )
 _NOT_UNTIL = re.compile(
-    rf"\b(?:do(?:es)?|shall|will|need|is|are)\snot\s(?:have\sto\s|need\sto\s|required\sto\s)?(?:apply|comply|be\srequired|bind|be\senforced)\b[^.;{DAY[1:-1]}]{{0,40}}?"
+    rf"\b(?:do(?:es)?|shall|will|need|is|are)\snot\s(?:have\sto\s|need\sto\s|required\sto\s)?(?:apply|comply"
+    rf"|be\srequired|bind|be\senforced)\b[^.;{DAY[1:-1]}]{{0,40}}?"
     rf"\b(?:until|before)\s{_D}",
     re.IGNORECASE,
 )
@@ -42,7 +44,8 @@ _MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY}),?\s(?:to|until)\s{_AT}{_D}", 
 _RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
 
 _FORCE = (
-    r"(?:(?:tak(?:es?|ing|en)|took)\seffect|(?:com(?:es?|ing)|came)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought"
+    r"(?:(?:tak(?:es?|ing|en)|took)\seffect|(?:com(?:es?|ing)|came)\sinto\s(?:effect|force|operation)"
+    r"|(?:be\s)?(?:brought"
     r"|put)\sinto\s(?:effect|force|operation)|"
     r"enter(?:s|ing|ed)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)"
     r"|go(?:es)?\sinto\s(?:effect|force)|becom(?:es?|ing)\s(?:effective|applicable|operative|law|mandatory)|"
@@ -93,10 +96,12 @@ _BEGINS = re.compile(
 )
 _FROM_DAY = re.compile(
     rf"^(?:[-•*–·▪]\s|\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
-    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are|also|covers?|appl(?:y|ies))\b)"
+    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are|also"
+    rf"|covers?|appl(?:y|ies))\b)"
 )
 _FORBIDS = re.compile(
-    rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory|required)\b"
+    rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory"
+    rf"|required)\b"
     rf"(?P<between>[^.;]{{0,80}}?)\s(?:from|as\sof|on)\s{_D}",
     re.IGNORECASE,
 )
@@ -107,12 +112,15 @@ _RUNS = re.compile(
 )
 _VALID = (
     re.compile(
-        rf"\b(?:(?:this|the)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme|instrument|order|notice|regulations?|measures?)|it)\b"
-        rf"[^.;]{{0,60}}?\b(?:ends?|closes|is\s(?:repealed|revoked)|stops?|finish(?:es)?)(?P<between>)\s(?:on\s)?(?:at\sthe\s(?:start|end|close)\sof\s)?{_D}",
+        rf"\b(?:(?:this|the)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme|instrument|order|notice|regulations?"
+        rf"|measures?)|it)\b"
+        rf"[^.;]{{0,60}}?\b(?:ends?|closes|is\s(?:repealed|revoked)|stops?"
+        rf"|finish(?:es)?)(?P<between>)\s(?:on\s)?(?:at\sthe\s(?:start|end|close)\sof\s)?{_D}",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:authori[sz]ed|permitted|exempt(?:ed)?|suspended|waived)\b(?P<between>[^.;{DAY[1:-1]}]{{0,40}}?)\s(?:through|until)\s{_AT}{_D}",
+        rf"\b(?:authori[sz]ed|permitted|exempt(?:ed)?|suspended"
+        rf"|waived)\b(?P<between>[^.;{DAY[1:-1]}]{{0,40}}?)\s(?:through|until)\s{_AT}{_D}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -135,7 +143,8 @@ _VALID = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:[Tt]his|[Ii]t|[Tt]hese)\s(?:[a-z]{{3,14}}\s)?(?:will\s)?(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
+        rf"\b(?:[Tt]his|[Ii]t|[Tt]hese)\s(?:[a-z]{{3,14}}\s)?(?:will\s)?(?:is|are|be|stands?)\s(?:repealed|revoked"
+        rf"|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
         re.IGNORECASE,
     ),
 )
@@ -146,7 +155,8 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _STRONG_COMMENT = re.compile(
-    r"\b(?:send|submit)\s(?:us\s)?(?:their|your)\sremarks\b|\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
+    r"\b(?:send|submit)\s(?:us\s)?(?:their|your)\sremarks\b|\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b"
+    r"|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
     r"|will\s(?:close|end)|deadline|closing)|\bviews\b|\bresponses?\s(?:to\sth|should|must|are|by|due|deadline)"
     r"|\brepresentations\b|\brespond\b",
     re.IGNORECASE,
@@ -159,7 +169,8 @@ _APPLY = re.compile(
     re.IGNORECASE,
 )
 _APPLY_NOUN = re.compile(
-    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|forms\b.{1,60}\blodged|expressions?\sof\sinterest|grants?"
+    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|forms\b.{1,60}\blodged|expressions?\sof\sinterest"
+    r"|grants?"
     r"|registrations?|entries|proposals?)\b",
     re.IGNORECASE,
 )
@@ -171,12 +182,15 @@ _COMPLY = re.compile(
 )
 _DUTY = re.compile(
     r"\bmust\b|\bshall\b|\brequired\s(?:to|by)\b|\bhave\suntil\b|\bneed\sto\b|\bobliged\b|\bcompl(?:y|iance"
-    r"|iant)\b|\A\s?(?:\(\w{1,3}\)\s)?(?:Replace|Inspect|Install|Remove|Comply|Complete|Ensure|Provide|Report|Update|Label|Stop)\b"
-    r"|\b(?:is|are)\sexpected\sto\s(?!(?:take|come|enter|apply|be\s(?!compliant)|start|publish|begin|grow|rise|fall|reach|last|cost))|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
+    r"|iant)\b|\A\s?(?:\(\w{1,3}\)\s)?(?:Replace|Inspect|Install|Remove|Comply|Complete|Ensure|Provide|Report|Update"
+    r"|Label|Stop)\b"
+    r"|\b(?:is|are)\sexpected\sto\s(?!(?:take|come|enter|apply|be\s(?!compliant)|start|publish|begin|grow|rise|fall"
+    r"|reach|last|cost))|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
     re.IGNORECASE,
 )
 _GOAL = re.compile(
-    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:submit|send|hold|launch|publish|reach|consult|take|come"
+    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:submit|send|hold|launch|publish|reach"
+    r"|consult|take|come"
     r"|enter|issue|finali[sz]e|make|be\sin)|\bplans?\sto\b|\bintends?\b|\bforecast|\bproject(?:ed|ion)"
     r"|\bshould\sbe\s(?:out|ready|published|available)\b|\bprojects?\s(?:must|should)\s(?:start|end|finish|run|begin)"
     r"|\blikely\b|\bwill\s(?:publish|issue|consult|announce|report|review|consider|set\sout|finali[sz]e|make\sa"
@@ -224,7 +238,8 @@ _TERM = re.compile(
     re.IGNORECASE,
 )
 _TERM_AFTER_START = re.compile(
-    rf"\b(?:expires?|ceases?\sto\s(?:have\seffect|apply)|lapses?)\s(?:at\sthe\send\sof\s)?{_N}[\s-](?P<unit>years?|months?)\s(?:after|from)"
+    rf"\b(?:expires?|ceases?\sto\s(?:have\seffect|apply)|lapses?)\s(?:at\sthe\send\sof\s)?{_N}[\s-](?P<unit>years?"
+    rf"|months?)\s(?:after|from)"
     r"\s(?:it|they|its|their|the\s(?:day|date|commencement|coming))\b",
     re.IGNORECASE,
 )
@@ -367,27 +382,34 @@ def _classify_due(
     if reading.is_order:
         is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
         return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
-    if pattern is _COMPLIANCE:
+    is_about_compliance = pattern is _MOVED and re.search(r"\bcompliance\b|\bcomply\b", ahead, re.IGNORECASE)
+    if pattern is _COMPLIANCE or is_about_compliance:
         return DeadlineKind.COMPLY_BY
-    if pattern is _MOVED and re.search(r"\bcompliance\b|\bcomply\b", ahead, re.IGNORECASE):
-        return DeadlineKind.COMPLY_BY
-    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang|delay|push|shift", ahead, re.IGNORECASE):
+    if pattern is _MOVED and not _MOVES.search(ahead):
         return None
+    if paper := _classify_paper(ahead, whole, pattern, context, reading):
+        return paper
+    if pattern is _CLOSE and _OPENS.search(masked[: found.start()]):
+        return DeadlineKind.APPLY_BY
+    return None if pattern is _RANGE else _classify_duty(whole, whole + lead)
+
+
+def _classify_paper(
+    ahead: str, whole: str, pattern: re.Pattern[str], context: str, reading: DayReading
+) -> DeadlineKind | None:
+    """Return whether applications or comments are due by a day, or an act that only speaks of them."""
     is_act = _OTHER_ACT.search(whole) and not reading.asks_comments
     if not is_act and _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
         is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if pattern is not _RANGE or is_window else None
-    if _STRONG_COMMENT.search(whole) or (
-        reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
-    ):
+    is_asked = reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
+    if _STRONG_COMMENT.search(whole) or is_asked:
         return DeadlineKind.COMMENTS_UNTIL
-    if pattern is _RANGE:
-        return None
-    if is_act and _DUTY.search(whole):
-        return DeadlineKind.COMPLY_BY
-    if pattern is _CLOSE and _OPENS.search(masked[: found.start()]):
-        return DeadlineKind.APPLY_BY
-    return _classify_duty(whole, whole + lead)
+    is_duty = is_act and pattern is not _RANGE and _DUTY.search(whole)
+    return DeadlineKind.COMPLY_BY if is_duty else None
+
+
+_MOVES = re.compile(r"extend|mov|postpon|defer|chang|delay|push|shift", re.IGNORECASE)
 
 
 def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
@@ -436,12 +458,14 @@ def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
 
 
 _OPENS = re.compile(
-    rf"\b(?:applications?|bids?|tenders?|nominations?|registrations?|entries|competition)\s(?:will\s)?opens?\b[^.;]{{0,30}}{DAY}",
+    rf"\b(?:applications?|bids?|tenders?|nominations?|registrations?|entries"
+    rf"|competition)\s(?:will\s)?opens?\b[^.;]{{0,30}}{DAY}",
     re.IGNORECASE,
 )
 _OF_PROJECT = re.compile(r"\bprojects?\s(?:must|should|may|can)\s(?:start|end|finish|run|begin)", re.IGNORECASE)
 _OTHER_ACT = re.compile(
-    r"\b(?:shall|must)\s(?!(?:be\s)?(?:submit|lodge|file|reach|arrive|receive|sent|send|made|make|apply|complete|return|deliver|register"
+    r"\b(?:shall|must)\s(?!(?:be\s)?(?:submit|lodge|file|reach|arrive|receive|sent|send|made|make|apply|complete"
+    r"|return|deliver|register"
     r"|clos|include))",
     re.IGNORECASE,
 )
@@ -449,7 +473,8 @@ _ATTEND = re.compile(r"\bregist|\battend|\bRSVP\b|\bspeak", re.IGNORECASE)
 _WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bhad\sbeen\b", re.IGNORECASE)
 _NEVER_BEFORE = re.compile(rf"\bnot\b[^.;]{{0,50}}\s(?:before|until|prior\sto)\s(?:the\s)?{DAY}\Z", re.IGNORECASE)
 _MADE_BEFORE = re.compile(
-    rf"(?<!\bbe\s)(?<!\bbeen\s)(?<!\bare\s)(?<!\bis\s)(?<!\bbe\sfully\s)\b(?:let|made|built|sold|begun|granted|issued|placed|entered"
+    rf"(?<!\bbe\s)(?<!\bbeen\s)(?<!\bare\s)(?<!\bis\s)(?<!\bbe\sfully\s)\b(?:let|made|built|sold|begun|granted|issued"
+    rf"|placed|entered"
     rf"|registered|installed|licensed|commenced|manufactured|imported|marketed|born|opened|incurred|acquired|signed"
     rf"|concluded)(?:\s(?:into|on\sthe\smarket|in\sservice))?\s(?:on\sor\s)?(?:before|prior\sto)\s(?:the\s)?{DAY}\Z",
     re.IGNORECASE,

@@ -24,7 +24,8 @@ _TITLE = re.compile(
     rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the"
     rf"|by)){{0,10}})?)(?![A-Za-z])"
     rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper"
+    rf"|\b(?P<statement>(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice"
+    rf"|Consultation\sPaper"
     rf"|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the"
     rf"|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
 )
@@ -80,13 +81,15 @@ _AMENDED = re.compile(
     re.IGNORECASE,
 )
 _BASE = re.compile(
-    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph)s?\s)|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
+    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph)s?\s)|by\svirtue\sof"
+    r"|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
     r"|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
     r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|jurisdiction|notice|prescrib|proposing|proposes"
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|jurisdiction|notice"
+    r"|prescrib|proposing|proposes"
     r"|approv|grant|determin|direct|authori[sz])"
     r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
@@ -108,10 +111,11 @@ _IMPLEMENT = re.compile(
     r"|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
     re.IGNORECASE,
 )
-_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
+_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|^P\d{3}-20|Consultation Paper|^CRTC", re.IGNORECASE)
 _EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
 _LISTED = re.compile(
-    r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
+    r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded"
+    r"|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
     re.IGNORECASE,
 )
 _SUBSTITUTES = re.compile(
@@ -255,7 +259,7 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
 def _is_number(own: str, number: str) -> bool:
     """Whether a number is the document's own, be it without the words before it."""
     one, other = (re.sub(r"\W", "", name).casefold() for name in (own, number))
-    return one.endswith(other) or other.endswith(one) or one.startswith(other)
+    return one.endswith(other) or other.endswith(one) or number in own.split()
 
 
 def _classify(

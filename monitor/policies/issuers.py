@@ -55,9 +55,12 @@ _EN_SUFFIX = (
 _EN_WORD = r"[A-Z][A-Za-z'’&-]*"
 _EN_BODY = re.compile(
     r"\b(?:(?:Welsh|Scottish) Ministers|(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
-    rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council|Secretary|Central Bank"
-    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar|Division"
-    rf"|Administration|Superintendent|Director|Controller) (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?= [A-Z][a-z]+ (?:and"
+    rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council"
+    rf"|Secretary|Central Bank"
+    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
+    rf"|Division"
+    rf"|Administration|Superintendent|Director|Controller) (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for"
+    rf"|&|,(?= [A-Z][a-z]+ (?:and"
     rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
     rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
     rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! {_EN_SUFFIX}))(?![a-z])"
@@ -65,16 +68,20 @@ _EN_BODY = re.compile(
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
     r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted"
-    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|[Oo]n\sbehalf\sof\sthe\s(?P<behalf>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
+    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})"
+    r"|[Oo]n\sbehalf\sof\sthe\s(?P<behalf>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
     r"|authority|agency)|Issued\sby|Issuer|Publisher|Organisation"
     r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
 )
 _EN_DATE_LABEL = re.compile(
     r"(?:^|(?<=\n)|(?<=\n\()|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
     r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
-    r"|Issued(?:\s(?:on|at|this|in)(?:(?!Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[^\n\d]){0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
+    r"|Issued(?:\s(?:on|at|this|in)(?:(?!Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[^\n\d]){0,40})?"
+    r"|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
     r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
-    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis|MADE(?=\s\d)|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
+    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis"
+    r"|MADE(?=\s\d)|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
+    r"|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
     r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
@@ -338,7 +345,8 @@ _OFFICER_OF = re.compile(
     r"(?=(?:[A-Z][a-z]+ )*(?:Ministry|Department|Authority|Commission|Agency|Office|Board)\b)"
 )
 _COUNTRY = re.compile(
-    r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia|Canada"
+    r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia"
+    r"|Canada"
     r"|Singapore|European Union|United States of America)"
 )
 _ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
@@ -428,15 +436,18 @@ _MIN_LETTER_LINES, _MAX_LINE_GAP, _MAX_NAME_CHARS = 3, 2, 50
 _REGULATOR = re.compile(r"Of[a-z]{3,5}")
 _LETTERHEAD = re.compile(r"[A-Z][A-Za-z'’&.-]*(?: (?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|&)){1,7}")
 _NO_LETTERHEAD = re.compile(
-    r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press|Letter"
+    r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press"
+    r"|Letter"
     r"|Consultations?|Guidance|Circular|Order|Act|Code|Draft|Summary|Page|Part|Chapter|Article|Introduction|Background"
     r"|Overview|Contents|From|Archive|Instruments?|Speech|Minutes|Agenda|Journal|Explanatory|Memorandum|Plan|Programme"
-    r"|Decision|Direction|Proposal|Publication|Published|Update|Policy|Bill|Law|Laws|Frequently|Questions|Written|Scheme)\b"
+    r"|Decision|Direction|Proposal|Publication|Published|Update|Policy|Bill|Law|Laws|Frequently|Questions|Written"
+    r"|Scheme)\b"
     r"|^(?:Sir|Madam|Dear|To|Re)\b",
     re.IGNORECASE,
 )
 _FORM_LINE = re.compile(
-    r"(?:Competition|Funding|Pilot|Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory|Consultation|Decision|Guideline"
+    r"(?:Competition|Funding|Pilot|Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory"
+    r"|Consultation|Decision|Guideline"
     r"|Statement|Corporate report|Closed|Open|Media release|Direction|Order|Code|Letter|Bulletin)\b",
     re.IGNORECASE,
 )

@@ -82,7 +82,8 @@ ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
     r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
-    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
+    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular"
+    r"|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
 )
 _HEAD_LINES = 14
@@ -105,14 +106,16 @@ _ENGLISH_PROSE = re.compile(
     r"\b(?!dated|series)[a-z]{4,}\s.*\.$|\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b"
 )
 _CODE_LINE = re.compile(
-    r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE|TITLE|CHAPTER|SUBPART|VOLUME|VOL"
+    r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE|TITLE|CHAPTER"
+    r"|SUBPART|VOLUME|VOL"
     r"|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}"
 )
 _FOREIGN = re.compile(
     r"(?:[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)"
 )
 _EU_FORM = re.compile(
-    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\((?:E|CFSP|JHA)|\d{2,4}/\d+/E)",
+    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\((?:E|CFSP|JHA)"
+    r"|\d{2,4}/\d+/E)",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
@@ -240,7 +243,7 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
     for line in document.lines[:_HEAD_LINES]:
         if len(line.text) > _MAX_LINE_CHARS:
             continue
-        found = next((one for one in ENGLISH_NUMBER.finditer(line.text) if not _is_foreign(one[0])), None)
+        found = next((number for number in ENGLISH_NUMBER.finditer(line.text) if not _is_foreign(number[0])), None)
         if not found or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
             continue
         ahead, beside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
@@ -272,11 +275,13 @@ def _find_docket(document: DocumentText) -> OwnNumber | None:
 
 
 _DOCKET_LINE = re.compile(
-    r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.|File|Case|Matter)\s(?:No\.|Number|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b"
+    r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.|File|Case|Matter)\s(?:No\.|Number"
+    r"|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b"
 )
 _TWO_YEARS = re.compile(r"20(?P<first>\d\d)/(?:20)?(?P<last>\d\d)")
 _LEADING_CODE = re.compile(
-    r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
+    r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)"
+    r"|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
 )
 
 

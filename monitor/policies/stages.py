@@ -130,7 +130,8 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.FINAL,
         _compile(
-            r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:",
+            r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b"
+            r"|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:",
             _I,
         ),
     ),
@@ -146,7 +147,8 @@ _EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.ENFORCEMENT,
         _compile(
-            r"\bfinal notice\b|\bdecision notice\b|\bnotice of final decision\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
+            r"\bfinal notice\b|\bdecision notice\b|\bnotice of final decision\b|\bfin(?:es|ed)\b|\bpenalt(?:y"
+            r"|ies)\b(?!.{0,20}\b(?:framework"
             r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
             r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
             r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
@@ -256,7 +258,8 @@ _EN_NEWS = _compile(
     r"|\bnew (?:chair|chief|head|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b"
     r"|\breport (?:on|shows|finds)|\bstudy\b"
     r"|\bresearch\b|\bminutes\b|\breadout\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b"
-    r"|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b|\bspring|\bupdate on\b",
+    r"|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b"
+    r"|\bspring|\bupdate on\b",
     _I,
 )
 _EN_FINAL = _compile(
@@ -335,14 +338,16 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
         _compile(
             r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
             r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
-            r"|proclamation|no-action|exemptive relief|funding opportunity|competition (?:closes|opens)|emergency rules?|code of practice)\b",
+            r"|proclamation|no-action|exemptive relief|funding opportunity|competition (?:closes|opens)"
+            r"|emergency rules?|code of practice)\b",
             _I | re.MULTILINE,
         ),
     ),
     (
         PolicyStage.FINAL,
         _compile(
-            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|open|must|should|are (?:open|invited))"
+            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|open|must|should|are (?:open"
+            r"|invited))"
             r"|apply by|submission deadline for|deadline for (?:applications|proposals|bids))\b",
             _I,
         ),
@@ -350,7 +355,8 @@ _EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
 )
 """Words of a head that show what a document is where its title does not say so."""
 _EN_VIEWS = _compile(
-    r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)|\bissued as guidance\b|\bgives our view\b"
+    r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)"
+    r"|\bissued as guidance\b|\bgives our view\b"
     r"|\bcreates? no new (?:duty|duties|obligations?|requirements?)\b",
     _I,
 )
@@ -450,33 +456,40 @@ def _read_english_stage(document: DocumentText) -> PolicyStage | None:
         return acted
     stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
     first = head[:_FIRST_CHARS]
-    is_proposal = (stage is PolicyStage.DRAFT and not re.search(r"\bexposure draft\b", title, _I)) or (
-        stage is PolicyStage.AMENDMENT and re.search(r"\bproposed\b|\bconsult", title + first, _I)
-    )
-    if stage is None:
-        is_proposal = _EN_DRAFT_BODY.search(first) and not re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
-    if is_proposal and asks_for_comments(document):
+    if _is_proposal(title, first, stage) and asks_for_comments(document):
         return PolicyStage.CONSULTATION
     if stage is PolicyStage.IMPLEMENTATION and _is_amending(document):
         return PolicyStage.AMENDMENT
     if stage in (None, PolicyStage.INTERPRETATION) and _EN_PILOT_BODY.search(first):
         return PolicyStage.PILOT
-    if stage is not None:
-        return stage
-    if _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
-        return None
+    is_news = _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I)
+    return stage if stage is not None or is_news else _read_english_form(document, head)
+
+
+def _is_proposal(title: str, first: str, stage: PolicyStage | None) -> bool:
+    """Whether a document may be out for comment by its title's stage and its first words."""
+    if stage is None:
+        is_final = re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
+        return bool(_EN_DRAFT_BODY.search(first)) and not is_final
+    if stage is PolicyStage.DRAFT:
+        return not re.search(r"\bexposure draft\b", title, _I)
+    return stage is PolicyStage.AMENDMENT and bool(re.search(r"\bproposed\b|\bconsult", title + first, _I))
+
+
+def _read_english_form(document: DocumentText, head: str) -> PolicyStage | None:
+    """Return the stage of a document whose title names none, by its form, its enacting words and its duties."""
     if _is_amending(document):
         return PolicyStage.AMENDMENT
-    is_final = bool(_EN_FINAL.search(title) or _EN_BINDING_BODY.search(head))
+    is_final = bool(_EN_FINAL.search(document.title) or _EN_BINDING_BODY.search(head))
     if is_final and _EN_GIVES_EFFECT.search(head):
         return PolicyStage.IMPLEMENTATION
     if re.search(r"\bcomments due\b|\bopen for comments?\b", head, _I):
         return PolicyStage.CONSULTATION
-    by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
     if _EN_VIEWS.search(head):
         return PolicyStage.INTERPRETATION
-    is_final = is_final or len(_EN_NORMS.findall(_EN_QUOTED.sub("", head))) >= _MIN_NORMS
-    return by_form if by_form is PolicyStage.INTERPRETATION else PolicyStage.FINAL if is_final else by_form
+    by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
+    is_binding = is_final or len(_EN_NORMS.findall(_EN_QUOTED.sub("", head))) >= _MIN_NORMS
+    return by_form or (PolicyStage.FINAL if is_binding else None)
 
 
 def _is_amending(document: DocumentText) -> bool:
