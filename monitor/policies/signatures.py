@@ -1,0 +1,25 @@
+"""What the rules of issuers share: a signature, and a line that holds one whole day."""
+
+import datetime as dt
+from dataclasses import dataclass, field
+
+from monitor.dates import find_dates
+
+MAX_FOOT_LINES = 16
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed a document and on which day, with the spans of the words that say so."""
+
+    issuers: list[str] = field(default_factory=list)
+    made_on: dt.date | None = None
+    issuers_at: tuple[int, int] | None = None
+    made_at: tuple[int, int] | None = None
+
+
+def parse_whole_day(text: str) -> tuple[dt.date, int, int] | None:
+    """Return the day of a line and its span, where the line holds one whole date."""
+    dates = [date for date in find_dates(text, order="dmy") if date.value.to_date()]
+    day = dates[0].value.to_date() if len(dates) == 1 else None
+    return (day, dates[0].start, dates[0].end) if day else None
