@@ -1,6 +1,7 @@
 """How well facts of documents are read by rule: recall and precision by field over a folder of labelled documents."""
 
 import datetime as dt
+import re
 import time
 import unicodedata
 from collections import defaultdict
@@ -104,7 +105,7 @@ def list_values(facts: DocumentFacts | FactLabels, field: str) -> Sequence[objec
     if field == "number":
         return [_fold(facts.number)] if facts.number else []
     if field == "issuers":
-        return [_fold(name) for name in facts.issuers]
+        return [_fold(re.sub("^the ", "", name, flags=re.IGNORECASE)) for name in facts.issuers]
     if field == "relations":
         return [(str(each.type), *_name_document(each.number, each.title)) for each in facts.relations]
     if field == "deadlines":

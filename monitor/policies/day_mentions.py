@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.dates import WrittenDate, find_dates
+from monitor.dates import DateOrder, WrittenDate, find_dates
 from monitor.dates.names import parse_month
 from monitor.dates.numerals import ENGLISH_WORDS, parse_numeral
 
@@ -79,12 +79,16 @@ _ENGLISH_END = re.compile(
 )
 _NUMBER_WORD = rf"(?:{'|'.join(ENGLISH_WORDS)})"
 _N_EN = rf"(?P<n>\d{{1,4}}|{_NUMBER_WORD}(?:[- ]{_NUMBER_WORD})?)(?:\s\(\d{{1,4}}\))?"
+_OWN_NOUN = (
+    r"rules?|regulations?|notice|order|directive|act|instrument|guidelines?|guidance|decision|document|circular|policy"
+    r"|proposal|proposed|final|standard|code|determination|by-?law|amendments?|consultation|paper"
+)
 _PUBLICATION = (
     r"(?:the\s)?(?:date\s(?:of|on\swhich)\s)?(?:the\s|that\sof\s|its\s|their\s|this\s)*"
     r"(?:(?:document|notice|rule|order|regulations?|directive|guidance|final\srule|proposed\srule|proposal"
     r"|release|it)(?:'s)?\s(?:is\s|are\s|has\sbeen\s)?)?"
     r"(?:publication|published|issuance|issued|promulgation|gazettal|gazetted|release|adoption|made)"
-    r"(?:\sof\s(?:this|the)\s[a-z]{3,12}(?:\s[a-z]{3,10})?)?"
+    rf"(?:\sof\s(?:this|the)\s(?:{_OWN_NOUN})(?:\s[a-z]{{3,10}})?)?"
     r"(?:\s(?:in|on)\sthe\s(?:Federal\sRegister|Official\sJournal(?:\sof\sthe\sEuropean\sUnion)?"
     r"|(?:[A-Z][a-z]+\s){0,3}Gazette(?:,\sPart\s[IV]+)?|[A-Z][a-z]+\sRegister))?"
 )
@@ -92,14 +96,19 @@ _ENGLISH_COUNT = re.compile(
     rf"(?:\b{_N_EN}\s(?P<unit>calendar\sdays?|business\sdays?|working\sdays?|days?|weeks?|months?|years?)"
     rf"|\b(?:the\s)?(?P<ordinal>\d{{1,3}}(?:st|nd|rd|th)|[a-z]+(?:-[a-z]+)?(?:st|nd|rd|th))\sday)"
     rf"\s(?:after|from|of|following|beginning\son|starting\son)\s(?:the\sday\s(?:after|of"
-    rf"|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))",
+    rf"|following)\s)?(?:{_PUBLICATION}|(?P<this>the\sdate\s(?:of\sthis|hereof)(?:\s[a-z]{{4,12}})?))"
+    rf"(?!\sof\s(?:the|its|their|a|an|each|any|such)\s(?!(?:{_OWN_NOUN})\b))",
     re.IGNORECASE,
 )
 _ENGLISH_SAME = re.compile(
     r"\b(?P<next>(?:the\s)?day\s(?:after|following)\s(?:that\son\swhich\s)?)?(?:(?:the\s)?(?:date|day)\s(?:of"
     r"|on\swhich)\s(?:its\s|the\s|it\sis\s)?(?:publication|issuance|published|made|issued)|(?:upon"
     r"|on)\s(?:its\s)?(?:publication|issuance)(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
-    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)",
+    r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)|(?<=with\s)immediate\seffect\b"
+    r"|\b(?:the\s)?day\safter\s(?:it|they|this\s[A-Za-z]+|these\s[A-Za-z]+)\s(?:is|are)\s(?P<tomorrow>registered"
+    r"|published|made|gazetted)\b"
+    r"|\b(?P<made>(?:the\s)?(?:day|date)\s(?:on\swhich\s(?:it|they|these\s[A-Z][a-z]+)\s(?:is|are)\s(?:registered|made"
+    r"|signed|adopted)|of\s(?:its\s|their\s|the\s)?(?:adoption|registration|signature|signing|making)))\b",
     re.IGNORECASE,
 )
 _ORDINALS = {
@@ -128,9 +137,11 @@ _FULL_YEAR_BEFORE = re.compile(r"(?:每年|次年|逐年|历年|上年|去年|�
 _THIS_YEAR_BEFORE = re.compile(r"(?P<word>今年|本年|当年|明年)\s?\Z")
 
 
-def find_day_mentions(text: str, base: DayBase, *, is_chinese: bool) -> list[DayMention]:
+def find_day_mentions(
+    text: str, base: DayBase, *, is_chinese: bool, order: DateOrder | None = None
+) -> list[DayMention]:
     """Return the days of a folded text in order, without overlaps."""
-    dates = find_dates(text)
+    dates = find_dates(text, order=order)
     found = [
         *_list_counted(text, base, is_chinese=is_chinese),
         *_list_ends(text, base),
@@ -253,7 +264,9 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
             )
     for found in _ENGLISH_SAME.finditer(text):
         origin = base.publication
-        day = origin + dt.timedelta(days=1) if origin and found["next"] else origin
+        is_next = found["next"] or found["tomorrow"]
+        day = origin + dt.timedelta(days=1) if origin and is_next else origin
+        day = base.day if found["made"] else day
         yield DayMention(*found.span(), found[0], day, is_counted=True)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from monitor.dates import find_dates
 from monitor.document import StatedDeadline
-from monitor.policies import chinese_days, english_days
+from monitor.policies import chinese_days, english_days, english_terms
 from monitor.policies.day_mentions import DayBase, add_period
 from monitor.policies.day_rules import DayReading, StatedDay
 from monitor.policies.document_text import DocumentText, Sentence
@@ -40,7 +40,8 @@ def read_days(
         stated += _read_table(document)
     in_force = next((day for day in stated if day.kind is DeadlineKind.IN_FORCE and not day.subject), None)
     start = in_force.day if in_force else None if reading.asks_comments else base.day
-    for term in rules.find_terms(sentences):
+    find_terms = chinese_days.find_terms if document.is_chinese else english_terms.find_terms
+    for term in find_terms(sentences):
         end = add_period(start, term.count, term.unit)
         if end is not None:
             stated.append(StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", term.start, term.end))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from monitor.dates import DateOrder, detect_order
 from monitor.dates.names import fold_digits
 from monitor.extract.sentences import split_sentences
 from monitor.i18n.traditional import simplify
@@ -24,6 +25,13 @@ _CORNERED = re.compile(
 _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
 _FIRST_SIGN, _MAX_SIGNS = 0x100000, 0xFFFD
+_MONTHS = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun"
+    r"|Jul|Aug"
+    r"|Sept?|Oct|Nov|Dec)"
+)
+_MONTH_FIRST = re.compile(rf"\b{_MONTHS}\.? \d{{1,2}}, 20\d\d\b")
+_DAY_FIRST = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTHS},? 20\d\d\b")
 _FROM_FORCE = re.compile(
     r"(?:施行|实施|生效|执行)(?:之日|后)起?|\b(?:after|of|from|following)\s(?:the\s)?"
     r"(?:commencement|entry\sinto\sforce|effective\sdate|coming\sinto\s(?:force|effect)|rules?\stak)",
@@ -96,6 +104,16 @@ class DocumentText:
         return tuple(lines)
 
     @cached_property
+    def date_order(self) -> DateOrder | None:
+        """The order of its numeric dates: month first where it writes June 30, 2026, day first for 30 June 2026."""
+        if settled := detect_order(self.folded):
+            return settled
+        month_first, day_first = len(_MONTH_FIRST.findall(self.folded)), len(_DAY_FIRST.findall(self.folded))
+        if bool(month_first) == bool(day_first):
+            return None
+        return "mdy" if month_first else "dmy"
+
+    @cached_property
     def counts_from_force(self) -> bool:
         """Whether it counts days from the one on which it is in force."""
         return bool(_FROM_FORCE.search(self.folded))
@@ -105,7 +123,8 @@ class DocumentText:
 
     def read_sentences(self, base: DayBase) -> list[Sentence]:
         """Return the sentences with their days; those that count from publication count from `base`."""
-        mentions = find_day_mentions(self.folded, base, is_chinese=self.is_chinese)
+        order = None if self.is_chinese else self.date_order
+        mentions = find_day_mentions(self.folded, base, is_chinese=self.is_chinese, order=order)
         starts = [mention.start for mention in mentions]
         return [
             Sentence(text, start, line, _shift(mentions, starts, start, start + len(text)))

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.policies.day_mentions import add_period, read_count
-from monitor.policies.day_rules import DayReading, StatedDay, Term
+from monitor.policies.day_rules import DayReading, StatedDay
 from monitor.policies.document_text import DAY, Sentence
 from monitor.vocabulary import DeadlineKind
 
 _D = rf"(?P<day>{DAY})"
 _CLOCK = (
-    r"(?:\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
+    r"(?:\d{1,2}h\d\d|\d{1,2}(?:[:.]\d\d)?\s?(?:a\.?m\.?|p\.?m\.?)?"
     r"(?:\s?\(?(?:[A-Z]{2,5}|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\s[Tt]ime|local\stime)\)?)?|noon|midday|midnight"
     r"|(?:the\s)?close\sof\s(?:business|play)|COB|(?:the\s)?end\sof\s(?:business|the\sday)|23:59|(?:5|11)\so'clock)"
 )
@@ -22,17 +22,30 @@ _BY = re.compile(
     rf"|beginning(?:\son)?))\s{_AT}{_D}",
     re.IGNORECASE,
 )
+_COMPLIANCE = re.compile(
+    rf"\b(?:compliance|transition(?:al)?|grace|implementation|phase-in)\s(?:dates?|deadlines?"
+    rf"|periods?)\b[^.;{DAY[1:-1]}]{{0,100}}?"
+    rf"(?:\b(?:is|are|of|on|to|until|ends?|expires?)\s|:\s?){_AT}{_D}",
+    re.IGNORECASE,
+)
+_NOT_UNTIL = re.compile(
+    rf"\b(?:do(?:es)?|shall|will|need|is|are)\snot\s(?:have\sto\s|need\sto\s|required\sto\s)?(?:apply|comply"
+    rf"|be\srequired|bind|be\senforced)\b[^.;{DAY[1:-1]}]{{0,40}}?"
+    rf"\b(?:until|before)\s{_D}",
+    re.IGNORECASE,
+)
 _CLOSE = re.compile(
-    rf"\b(?:clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off"
+    rf"\b(?:shuts?|clos(?:es?|ing|ed)|deadlines?|due(?:\sdates?)?|ends?|ending|end\sdate|extended|open\suntil|cut-?off"
     rf"|postponed|moved)\b(?P<between>[^.;{DAY[1:-1]}]{{0,90}}?)(?:\b(?:is|are|on|at|by|to|until|for|from|:|now"
     rf"|of|will\sbe)\s|:\s?|\s|\(){_AT}{_D}",
     re.IGNORECASE,
 )
-_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY})\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
+_MOVED = re.compile(rf"\bfrom\s{_AT}(?P<old>{DAY}),?\s(?:to|until)\s{_AT}{_D}", re.IGNORECASE)
 _RANGE = re.compile(rf"{DAY}\s?(?:to|until|through|[-–—])\s?{_AT}{_D}", re.IGNORECASE)
 
 _FORCE = (
-    r"(?:(?:tak(?:es?|ing|en)|took)\seffect|(?:com(?:es?|ing)|came)\sinto\s(?:effect|force|operation)|(?:be\s)?(?:brought"
+    r"(?:(?:tak(?:es?|ing|en)|took)\seffect|(?:com(?:es?|ing)|came)\sinto\s(?:effect|force|operation)"
+    r"|(?:be\s)?(?:brought"
     r"|put)\sinto\s(?:effect|force|operation)|"
     r"enter(?:s|ing|ed)?\sinto\s(?:force|effect)|entry\sinto\s(?:force|effect|application)"
     r"|go(?:es)?\sinto\s(?:effect|force)|becom(?:es?|ing)\s(?:effective|applicable|operative|law|mandatory)|"
@@ -44,7 +57,7 @@ _FORCE = (
 _IN_FORCE = (
     re.compile(
         rf"(?P<verb>\b{_FORCE})(?:\sdates?)?(?P<between>[^.;{DAY[1:-1]}]{{0,60}}?)(?:\b(?:on|from|as\sof"
-        rf"|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with\seffect\sfrom|since)\s|:\s?"
+        rf"|beginning(?:\son)?|starting(?:\son|\sfrom)?|is|be|to|at|after|with|with\seffect\sfrom|since)\s|:\s?"
         rf"|\s?[-–—]+\s?|\s|\()(?:(?:00[:.]01|12[:.]01\sa\.?m\.?|midnight|0[:.]00)\s?(?:on\s)?)?(?:the\s)?{_D}",
         re.IGNORECASE,
     ),
@@ -68,17 +81,27 @@ _IN_FORCE = (
         re.IGNORECASE,
     ),
 )
+_EFFECTIVE_AT_ONCE = re.compile(
+    rf"\b(?P<verb>withdrawn|revoked|repealed|rescinded|cancelled)(?P<between>)\swith\s{_D}", re.IGNORECASE
+)
+_DAY_OF_FORCE = re.compile(
+    rf"{_D},?\s(?:being\s)?(?:the\s|as\sthe\s)?(?:date|day)\son\swhich\s(?P<between>(?:[a-z]+\s){{1,4}}?)"
+    rf"(?P<verb>becomes?\seffective|takes?\seffect|comes?\sinto\s(?:effect|force|operation)|commences?)",
+    re.IGNORECASE,
+)
 _BEGINS = re.compile(
     rf"\b(?P<verb>appl(?:y|ies)|effective)\b(?P<between>[^.;]{{0,60}}?\b(?:periods?"
     rf"|years?)\s(?:that\s)?(?:begin(?:ning)?|starting|commencing)\son\sor\safter)\s{_D}",
     re.IGNORECASE,
 )
 _FROM_DAY = re.compile(
-    rf"^(?:\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
-    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are)\b)"
+    rf"^(?:[-•*–·▪]\s|\(?\w{{1,3}}[.)]\s)?(?:From|As of|With effect from|Effective|Starting"
+    rf"|Beginning(?:\son)?)\s{_D},?\s(?P<between>)(?P<verb>[^.;]{{3,160}}?\b(?:must|shall|may|will|is|are|also"
+    rf"|covers?|appl(?:y|ies))\b)"
 )
 _FORBIDS = re.compile(
-    rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory|required)\b"
+    rf"\b(?:will|shall)\s(?:then\s)?be(?:come)?\s(?P<verb>illegal|banned|prohibited|unlawful|mandatory|compulsory"
+    rf"|required)\b"
     rf"(?P<between>[^.;]{{0,80}}?)\s(?:from|as\sof|on)\s{_D}",
     re.IGNORECASE,
 )
@@ -88,6 +111,18 @@ _RUNS = re.compile(
     re.IGNORECASE,
 )
 _VALID = (
+    re.compile(
+        rf"\b(?:(?:this|the)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme|instrument|order|notice|regulations?"
+        rf"|measures?)|it)\b"
+        rf"[^.;]{{0,60}}?\b(?:ends?|closes|is\s(?:repealed|revoked)|stops?"
+        rf"|finish(?:es)?)(?P<between>)\s(?:on\s)?(?:at\sthe\s(?:start|end|close)\sof\s)?{_D}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:authori[sz]ed|permitted|exempt(?:ed)?|suspended"
+        rf"|waived)\b(?P<between>[^.;{DAY[1:-1]}]{{0,40}}?)\s(?:through|until)\s{_AT}{_D}",
+        re.IGNORECASE,
+    ),
     re.compile(
         rf"\bextend(?:s|ed|ing)?\b(?P<between>[^.;]{{0,60}}?\b(?:relief|waiver|exemption|order|pilot|sandbox"
         rf"|scheme|measures?|rules?|guidance|instrument|authori[sz]ation)\b[^.;]{{0,40}}?)\s(?:to|until"
@@ -99,7 +134,7 @@ _VALID = (
         rf"|be\sin\sforce|be\seffective)|on|operation|effect)|valid|remains?\sin\s(?:force|effect|operation)"
         rf"|continues?\sin\s(?:force|effect)|(?:in\s(?:force|effect)|effective|appl(?:y|ies))\suntil|runs?\suntil"
         rf"|terminat(?:es?|ion))\b(?P<between>[^.;{DAY[1:-1]}]{{0,50}}?)(?:on|until|through|to|at|is|:"
-        rf"|by)?\s?(?:the\s)?{_D}",
+        rf"|by)?\s?{_AT}{_D}",
         re.IGNORECASE,
     ),
     re.compile(
@@ -108,18 +143,20 @@ _VALID = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:[Tt]his|[Ii]t|[Tt]hese)\s(?:[a-z]{{3,14}}\s)?(?:will\s)?(?:is|are|be|stands?)\s(?:repealed|revoked|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
+        rf"\b(?:[Tt]his|[Ii]t|[Tt]hese)\s(?:[a-z]{{3,14}}\s)?(?:will\s)?(?:is|are|be|stands?)\s(?:repealed|revoked"
+        rf"|withdrawn)(?P<between>)\s(?:on|from|with\seffect\sfrom)\s{_D}",
         re.IGNORECASE,
     ),
 )
 _COMMENT = re.compile(
     r"\bcomment|\brespon[ds]|\bfeedback|\bviews?\b|\bconsultation\b(?!\spaper\s[A-Z0-9])|\brepresentations?\b"
     r"|\bobjections?\b|\bsubmissions?\b|\bwritten\b|\bhave\syour\ssay|\bcall\sfor\s(?:evidence|input)"
-    r"|\bfeed\s?back|\binput\b|\breply\b|\breplies\b|\banswers?\b",
+    r"|\bfeed\s?back|\binput\b|\bremarks\b|\breply\b|\breplies\b|\banswers?\b",
     re.IGNORECASE,
 )
 _STRONG_COMMENT = re.compile(
-    r"\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
+    r"\b(?:send|submit)\s(?:us\s)?(?:their|your)\sremarks\b|\bcomment(?:s|ing|\speriod|er)?\b|\bfeedback\b"
+    r"|\bconsultation\s(?:closes|ends|period|runs|is\sopen"
     r"|will\s(?:close|end)|deadline|closing)|\bviews\b|\bresponses?\s(?:to\sth|should|must|are|by|due|deadline)"
     r"|\brepresentations\b|\brespond\b",
     re.IGNORECASE,
@@ -128,11 +165,12 @@ _APPLY = re.compile(
     r"\bappl(?:y|ications?|icants?|ying)\b(?!\s(?:to|from|the\srule))|\bbids?\b|\btenders?\b|\bnominat"
     r"|\bregist(?:er|ration)|\bexpressions?\sof\sinterest|\bproposals?\b|\bgrant\b|\benrol|\bsubmit\b"
     r"|\bsubmissions?\b|\bfile\b|\bfilings?\b|\b(?:to|can|may)\sbe\s(?:submitted|filed|lodged|sent)\b"
-    r"|\breports?\s(?:are\s)?due|\bnotify\b|\bsend\b|\bentries\b",
+    r"|\breports?\s(?:are\s)?due|\bwindow\sfor\srequests|\brequests\sfor\b|\bnotify\b|\bsend\b|\bentries\b",
     re.IGNORECASE,
 )
 _APPLY_NOUN = re.compile(
-    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|expressions?\sof\sinterest|grants?"
+    r"\b(?:applications?|applicants?|bids?|tenders?|nominations?|forms\b.{1,60}\blodged|expressions?\sof\sinterest"
+    r"|grants?"
     r"|registrations?|entries|proposals?)\b",
     re.IGNORECASE,
 )
@@ -144,12 +182,17 @@ _COMPLY = re.compile(
 )
 _DUTY = re.compile(
     r"\bmust\b|\bshall\b|\brequired\s(?:to|by)\b|\bhave\suntil\b|\bneed\sto\b|\bobliged\b|\bcompl(?:y|iance"
-    r"|iant)\b|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
+    r"|iant)\b|\A\s?(?:\(\w{1,3}\)\s)?(?:Replace|Inspect|Install|Remove|Comply|Complete|Ensure|Provide|Report|Update"
+    r"|Label|Stop)\b"
+    r"|\b(?:is|are)\sexpected\sto\s(?!(?:take|come|enter|apply|be\s(?!compliant)|start|publish|begin|grow|rise|fall"
+    r"|reach|last|cost))|\bexpected\sto\s(?:comply|be\scompliant|have)|\btransition|\bshould\b|\bgrace\speriod",
     re.IGNORECASE,
 )
 _GOAL = re.compile(
-    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:publish|reach|consult|take|come"
+    r"\btargets?\b|\bgoals?\b|\baims?\b|\bambition|\bexpect(?:s|ed)?\sto\s(?:submit|send|hold|launch|publish|reach"
+    r"|consult|take|come"
     r"|enter|issue|finali[sz]e|make|be\sin)|\bplans?\sto\b|\bintends?\b|\bforecast|\bproject(?:ed|ion)"
+    r"|\bshould\sbe\s(?:out|ready|published|available)\b|\bprojects?\s(?:must|should)\s(?:start|end|finish|run|begin)"
     r"|\blikely\b|\bwill\s(?:publish|issue|consult|announce|report|review|consider|set\sout|finali[sz]e|make\sa"
     r"|decide)|\bwe\s(?:will|expect|aim|plan|intend|hope)\b|\bGDP\b|\bper\scent\sby\b|\bnet\szero\b|\banticipat",
     re.IGNORECASE,
@@ -169,6 +212,7 @@ _PAST_FORCE = re.compile(
     r"\b(?:took|came|entered|went|became|has|have|had|been|since|applied|commenced)\b", re.IGNORECASE
 )
 _MAX_NEWS_DAYS = 3
+_RUNNING = re.compile(r"\b(?:the|this)\s(?:[a-z]+\s)?(?:pilot|trial|sandbox|scheme)\s(?:will\s)?\Z", re.IGNORECASE)
 _NO_START = re.compile(r"start|begin|implement", re.IGNORECASE)
 _ENDS = re.compile(r"\b(?:until|before|by|no later than|end|expire)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:repealed|revoked|rescinded|withdrawn|cancelled|superseded|replaced)\b", re.IGNORECASE)
@@ -184,13 +228,6 @@ _OTHER_SUBJECT = re.compile(
 _PERIOD_OF_FIGURES = re.compile(
     r"\b(?:quarter|months?|year|period|week|half)\s(?:ended|ending|to)\b|\bas\s(?:of|at)\b|\brose\b|\bfell\b"
     r"|\bincreased\b|\bdecreased\b|\bcompared\b|\bper\scent\b|\btotall?ed\b",
-    re.IGNORECASE,
-)
-_N = r"(?P<n>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen|twenty-four)(?:\s\(\d{1,3}\))?"
-_TERM = re.compile(
-    rf"\b(?:remains?|continues?|(?:stays?|is|are|be)|valid|ha(?:s|ve)\seffect|expires?|runs?|appl(?:y|ies)"
-    rf"|in\s(?:force|effect)|pilot|effective|lasts?|ceases?)\b[^.;]{{0,40}}?\b(?:for|after|of)\s(?:a\s(?:period"
-    rf"|term)\sof\s|an\sinitial\s(?:period|term)\sof\s|an\sinitial\s)?{_N}[\s-](?P<unit>years?|months?)\b",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s?(?:[-•*–·▪]|\(?[a-z0-9]{1,3}[.)])\s")
@@ -224,10 +261,10 @@ def find_stated_days(sentences: Sequence[Sentence], reading: DayReading) -> Iter
         taken: set[str] = set()
         for kind, found in () if reading.is_news else _match_validity(sentence, reading):
             taken.add(found["day"])
-            if stated := _state(sentence, kind, found):
+            if stated := _state(sentence, kind, found, reading.published_on):
                 yield stated
         for kind, found in _match_due(sentence, context, reading, taken):
-            if stated := _state(sentence, kind, found):
+            if stated := _state(sentence, kind, found, reading.published_on):
                 yield stated
         if runs := _RUNS.search(sentence.masked):
             yield from _state_run(sentence, runs)
@@ -244,9 +281,16 @@ def _state_run(sentence: Sentence, runs: re.Match[str]) -> Iterator[StatedDay]:
     yield StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", *span)
 
 
-def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> StatedDay | None:
+_HANDED_IN = (DeadlineKind.COMMENTS_UNTIL, DeadlineKind.APPLY_BY)
+"""What cannot be due before the day on which it was asked for: a closed consultation is history."""
+
+
+def _state(
+    sentence: Sentence, kind: DeadlineKind, found: re.Match[str], published_on: dt.date | None
+) -> StatedDay | None:
     day = sentence.get_day(found["day"]).day
-    if day is None:
+    is_past = day and published_on and kind in _HANDED_IN and day < published_on
+    if day is None or is_past:
         return None
     subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
     return StatedDay(kind, day, subject, sentence.start, sentence.end)
@@ -257,7 +301,7 @@ def _match_validity(sentence: Sentence, reading: DayReading) -> Iterator[tuple[D
     seen: set[str] = set()
     for kind, patterns in (
         (DeadlineKind.VALID_UNTIL, _VALID),
-        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _BEGINS, _FROM_DAY, _FORBIDS)),
+        (DeadlineKind.IN_FORCE, (*_IN_FORCE, _EFFECTIVE_AT_ONCE, _DAY_OF_FORCE, _BEGINS, _FROM_DAY, _FORBIDS)),
     ):
         for pattern in patterns:
             for found in pattern.finditer(masked):
@@ -272,13 +316,17 @@ def _is_own(sentence: Sentence, found: re.Match[str], reading: DayReading, kind:
     masked, between = sentence.masked, found["between"]
     clause = re.split(r"[;.]\s", masked[max(0, found.start() - 160) : found.start()])[-1]
     if kind is DeadlineKind.IN_FORCE:
-        if _NO_START.match(found["verb"]) or _ENDS.search(found[0]) or _PAPERS.search(clause[-80:] + found[0]):
+        is_start = _NO_START.match(found["verb"]) and not _RUNNING.search(clause[-30:])
+        if is_start or _ENDS.search(found[0]) or _PAPERS.search(clause[-80:] + found[0]):
             return False
         if _EVENT.search(clause[-80:] + found[0]) or _ENDED.search(clause[-60:]):
             return False
         is_past = _PAST_FORCE.search(clause[-40:] + found["verb"] + between)
         if is_past and not reading.explains and not _is_news_of_today(sentence, found, reading):
             return False
+    is_past_end = re.search(r"\b(?:had|was|were|been|due|not)\b", clause[-24:], re.IGNORECASE)
+    if kind is DeadlineKind.VALID_UNTIL and is_past_end:
+        return False
     doubt = _PROPOSED if reading.asks_comments else _HEARSAY
     if doubt.search(clause[-60:] + between) and kind is DeadlineKind.IN_FORCE:
         return False
@@ -295,7 +343,7 @@ def _match_due(
     sentence: Sentence, context: str, reading: DayReading, taken: set[str]
 ) -> Iterator[tuple[DeadlineKind, re.Match[str]]]:
     masked = sentence.masked
-    for pattern in (_MOVED, _BY, _CLOSE, _RANGE):
+    for pattern in (_MOVED, _NOT_UNTIL, _COMPLIANCE, _BY, _CLOSE, _RANGE):
         for found in pattern.finditer(masked):
             if pattern is _MOVED:
                 taken.add(found["old"])
@@ -314,23 +362,41 @@ def _classify_due(
     ahead, behind = _cut_clause(masked, found, is_range=pattern is _RANGE)
     whole = ahead + found[0] + behind
     lead = context if context.endswith(":") else ""
-    if _is_no_deadline(ahead, whole, context) or (reading.is_news and _EVENT.search(masked)):
+    if pattern is _NOT_UNTIL and not reading.asks_comments:
+        return DeadlineKind.COMPLY_BY
+    if _is_no_deadline(ahead, found[0], whole, context) or (reading.is_news and _EVENT.search(masked)):
         return None
     if reading.is_order:
         is_due = _DUTY.search(whole + lead) or re.search(r"\bwill:\Z", lead) or re.search(r"\bordered\b", whole)
         return DeadlineKind.COMPLY_BY if is_due and pattern is not _RANGE else None
-    if pattern is _MOVED and not re.search(r"extend|mov|postpon|defer|chang", ahead, re.IGNORECASE):
+    is_about_compliance = pattern is _MOVED and re.search(r"\bcompliance\b|\bcomply\b", ahead, re.IGNORECASE)
+    if pattern is _COMPLIANCE or is_about_compliance:
+        return DeadlineKind.COMPLY_BY
+    if pattern is _MOVED and not _MOVES.search(ahead):
         return None
-    if _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
+    if paper := _classify_paper(ahead, whole, pattern, context, reading):
+        return paper
+    if pattern is _CLOSE and _OPENS.search(masked[: found.start()]):
+        return DeadlineKind.APPLY_BY
+    return None if pattern is _RANGE else _classify_duty(whole, whole + lead)
+
+
+def _classify_paper(
+    ahead: str, whole: str, pattern: re.Pattern[str], context: str, reading: DayReading
+) -> DeadlineKind | None:
+    """Return whether applications or comments are due by a day, or an act that only speaks of them."""
+    is_act = _OTHER_ACT.search(whole) and not reading.asks_comments
+    if not is_act and _APPLY_NOUN.search(whole) and not (reading.asks_comments and _COMMENT.search(whole)):
         is_window = re.search(r"open|from|window|between", ahead, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if pattern is not _RANGE or is_window else None
-    if _STRONG_COMMENT.search(whole) or (
-        reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
-    ):
+    is_asked = reading.asks_comments and (_COMMENT.search(whole + context) or pattern is _CLOSE)
+    if _STRONG_COMMENT.search(whole) or is_asked:
         return DeadlineKind.COMMENTS_UNTIL
-    if pattern is _RANGE:
-        return None
-    return _classify_duty(whole, whole + lead)
+    is_duty = is_act and pattern is not _RANGE and _DUTY.search(whole)
+    return DeadlineKind.COMPLY_BY if is_duty else None
+
+
+_MOVES = re.compile(r"extend|mov|postpon|defer|chang|delay|push|shift", re.IGNORECASE)
 
 
 def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
@@ -338,7 +404,9 @@ def _classify_duty(whole: str, with_lead: str) -> DeadlineKind | None:
     if _DUTY.search(with_lead):
         if _APPLY_TO.search(whole):
             return DeadlineKind.APPLY_BY
-        is_paper = re.search(r"\bsubmit(?:ted)?\b|\bfiled?\b", whole, re.IGNORECASE)
+        is_paper = re.search(
+            r"\bsubmit(?:ted)?\b|\bfiled?\b|\blodged?\b|\breach\sthe\b|\barrive\b", whole, re.IGNORECASE
+        )
         is_act = re.search(r"\bcompl|\bensure|\bmeet|\bimplement", whole, re.IGNORECASE)
         return DeadlineKind.APPLY_BY if is_paper and not is_act else DeadlineKind.COMPLY_BY
     if _APPLY.search(whole):
@@ -355,7 +423,7 @@ def _cut_clause(masked: str, found: re.Match[str], *, is_range: bool) -> tuple[s
     return (ahead if is_range else _ANY_DAY.split(ahead)[-1]), behind
 
 
-def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
+def _is_no_deadline(ahead: str, found: str, whole: str, context: str) -> bool:
     """Whether a day is that of a figure, of a plan of the body itself, of an event, or of what is over."""
     is_duty = _DUTY.search(whole + (context if context.endswith(":") else ""))
     is_paper = re.search(r"\bcomments?\b|\bresponses?\b|\bsubmissions?\b|\bfeedback\b", whole, re.IGNORECASE)
@@ -363,19 +431,41 @@ def _is_no_deadline(ahead: str, whole: str, context: str) -> bool:
         return True
     if _GOAL.search(whole) and not (is_paper or re.search(r"\b(?:must|shall)\b", whole, re.IGNORECASE)):
         return True
+    if _OF_PROJECT.search(whole):
+        return True
     if _ATTEND.search(whole) and _EVENT.search(context + whole):
         return True
     if _EVENT.search(whole) and not (is_duty or is_paper):
         return True
-    if _WAS_DUE.search(ahead[-60:]):
+    if _WAS_DUE.search(ahead[-60:]) or _NEVER_BEFORE.search(ahead + found) or _MADE_BEFORE.search(ahead + found):
         return True
     if _ORIGINALLY.search(ahead[-90:]):
         return not _EXTENDED.search(ahead)
     return bool(_OVER.search(whole) and not _STILL_DUE.search(whole))
 
 
+_OPENS = re.compile(
+    rf"\b(?:applications?|bids?|tenders?|nominations?|registrations?|entries"
+    rf"|competition)\s(?:will\s)?opens?\b[^.;]{{0,30}}{DAY}",
+    re.IGNORECASE,
+)
+_OF_PROJECT = re.compile(r"\bprojects?\s(?:must|should|may|can)\s(?:start|end|finish|run|begin)", re.IGNORECASE)
+_OTHER_ACT = re.compile(
+    r"\b(?:shall|must)\s(?!(?:be\s)?(?:submit|lodge|file|reach|arrive|receive|sent|send|made|make|apply|complete"
+    r"|return|deliver|register"
+    r"|clos|include))",
+    re.IGNORECASE,
+)
 _ATTEND = re.compile(r"\bregist|\battend|\bRSVP\b|\bspeak", re.IGNORECASE)
-_WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b", re.IGNORECASE)
+_WAS_DUE = re.compile(r"\bwas\s(?:originally\s)?(?:scheduled|due|open|to)\b|\bwere\sdue\b|\bhad\sbeen\b", re.IGNORECASE)
+_NEVER_BEFORE = re.compile(rf"\bnot\b[^.;]{{0,50}}\s(?:before|until|prior\sto)\s(?:the\s)?{DAY}\Z", re.IGNORECASE)
+_MADE_BEFORE = re.compile(
+    rf"(?<!\bbe\s)(?<!\bbeen\s)(?<!\bare\s)(?<!\bis\s)(?<!\bbe\sfully\s)\b(?:let|made|built|sold|begun|granted|issued"
+    rf"|placed|entered"
+    rf"|registered|installed|licensed|commenced|manufactured|imported|marketed|born|opened|incurred|acquired|signed"
+    rf"|concluded)(?:\s(?:into|on\sthe\smarket|in\sservice))?\s(?:on\sor\s)?(?:before|prior\sto)\s(?:the\s)?{DAY}\Z",
+    re.IGNORECASE,
+)
 _ORIGINALLY = re.compile(r"\boriginal|\bpreviously\b", re.IGNORECASE)
 _EXTENDED = re.compile(r"\bextended\b|\bmoved\b|\bpostponed\b", re.IGNORECASE)
 _ANY_DAY = re.compile(DAY)
@@ -394,28 +484,3 @@ def _find_subject(masked: str, start: int) -> str:
         return ""
     subject = found["subject"].strip()
     return "" if _GENERAL_SUBJECT.match(subject) or len(subject) > 60 else subject
-
-
-def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
-    """Yield how long the document holds, where it says so in years or months."""
-    for sentence in sentences:
-        found = _TERM.search(sentence.masked)
-        if not found:
-            continue
-        head = sentence.masked[: found.start()][-60:]
-        if re.search(
-            r"\b(?:licen[cs]es?|permits?|certificates?|records?|approvals?|authori[sz]ations?|passports?"
-            r"|registrations?|imprison|document(?:s|ation)|retain(?:ed)?)\b",
-            head + found[0],
-            re.IGNORECASE,
-        ):
-            continue
-        if re.search(
-            r"\b(?:rules?|regulations?|order|guidance|guidelines?|notice|pilot|scheme|instrument|measures?"
-            r"|directive|circular|determination|waiver|relief|sandbox|policy|programme|program|trial|it"
-            r"|exemption)\b",
-            head + found[0],
-            re.IGNORECASE,
-        ) and re.search(r"remain|continu|effect|force|expire|valid|pilot|last|trial|run", found[0], re.IGNORECASE):
-            yield Term(read_count(found["n"]), found["unit"], sentence.start, sentence.end)
-            return

@@ -24,7 +24,8 @@ _TITLE = re.compile(
     rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the"
     rf"|by)){{0,10}})?)(?![A-Za-z])"
     rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Circular|Guidance|Guidelines?|Notice|Consultation\sPaper"
+    rf"|\b(?P<statement>(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice"
+    rf"|Consultation\sPaper"
     rf"|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the"
     rf"|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
 )
@@ -80,13 +81,15 @@ _AMENDED = re.compile(
     re.IGNORECASE,
 )
 _BASE = re.compile(
-    r"\b(?:pursuant\sto|by\svirtue\sof|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
+    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph)s?\s)|by\svirtue\sof"
+    r"|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
     r"|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
-    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>[^.;]{0,110}?)\Z",
+    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|prescrib|proposing|proposes"
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|jurisdiction|notice"
+    r"|prescrib|proposing|proposes"
     r"|approv|grant|determin|direct|authori[sz])"
     r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
     re.IGNORECASE,
@@ -108,8 +111,19 @@ _IMPLEMENT = re.compile(
     r"|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
     re.IGNORECASE,
 )
-_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|Consultation Paper|^CRTC", re.IGNORECASE)
+_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|^P\d{3}-20|Consultation Paper|^CRTC", re.IGNORECASE)
 _EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
+_LISTED = re.compile(
+    r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded"
+    r"|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
+    re.IGNORECASE,
+)
+_SUBSTITUTES = re.compile(
+    r",?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b", re.IGNORECASE
+)
+_GIVES_EFFECT = re.compile(
+    r"\b(?:giv(?:es?|ing)\s(?:full\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?\Z", re.IGNORECASE
+)
 _LISTS = re.compile(
     r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b"
     r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing"
@@ -160,6 +174,9 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
     return joined
 
 
+_MAX_OPENING = 30
+
+
 @dataclass(slots=True)
 class _EnglishProgress:
     """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
@@ -176,9 +193,10 @@ def iter_relations(
     """Yield what the title and the sentences of a document say that it does to others."""
     titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
     yield from titled
+    yield from _iter_laws_of_head(document, stage)
     progress = _EnglishProgress(is_explained=bool(titled))
     for place, sentence in enumerate(sentences):
-        progress.is_opening = place < 14
+        progress.is_opening = place < _MAX_OPENING
         is_item = bool(_ENUMERATION.match(sentence.text))
         progress.is_list = progress.is_list and (is_item or not progress.has_items)
         progress.has_items = progress.is_list and (is_item or progress.has_items)
@@ -198,6 +216,25 @@ def iter_relations(
                     passage=document.quote(sentence.start, sentence.end),
                 )
         progress.is_explained = explained
+
+
+_LAW_LINE = re.compile(
+    r"(?P<law>[A-Z][A-Za-z'’&(),. -]{1,80}?\s(?:ACT|Act|ORDINANCE|Ordinance),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?"
+)
+_MAX_HEAD_LINES = 8
+
+
+def _iter_laws_of_head(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
+    """Yield the law under which an instrument is made, where it is a line of the head: BANKING ACT 1970."""
+    if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION, PolicyStage.DRAFT):
+        return
+    for line in document.lines[1:_MAX_HEAD_LINES]:
+        law = _LAW_LINE.fullmatch(line.text)
+        if law and law["law"].casefold() not in document.title.casefold():
+            title = document.original[line.start : line.start + law.end("law")]
+            yield Relation(
+                type=RelationType.BASED_ON, number=None, title=title, passage=document.quote(line.start, line.end)
+            )
 
 
 def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
@@ -222,7 +259,7 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
 def _is_number(own: str, number: str) -> bool:
     """Whether a number is the document's own, be it without the words before it."""
     one, other = (re.sub(r"\W", "", name).casefold() for name in (own, number))
-    return one.endswith(other) or other.endswith(one)
+    return one.endswith(other) or other.endswith(one) or number in own.split()
 
 
 def _classify(
@@ -232,7 +269,10 @@ def _classify(
     text = sentence.text
     ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
     chain = _drop_names(ahead)
-    if _REPEAL.search(chain) or _REPEALED.match(behind):
+    repeal = _REPEAL.search(chain)
+    if repeal and "replac" in repeal[0].lower():
+        return RelationType.REPLACES
+    if repeal or _REPEALED.match(behind) or _LISTED.search(ahead):
         return RelationType.REPEALS
     if _REPLACE.search(chain) or _REPLACED.match(behind):
         return RelationType.REPLACES
@@ -240,7 +280,9 @@ def _classify(
         return RelationType.REPEALS
     if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
         return RelationType.INTERPRETS if progress.is_opening and not progress.is_explained else None
-    if stage is not PolicyStage.CONSULTATION and (_AMEND.search(chain) or _AMENDED.match(behind)):
+    if stage is not PolicyStage.CONSULTATION and (
+        _AMEND.search(chain) or _AMENDED.match(behind) or _SUBSTITUTES.match(behind)
+    ):
         return RelationType.AMENDS
     return _classify_ground(chain, named, stage, progress)
 
@@ -249,6 +291,8 @@ def _classify_ground(
     chain: str, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
 ) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
+    if _GIVES_EFFECT.search(chain):
+        return RelationType.IMPLEMENTS
     if _IMPLEMENT.search(chain):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
     is_order = stage is PolicyStage.ENFORCEMENT

@@ -3,11 +3,12 @@
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText, Line
+from monitor.policies.english_issuers import read_english_signature
+from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_day
 
 _BODY_END = (
     r"(?:部|委|局|厅|署|院|办|办公室|办公厅|司|会|政府|银行|中心|总局|处|所|组|法院|检察院|长官|公署|分局|支队|总队|协会|学会|联合会"
@@ -55,75 +56,22 @@ _ACTING_LINES, _ACTING_CHARS = 6, 200
 _ZH_HEAD_LINES, _MAX_ORDER_HEAD_CHARS = 10, 60
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
-_MAX_FOOT_LINES = 16
-
-_EN_SUFFIX = (
-    r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration"
-    r"|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court"
-    r"|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center"
-    r"|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators"
-    r"|Legislature|Division)"
-)
-_EN_BODY = re.compile(
-    rf"\b(?:(?:Department|Ministry|Office|Bureau|Bank|Board|Government|Council|Secretary|Central\sBank"
-    rf"|Reserve\sBank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
-    rf"|Administration)\s(?:of|for|on)\s(?:the\s)?(?:[A-Z][A-Za-z'-]*|of|and|the|for|&|,(?=\s[A-Z][a-z]+\s(?:and"
-    rf"|&)))(?:,?\s(?:[A-Z][A-Za-z'-]*|of|and(?=\s[A-Z])|the(?=\s[A-Z])|for(?=\s[A-Z])|&)){{0,7}}"
-    rf"|(?:[A-Z][A-Za-z'’&-]*\s)(?:(?:[A-Z][A-Za-z'’&-]*|for|and|on|the|of\sthe)\s){{0,7}}{_EN_SUFFIX}(?:\s(?:of"
-    rf"|for)\s(?:the\s)?[A-Z][A-Za-z-]+(?:\s(?:and\s)?[A-Z][A-Za-z-]+){{0,3}})?)(?![a-z])"
-)
-_AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
-_EN_ISSUED = re.compile(
-    r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted"
-    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
-    r"|authority|agency)|Issued\sby|Issuer|Publisher|Organisation"
-    r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
-)
-_EN_DATE_LABEL = re.compile(
-    r"(?:^|(?<=\n)|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
-    r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
-    r"|Issued(?:\s(?:on|at|this|in)[^\n\d]{0,40})?|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
-    r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
-    r"|Approved|Sealed\son|By\sorder\sof\sthe\sBoard|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
-)
-_EN_FOOT_NAME = re.compile(
-    r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
-    r"|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
-)
-
-
-@dataclass(frozen=True)
-class Signature:
-    """Who signed a document and on which day, with the spans of the words that say so."""
-
-    issuers: list[str] = field(default_factory=list)
-    made_on: dt.date | None = None
-    issuers_at: tuple[int, int] | None = None
-    made_at: tuple[int, int] | None = None
 
 
 def read_signature(document: DocumentText, *, issuer: str | None, is_issued: bool) -> Signature:
     """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document."""
-    read = _read_chinese if document.is_chinese else _read_english
+    read = _read_chinese if document.is_chinese else read_english_signature
     found = read(document, is_issued=is_issued)
     is_weak = found.issuers_at is None or (not document.is_chinese and len(found.issuers) == 1)
-    is_stated = issuer and is_issued and (not found.issuers or is_weak)
+    is_stated = issuer and is_issued and (not found.issuers or (is_weak and not _is_acronym_of_other(issuer, found)))
     if issuer and is_stated:
         found = Signature([issuer], found.made_on, None, found.made_at)
     return found
 
 
-def _parse_whole_day(text: str) -> tuple[dt.date, int, int] | None:
-    """Return the day of a line and its span, where the line holds one whole date."""
-    dates = [date for date in find_dates(text, order="dmy") if date.value.to_date()]
-    day = dates[0].value.to_date() if len(dates) == 1 else None
-    if day is None:
-        return None
-    weekday = _WEEKDAY.match(text, dates[0].end)
-    return day, dates[0].start, weekday.end() if weekday else dates[0].end
-
-
-_WEEKDAY = re.compile(r"\s?\((?:星期|周|礼拜)[一二三四五六日天]\)")
+def _is_acronym_of_other(issuer: str, found: Signature) -> bool:
+    """Whether the page has only letters for a body that the document names in full."""
+    return bool(found.issuers) and issuer.isupper() and " " not in issuer and not found.issuers[0].isupper()
 
 
 def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
@@ -147,7 +95,7 @@ def _find_foot(document: DocumentText) -> Signature | None:
     for place, line in enumerate(lines):
         if len(line.text) > 80 or place == 0:
             continue
-        day = _parse_whole_day(line.text)
+        day = parse_whole_day(line.text)
         if day is None:
             continue
         rest = (line.text[: day[1]] + line.text[day[2] :]).strip()
@@ -187,7 +135,7 @@ def _collect_bodies(
     found: list[str] = []
     first = last = -1
     is_signed = False
-    for above in range(place - 1, max(-1, place - _MAX_FOOT_LINES), -1):
+    for above in range(place - 1, max(-1, place - MAX_FOOT_LINES), -1):
         if above < 2 and above < place - 2:
             break
         text = lines[above].text
@@ -254,7 +202,7 @@ def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | 
     """Return the day that stands alone under the head of an order, as bodies of Taiwan date theirs."""
     for head, line in pairwise(document.lines[:4]):
         if len(head.text) < _MAX_ORDER_HEAD_CHARS and _ORDER_HEAD.match(head.text) and len(line.text) < 30:
-            day = _parse_whole_day(line.text)
+            day = parse_whole_day(line.text)
             if day and not (line.text[: day[1]] + line.text[day[2] :]).strip():
                 return day[0], (line.start, line.end)
     return None
@@ -346,131 +294,3 @@ def _find_title_bodies(document: DocumentText) -> list[str]:
     pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]
     is_whole = len(written) == len(pieces) and all(map(_BODY.fullmatch, pieces))
     return written if is_whole and not _SEVERAL.match(pieces[0]) else []
-
-
-def _read_english(document: DocumentText, *, is_issued: bool) -> Signature:
-    made_on, made_at = _find_english_day(document, is_issued=is_issued)
-    issuers, at = _find_english_issuers(document) if is_issued else ([], None)
-    return Signature(issuers, made_on, at, made_at)
-
-
-def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.date | None, tuple[int, int] | None]:
-    """Return the day after Dated, Made or Done at; else that of a line of its own at the head or under a signature."""
-    for found in _EN_DATE_LABEL.finditer(document.folded):
-        behind = document.folded[found.end() : found.end() + 40].split("\n\n")[0]
-        dates = [date for date in find_dates(behind, order="dmy") if date.start <= _MAX_LABEL_GAP]
-        day = dates[0].value.to_date() if dates else None
-        if day:
-            return day, (found.start(), found.end() + dates[0].end)
-    if not is_issued:
-        return None, None
-    lines = document.lines
-    foot = range(len(lines) - 1, max(2, len(lines) - _MAX_FOOT_LINES), -1)
-    for place in (*foot, *range(min(_HEAD_LINES, len(lines)))):
-        line = lines[place]
-        day_at = _parse_whole_day(line.text) if len(line.text) < _MAX_DAY_LINE_CHARS else None
-        if (
-            day_at is None
-            or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]])
-            or line.text[day_at[2] :].strip(" ().,")
-        ):
-            continue
-        around = f"{lines[place - 1].text if place else ''}\n{lines[place + 1].text if place + 1 < len(lines) else ''}"
-        if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
-            return day_at[0], (line.start + day_at[1], line.start + day_at[2])
-    return None, None
-
-
-_MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
-_DAY_LINE_AHEAD = re.compile(
-    r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
-)
-_ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
-_GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
-
-
-def _find_bodies(text: str) -> list[str]:
-    """Return the public bodies that a text names in full."""
-    names = (
-        re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]) for found in _EN_BODY.finditer(text)
-    )
-    return [name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name)]
-
-
-def _read_body_line(line: Line) -> list[str]:
-    """Return the bodies that make up a line: DEPARTMENT OF JUSTICE, Securities and Futures Commission (SFC)."""
-    bare = _ACRONYM.sub("", line.text.strip(" .,"))
-    plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
-    plain = plain.removeprefix("The ").removeprefix("the ")
-    if (
-        len(bare) > _MAX_BODY_CHARS
-        or bare.startswith(("By ", "For ", "To ", "BY ", "FOR "))
-        or _GAZETTE.search(plain)
-        or not _EN_BODY.fullmatch(plain)
-    ):
-        return []
-    return bare.split(" AND THE ") if bare.isupper() and bare.startswith("THE ") else [bare]
-
-
-_MAX_BODY_CHARS = 90
-_LOWER_WORDS = re.compile(r"\b(?:Of|For|And|The|On|In)\b")
-
-
-def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
-    """Return the bodies that a document names as its own, by where it names them: the surest place first."""
-    if agency := _AGENCY.search(document.folded):
-        names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
-        cut = [_AGENCY_TAIL.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip())).strip(" .") for name in names]
-        return [name for name in cut if name], agency.span()
-    named: list[str] = []
-    span = (0, 0)
-    for line in document.lines[:_HEAD_LINES]:
-        if bodies := _read_body_line(line):
-            named += bodies
-            span = (line.start, line.end)
-    bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
-    if named:
-        return list(dict.fromkeys(bodies)), span
-    return _find_acting_bodies(document)
-
-
-_AGENCY_TAIL = re.compile(
-    r"\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$"
-)
-_ACTS = re.compile(
-    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today"
-    r"|makes?|issues?"
-    r"|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas"
-    r"|launch|set"
-    r"|on\s\d|hereby|jointly|recognis|determin|grant|gives?|calls?|directs?|expects?)"
-)
-
-
-def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
-    """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
-    head = document.folded[:_MAX_HEAD_CHARS]
-    issued = _EN_ISSUED.search(head)
-    if issued and (names := _find_bodies(issued["value"] or issued["label"])):
-        return names, issued.span()
-    for found in _EN_BODY.finditer(head):
-        names = _find_bodies(found[0])
-        if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":
-            joint = re.search(
-                r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()]
-            )
-            others = _find_bodies(joint["other"]) if joint else []
-            with_others = re.match(
-                r",?\s(?:and|together with|jointly with)\s(?:the\s)?(?P<other>[A-Z][^.,;\n]{6,80})", head[found.end() :]
-            )
-            behind = _find_bodies(with_others["other"])[:1] if with_others else []
-            return [*others, *names, *behind], found.span()
-    for line in reversed(document.lines[-_MAX_SIGNATURE_LINES:]):
-        if bodies := _read_body_line(line):
-            return bodies, (line.start, line.end)
-    if re.search(r"\bBill\b", document.title):
-        return [], None
-    found_first = next((found for found in _EN_BODY.finditer(head) if _find_bodies(found[0])), None)
-    return (_find_bodies(found_first[0]), found_first.span()) if found_first else ([], None)
-
-
-_MAX_HEAD_CHARS, _MAX_SIGNATURE_LINES = 2_500, 6

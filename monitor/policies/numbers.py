@@ -24,7 +24,7 @@ _CHINESE = (
 )
 _EU = (
     r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))"
-    r"\s\((?:EU|EC|EEC|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
+    r"\s\((?:EU|EC|EEC|CFSP|JHA|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
 )
 _NAME_WORD = r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14})"
 _NUMBERED_TYPES = (
@@ -69,6 +69,14 @@ _ENGLISH = (
     r"|\bC\((?:19|20)\d\d\)\s\d{1,5}(?:\sfinal)?|\bCOM\((?:19|20)\d\d\)\s\d{1,4}(?:\sfinal)?"
     r"|\b\d{2,3}\sFR\s\d{1,6}|\bRIN\s\d{4}-[A-Z]{2}\d\d|\bP\.?L\.?\s\d{2,3}-\d{1,3}"
     r"|\bPublic\sLaw\s\d{2,3}-\d{1,3}"
+    r"|\b(?i:General\sLicen[cs]e)\s(?i:No)\.?\s\d{1,4}[A-Z]?\b"
+    rf"|\b(?:{_NAME_WORD}\s)?(?:(?:and|of)\s{_NAME_WORD}\s)?(?:Brief|Bulletin|Notice|Circular|Note|Guideline"
+    r"|Instruction|Ruling|Decree|Order|Letter)\s\d{1,4}\s\((?:19|20)\d\d\)"
+    r"|\bS\.?\s?[IR]\.?\s?O?\.?\sNo\.\s\d{1,5}\sof\s(?:19|20)\d\d\b|\bAD\s20\d\d-\d\d-\d\d\b|\bP\d{3}-20\d\d\b"
+    r"|\b[A-Z]{2,5}-[A-Z]{1,3}-\d{2,5}\b|\b20\d\d-[A-Z]{2,6}-\d{3,5}\b"
+    r"|\b(?:O|Ont|Alta|B\.C)\.\sReg\.\s\d{1,4}/\d\d\b|\b[A-Z][A-Za-z]+\s(?:REGULATION|Regulation)\s\d{1,4}/\d\d\b"
+    r"|\bRule\s\d{1,4}[A-Z]?(?:-[A-Z0-9]{1,4})?\b"
+    r"|\b(?:RPS|CAP|TAN|GAR|RCED|PPM|HTM|LIT|PGN|SPN|FCTR|TRD|ACOP|INDG|HSG|MGN|MIN|MSN)[\s-]\d{2,10}\b"
     r"|\b(?:Docket|File)\sNos?\.\s[A-Z0-9][A-Z0-9-]{2,20}"
 )
 CHINESE_NUMBER = re.compile(_CHINESE)
@@ -76,7 +84,8 @@ ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
     r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|(?:本[局署会司部处]|我们的?)?档(?:案编)?号|^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
-    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?)\s?[:：]\s?(?P<value>[^\n]{2,60})",
+    r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular"
+    r"|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
     re.IGNORECASE,
 )
 _HEAD_LINES = 14
@@ -86,6 +95,7 @@ _AT_END = re.compile(rf"(?:公告|通知|通告|办法|规定|决定|意见|批�
 _LEADS_TITLE = re.compile(r"[A-Z]{2,4}\s?\d{2}/\d")
 _CODE_LINES = 4
 _MAX_BESIDE_CHARS, _MAX_BESIDE_ENGLISH_CHARS = 40, 60
+_CODES = re.compile(r"[A-Z]\d{1,3}/\d{1,4}[A-Z]?(?:\s[A-Z]\d{1,3}/\d{1,4}[A-Z]?){1,3}")
 _BARE_VALUE = re.compile(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])")
 _NO_NUMBER_LINE = re.compile(
     r"[。；，《]|会议|第.{1,8}次|关于|通知|办法|规定|意见|^[一二三四五六七八九十\d]{1,3}[、.．]"
@@ -98,14 +108,16 @@ _ENGLISH_PROSE = re.compile(
     r"\b(?!dated|series)[a-z]{4,}\s.*\.$|\.\s[A-Z]|\b(?:is|are|was|were|has|have|will|shall|must)\b"
 )
 _CODE_LINE = re.compile(
-    r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE"
+    r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE|TITLE|CHAPTER"
+    r"|SUBPART|VOLUME|VOL"
     r"|Q)\s?\d)[A-Z0-9][A-Z0-9 /.:()-]{2,24}"
 )
 _FOREIGN = re.compile(
     r"(?:[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\sLaw|Docket|File\sNo)"
 )
 _EU_FORM = re.compile(
-    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\(E|\d{2,4}/\d+/E)",
+    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\((?:E|CFSP|JHA)"
+    r"|\d{2,4}/\d+/E)",
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
@@ -164,6 +176,8 @@ def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
 def _find_labelled(document: DocumentText) -> OwnNumber | None:
     for found in _OWN_LABEL.finditer(document.folded, 0, 4_000):
         value, start = found["value"], found.start("value")
+        if codes := _CODES.fullmatch(value.strip()):
+            return _make(document, start, start + codes.end())
         number = _pick_pattern(document).search(value)
         if number and number.start() < 12 and not _FOREIGN.match(number[0]):
             return _make(document, start + number.start(), start + number.end())
@@ -207,7 +221,7 @@ def _find_in_title(document: DocumentText) -> OwnNumber | None:
     for found in _pick_pattern(document).finditer(document.title):
         is_quoted = any(start < found.start() < end for start, end in quoted)
         ahead = document.title[: found.start()]
-        if is_quoted or _OF_ANOTHER.search(ahead) or _FOREIGN.match(found[0]):
+        if is_quoted or _OF_ANOTHER.search(ahead) or _is_foreign(found[0]):
             continue
         written = document.original_title[found.start() : found.end()]
         return OwnNumber(_tidy(written, is_chinese=document.is_chinese), -1, -1)
@@ -231,15 +245,55 @@ def _find_english(document: DocumentText) -> OwnNumber | None:
     for line in document.lines[:_HEAD_LINES]:
         if len(line.text) > _MAX_LINE_CHARS:
             continue
-        found = ENGLISH_NUMBER.search(line.text)
-        if not found or _FOREIGN.match(found[0]) or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
+        found = next((number for number in ENGLISH_NUMBER.finditer(line.text) if not _is_foreign(number[0])), None)
+        if not found or _ENGLISH_PROSE.search(line.text.replace("No. ", "No ")):
             continue
         ahead, beside = line.text[: found.start()], line.text[: found.start()] + line.text[found.end() :]
         if len(beside.strip(" ()[]:;,.–-")) <= _MAX_BESIDE_ENGLISH_CHARS and not _OF_ANOTHER.search(ahead):
             return _make(document, line.start + found.start(), line.start + found.end())
     if titled := _find_in_title(document):
         return titled
+    if leading := _LEADING_CODE.match(document.title):
+        return OwnNumber(document.original_title[: leading.end("code")], -1, -1)
+    return _find_code_line(document) or _find_docket(document)
+
+
+def _is_foreign(number: str) -> bool:
+    """Whether a number is a docket's, a register's, or no number: the years 2027/28."""
+    years = _TWO_YEARS.fullmatch(number)
+    return bool(
+        _FOREIGN.match(number)
+        or number.startswith("Rule ")
+        or (years and int(years["first"]) + 1 == int(years["last"]))
+    )
+
+
+def _find_docket(document: DocumentText) -> OwnNumber | None:
+    """Return the docket in brackets under the name of an agency, for a document without another number."""
+    for line in document.lines[:_HEAD_LINES]:
+        if docket := _DOCKET_LINE.match(line.text):
+            return _make(document, line.start + docket.start("number"), line.start + docket.end("number"))
+    return None
+
+
+_DOCKET_LINE = re.compile(
+    r"(?:\[(?=[A-Z]{2,6}-)|\[?(?:Docket|Doc\.|File|Case|Matter)\s(?:No\.|Number"
+    r"|ID):?\s)(?P<number>[A-Z0-9][A-Z0-9-]{2,24})\b"
+)
+_TWO_YEARS = re.compile(r"20(?P<first>\d\d)/(?:20)?(?P<last>\d\d)")
+_LEADING_CODE = re.compile(
+    r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)"
+    r"|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
+)
+
+
+def _find_code_line(document: DocumentText) -> OwnNumber | None:
+    """Return the code that is a line of its own at the head, or of letters and many digits anywhere."""
     for line in document.lines[:_CODE_LINES]:
         if _CODE_LINE.fullmatch(line.text) and not _FOREIGN.match(line.text) and not find_dates(line.text, order="dmy"):
             return _make(document, line.start, line.end)
-    return None
+    coded = next((line for line in document.lines if _FILING_LINE.fullmatch(line.text)), None)
+    return _make(document, coded.start, coded.end) if coded else None
+
+
+_FILING_LINE = re.compile(r"[A-Z]{2,6}-\d{6,12}")

@@ -19,7 +19,8 @@ _BOUND = (
         r"(?:^第[一二三四五六七八九十百]{1,4}条\s?)?(?P<who>[^。；，]{2,60})(?:，)?(?<!不)适用本(?:办法|规定|条例|细则|规则|通知|公告|标准|规范|指引)"
     ),
     re.compile(
-        r"\b(?:[Tt]his|[Tt]hese|[Tt]he)\s(?:[A-Za-z]{3,14}\s){0,3}?(?:[Rr]ules?|[Nn]otice|[Gg]uidelines?|[Cc]ircular|[Rr]egulations?"
+        r"\b(?:[Tt]his|[Tt]hese|[Tt]he)\s(?:[A-Za-z]{3,14}\s){0,3}?(?:[Rr]ules?|[Nn]otice|[Gg]uidelines?|[Cc]ircular"
+        r"|[Rr]egulations?"
         r"|[Ss]tandard|[Oo]rder|[Rr]equirements?|[Pp]olicy)\sappl(?:y|ies)\sto\s(?P<who>(?:all\s)?[^.;:]{4,110})"
     ),
 )
@@ -37,7 +38,8 @@ _FIGURE = (
         r"(?:调整|提高|降低|下调|上调|缩短|延长|增加|减少|修改|改|放宽|提升)(?:为|至|到)(?P<new>\d[^，。；]{0,16})"
     ),
     re.compile(
-        rf"(?P<subject>[^.;]{{3,80}}?)\s(?:is|are|was|will\sbe|has\sbeen|be)?\s?(?:raised|lowered|increased|reduced|changed|cut)"
+        rf"(?P<subject>[^.;]{{3,80}}?)\s(?:is|are|was|will\sbe|has\sbeen|be)?\s?(?:raised|lowered|increased|reduced"
+        rf"|changed|cut)"
         rf"\sfrom\s(?P<old>{_NUMBER})\sto\s(?P<new>{_NUMBER})",
         re.IGNORECASE,
     ),

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from monitor.policies.document_text import DocumentText
+from monitor.policies.english_stages import ENGLISH_ASKS, read_english_stage
 from monitor.vocabulary import DocumentKind, PolicyStage
 
-_HEAD_CHARS = 1_500
-_FIRST_CHARS = 600
+_HEAD_CHARS, _FIRST_CHARS = 1_500, 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,167 +128,6 @@ _ZH_REPORTED_ISSUE = _compile(
 )
 
 _I = re.IGNORECASE
-_EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
-    (
-        PolicyStage.QA,
-        _compile(
-            r"\bQ ?& ?As?\b|\bquestions and answers\b|\bfrequently asked questions\b|\bFAQs?\b"
-            r"|\bquestions answered\b|\bpublish(?:es|ed) answers\b|\byour questions\b|\banswers (?:to|on)\b",
-            _I,
-        ),
-    ),
-    (PolicyStage.CONSULTATION, _compile(r"\bextension of (?:the )?comment period\b|\breopening of comment\b", _I)),
-    (
-        PolicyStage.ENFORCEMENT,
-        _compile(
-            r"\bfinal notice\b|\bdecision notice\b|\bfin(?:es|ed)\b|\bpenalt(?:y|ies)\b(?!.{0,20}\b(?:framework"
-            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
-            r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
-            r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
-            r"|notice|undertaking)|\bsanction(?:s|ed)\b(?! (?:regulations?|regime|order|act|list|\())"
-            r"|\bordered to\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b|\bconvict"
-            r"|\bprosecut|\binfringement notice\b|\bpublic reprimand|\breprimand|\bpays?\b.{0,30}(?:million|\$|£"
-            r"|€)|\bcancel(?:s|led)\b.{0,30}\blicen[cs]e|\bsuspen(?:ds|ded)\b.{0,40}\b(?:licen[cs]e"
-            r"|registration)|\bwarning letter\b|\bnotice of (?:violation|contravention)|\bassessing civil\b"
-            r"|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bdirections? against\b"
-            r"|\bdecision\b.{0,30}\b(?:abuse|cartel)|\bimprovement notice\b|\bcourt orders?\b"
-            r"|\border (?:imposing|instituting|against|assessing)",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.CONSULTATION,
-        _compile(
-            r"\bnotice of proposed rule ?making|\bproposed rules?\b|\bNPRM\b|\brequest for (?:comments?"
-            r"|information|input)|\bcall for (?:evidence|input|views|information)|\bdiscussion paper"
-            r"|\bissues paper|\bconsultation paper|\bgreen paper|\bhave your say"
-            r"|\bseeks? (?:public )?(?:comments?|views|feedback|input)|\binvit(?:es|ing"
-            r"|ation to) .{0,20}(?:comments?|views|feedback)|\bpublic comment|\bproposed (?:changes|amendments?"
-            r"|revisions?|guidance|guidelines?|regulations?|order|standard|determination|policy|decision"
-            r"|directive|licence|reforms?|requirements?)|\bproposals? (?:for|to|on)\b|\bDP\d\d/\d+|\bCP\d\d/\d+:"
-            r"|\bCP\d\d/\d+\b(?!.{0,60}(?:final|response|feedback))|\bconsult(?:s|ing)? on\b"
-            r"|\bconsultation(?:s)?\b(?! (?:response|conclusions?|outcome|summary|report|feedback"
-            r"|statement))(?!.{0,50}\b(?:response|outcome|conclusions?|summary of responses)\b)"
-            r"|\bdraft .{0,60}for (?:comment|consultation)",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.PLAN,
-        _compile(
-            r"\bregulatory agenda|\bunified agenda|\bwork (?:programme|program|plan)\b|\bforward (?:work"
-            r"|regulatory) (?:programme|program|plan)|\bregulatory initiatives grid|\brulemaking plan"
-            r"|\blegislative (?:programme|program|plan|agenda)|\bannual plan\b|\bbusiness plan\b"
-            r"|\bstandards plan\b|\bpriorities for 20\d\d|\bforward plan\b|\bregulatory (?:plan|priorities"
-            r"|roadmap)|\bforward regulatory",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.REPEAL,
-        _compile(
-            r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cation|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b"
-            r"|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bremoval of (?:obsolete|outdated)|\bceas(?:es"
-            r"|ing) to apply\b|\bcancellation of (?:the )?(?:circular|notice|guid)",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.AMENDMENT,
-        _compile(
-            r"\bamendments?\)?\b(?! (?:proposal|paper))|\bamend(?:s|ing|ed|atory)\b|\bcorrect(?:ion|ing)s?\b"
-            r"|\bcorrigendum\b|\bvariation (?:to|of)\b|\bmodification of\b|\b(?:delay|extension"
-            r"|postponement) of (?:the )?(?:effective|compliance|applicability|implementation|commencement) date"
-            r"|\bfinal rule; (?:delay|correction)|\berratum\b",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.INTERPRETATION,
-        _compile(
-            r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement)|\bfact ?sheet\b"
-            r"|\bguidance (?:note )?(?:on|for|to|about)\b|\bfinali[sz]ed guidance\b|\bguide to\b"
-            r"|\binterpret(?:ation|ive|ative|ing)|\bat a glance\b|\bstaff (?:bulletin|guidance)"
-            r"|\bcompliance guide|\bwhat (?:you need to know|the .{2,40} means?)|\bregulatory guide\b"
-            r"|\binformation sheet\b|\bunderstanding the\b|\bgood practice note|\bguidance note\b|\bhow to\b"
-            r"|\bclarif(?:y|ies|ication)",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.PILOT,
-        _compile(
-            r"\bpilot(?:s|ing)?\b|\bsandbox\b|\btrial (?:scheme|programme|program|of)\b|\bregulatory (?:sandbox"
-            r"|testbed)|\btestbed\b",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.IMPLEMENTATION,
-        _compile(
-            r"\bimplementing (?:regulation|decision|rules?|directive|act|measures?|technical)"
-            r"|\bimplementation (?:of|plan|guidance|measures?|regulations?)\b|\btransposi(?:tion|ng)"
-            r"|\bimplement(?:s|ing)\b",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.DRAFT,
-        _compile(
-            r"\bexposure draft\b|\bbill\b(?! of)|\bdraft (?:delegated|implementing|regulations?|rules?|order|law"
-            r"|act|directive|standard|ordinance|legislation|guidance|guidelines|statutory instrument|bill)"
-            r"|\bdraft$|\bintroduces? legislation",
-            _I,
-        ),
-    ),
-)
-_EN_NEWS = _compile(
-    r"\bspeech\b|\bremarks\b|\bmeets?\b|\bmeeting\b|\bvisits?\b|\bappoint|\bconference\b|\bstatistics\b"
-    r"|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent))|\bfigures\b"
-    r"|\bindex\b|\bsurvey\b|\bannual report\b|\bquarterly\b|\bmonthly\b|\bbulletin\b|\bwelcom|\bstatement (?:by"
-    r"|from|on)\b|\bblog\b|\bnewsletter\b|\bwebinar|\bworkshop|\bevent\b|\bhearing\b|\bopens? new office"
-    r"|\bmemorandum of understanding|\bMoU\b|\bcelebrat|\baward|\bjoins\b|\bnamed\b"
-    r"|\bnew (?:chair|chief|head|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b"
-    r"|\breport (?:on|shows|finds)|\bstudy\b"
-    r"|\bresearch\b|\bminutes\b|\breadout\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b"
-    r"|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b|\bspring|\bupdate on\b",
-    _I,
-)
-_EN_FINAL = _compile(
-    r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy"
-    r"|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirective\b|\bact\b|\bordinance\b"
-    r"|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b|\bcode of (?:practice|conduct)"
-    r"|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b"
-    r"|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation"
-    r"|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?|\badopt(?:s|ed|ion)\b"
-    r"|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bdirection\b|\bsupervisory statement|\bSS\d+/\d\d"
-    r"|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round"
-    r"|open|applications?|closing)|\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications"
-    r"|\bproclamation\b|\bmanual\b",
-    _I,
-)
-_EN_BINDING_BODY = _compile(
-    r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?"
-    r"|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the"
-    r"|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b|\bthis (?:standard"
-    r"|regulation|order|rule|instrument|notice|circular|direction) applies|\bshall enter into force"
-    r"|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )",
-    _I,
-)
-_EN_ASKS = _compile(
-    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?)\b[^.\n]{0,80}\b(?:must|should|may"
-    r"|can|are|is|by|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom"
-    r"|request)(?:es|ed|ing|s)?\b[^.\n]{0,60}\b(?:comments?|views|feedback|responses?|submissions?)\b"
-    r"|\bcomment period\b|\bconsultation (?:closes|ends|period|is open|runs)|\bplease (?:send|respond|submit)"
-    r"|\bfeedback (?:open|period)|\bcalls? for comments|\bhear your views|\blet us (?:know|have) (?:your|what)",
-    _I,
-)
-_EN_DRAFT_BODY = _compile(
-    r"\b(?:proposed rule|ACTION: Proposed|notice of proposed rulemaking|consultation paper|discussion paper"
-    r"|request for comments?|call for (?:evidence|input)|we (?:are )?(?:propos|consult)|we are seeking"
-    r"|proposes? to|this consultation)\b",
-    _I,
-)
 _SPOKEN_OF = (PolicyStage.PILOT, PolicyStage.IMPLEMENTATION, PolicyStage.DRAFT, PolicyStage.PLAN)
 """Stages that news speak of as well: 推进试点工作座谈会 is no pilot."""
 
@@ -322,14 +161,14 @@ _STANDARD = _compile(
 
 def classify_document_text(document: DocumentText) -> Classification:
     """Return kind and stage of a document; the stage is None for news, meetings, personnel and data."""
-    stage = _read_chinese_stage(document) if document.is_chinese else _read_english_stage(document)
+    stage = _read_chinese_stage(document) if document.is_chinese else read_english_stage(document)
     return Classification(_read_kind(document.title, stage), stage)
 
 
 def asks_for_comments(document: DocumentText) -> bool:
     """Whether a document is out for comment, whatever its title says."""
     head = document.folded[: 4 * _HEAD_CHARS]
-    return bool((_ZH_ASKS if document.is_chinese else _EN_ASKS).search(head))
+    return bool((_ZH_ASKS if document.is_chinese else ENGLISH_ASKS).search(head))
 
 
 def _read_kind(title: str, stage: PolicyStage | None) -> DocumentKind:
@@ -370,21 +209,3 @@ def _read_chinese_stage(document: DocumentText) -> PolicyStage | None:
         or bool(_ZH_BINDING_BODY.search(document.folded) or _ZH_REPORTED_ISSUE.search(document.folded, 0, _FIRST_CHARS))
     )
     return PolicyStage.FINAL if is_binding else None
-
-
-def _read_english_stage(document: DocumentText) -> PolicyStage | None:
-    title, head = document.title, document.folded[:_HEAD_CHARS]
-    stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
-    first = head[:_FIRST_CHARS]
-    is_proposal = (stage is PolicyStage.DRAFT and not re.search(r"\bexposure draft\b", title, _I)) or (
-        stage is PolicyStage.AMENDMENT and re.search(r"\bproposed\b|\bconsult", title + first, _I)
-    )
-    if stage is None:
-        is_proposal = _EN_DRAFT_BODY.search(first) and not re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
-    if is_proposal and asks_for_comments(document):
-        return PolicyStage.CONSULTATION
-    if stage is not None:
-        return stage
-    if _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I):
-        return None
-    return PolicyStage.FINAL if _EN_FINAL.search(title) or _EN_BINDING_BODY.search(head) else None

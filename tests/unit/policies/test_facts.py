@@ -256,3 +256,52 @@ def test_news_and_empty_pages_have_no_facts() -> None:
     assert read("", "").stage is None
     news = read("局长1月3日出席论坛。2026年7月1日起将有新规施行。", "国家能源局局长出席论坛")
     assert (news.stage, news.deadlines, news.relations, news.issuers) == (None, [], [], [])
+
+
+@pytest.mark.parametrize(
+    ("head", "stage"),
+    [
+        ("ACTION: Notice; reopening of the comment period.", PolicyStage.CONSULTATION),
+        ("ACTION: Final rule; delay of compliance date.", PolicyStage.AMENDMENT),
+        ("ACTION: Interim final rule; request for comments.", PolicyStage.FINAL),
+        ("A BILL\nA provider shall state the price.", PolicyStage.DRAFT),
+        ("amending Implementing Regulation (EU) 2019/1793", PolicyStage.AMENDMENT),
+        ("This letter offers guidance on the rule. Firms must test. Firms must report.", PolicyStage.INTERPRETATION),
+        ("The pilot starts on 6 April 2027.", PolicyStage.PILOT),
+        ("A light shows when a device listens.", None),
+    ],
+)
+def test_an_english_document_whose_title_says_nothing_shows_its_stage_in_its_head(
+    head: str, stage: PolicyStage | None
+) -> None:
+    assert read(head, "Voice assistants for children").stage == stage
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "day"),
+    [
+        ("The compliance date is June 28, 2027.", DeadlineKind.COMPLY_BY, dt.date(2027, 6, 28)),
+        ("For old units section 3 does not apply until 1 June 2027.", DeadlineKind.COMPLY_BY, dt.date(2027, 6, 1)),
+        ("This Order expires on 31 March 2028.", DeadlineKind.VALID_UNTIL, dt.date(2028, 3, 31)),
+        ("It is withdrawn with immediate effect.", DeadlineKind.IN_FORCE, PUBLISHED),
+        ("The window for requests shuts at 4pm on 29 October 2026.", DeadlineKind.APPLY_BY, dt.date(2026, 10, 29)),
+        ("Dated June 30, 2026. It becomes effective on 10/1/2026.", DeadlineKind.IN_FORCE, dt.date(2026, 10, 1)),
+    ],
+)
+def test_an_english_document_says_what_is_due(sentence: str, kind: DeadlineKind, day: dt.date) -> None:
+    facts = read(sentence, "Final rule on grid fees")
+    assert [(each.kind, each.day) for each in facts.deadlines] == [(kind, day)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Representations were to be made on or before 30 January 2026.",
+        "Rules, should we go ahead, would not come into force before 1 January 2029.",
+        "Units let before 1 December 2026 are old units.",
+        "Your project must start by 1 September 2027.",
+        "They had been due to lapse on 31 December 2025.",
+    ],
+)
+def test_an_english_day_of_something_else_is_no_deadline(sentence: str) -> None:
+    assert not read(sentence, "Final rule on grid fees").deadlines

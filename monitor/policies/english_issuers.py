@@ -1,0 +1,270 @@
+"""Who issued an English document and when it was made: its agency line, letterhead, acting body and foot."""
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+
+from monitor.dates import find_dates
+from monitor.policies.document_text import DocumentText, Line
+from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_day
+
+_EN_SUFFIX = (
+    r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration"
+    r"|Service|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Regulator|Tribunal|Court"
+    r"|Union|Corporation|Government|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center"
+    r"|Ombudsman|Registry|Singapore|Canada|Australia|Zealand|Standards|Ofgem|Ofcom|Ofwat|Fund|Regulators"
+    r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory)"
+)
+_EN_WORD = r"[A-Z][A-Za-z'’&-]*"
+_EN_BODY = re.compile(
+    r"\b(?:(?:Welsh|Scottish) Ministers|(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
+    rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council"
+    rf"|Secretary|Central Bank"
+    rf"|Reserve Bank|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar"
+    rf"|Division"
+    rf"|Administration|Superintendent|Director|Controller) (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for"
+    rf"|&|,(?= [A-Z][a-z]+ (?:and"
+    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
+    rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
+    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! {_EN_SUFFIX}))(?![a-z])"
+)
+_AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
+_EN_ISSUED = re.compile(
+    r"\b(?:[Ii]ssued|[Pp]ublished|[Mm]ade|[Aa]dopted"
+    r"|[Rr]eleased)\s(?:jointly\s)?by(?:\sthe)?\s(?P<value>[A-Z][^\n.;:()]{3,120})"
+    r"|[Oo]n\sbehalf\sof\sthe\s(?P<behalf>[A-Z][^\n.;:()]{3,120})|\b(?:Issuing\s(?:body"
+    r"|authority|agency)|Issued\sby|Issuer|Publisher|Organisation"
+    r"|From):\s?(?:the\s)?(?P<label>[A-Z][^\n;]{2,100})"
+)
+_EN_DATE_LABEL = re.compile(
+    r"(?:^|(?<=\n)|(?<=\n\()|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
+    r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
+    r"|Issued(?:\s(?:on|at|this|in)(?:(?!Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[^\n\d]){0,40})?"
+    r"|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
+    r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
+    r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis"
+    r"|MADE(?=\s\d)|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
+    r"|Ordered\sto\sbe\sprinted)\b[\s:,.–—-]{0,40}(?:the\s)?"
+)
+_EN_FOOT_NAME = re.compile(
+    r"(?:Secretary|Director|Administrator|Commissioner|Minister|Chair(?:man|person)?|Chief|Registrar|President"
+    r"|Officer|Head|General|Deputy|Controller|Governor|Superintendent|Clerk|Counsel)\b"
+)
+
+
+def read_english_signature(document: DocumentText, *, is_issued: bool) -> Signature:
+    made_on, made_at = _find_english_day(document, is_issued=is_issued)
+    issuers, at = _find_english_issuers(document) if is_issued else ([], None)
+    return Signature(issuers, made_on, at, made_at)
+
+
+def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.date | None, tuple[int, int] | None]:
+    """Return the day after Dated, Made or Done at; else that of a line of its own at the head or under a signature."""
+    labels = sorted(_EN_DATE_LABEL.finditer(document.folded), key=lambda label: not _MADE_LABEL.match(label[0]))
+    for found in labels:
+        behind = document.folded[found.end() : found.end() + 40].split("\n\n")[0]
+        dates = [date for date in find_dates(behind, order="dmy") if date.start <= _MAX_LABEL_GAP]
+        day = dates[0].value.to_date() if dates else None
+        if day:
+            return day, (found.start(), found.end() + dates[0].end)
+    if not is_issued or _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
+        return None, None
+    lines = document.lines
+    foot = range(len(lines) - 1, max(2, len(lines) - MAX_FOOT_LINES), -1)
+    for place in (*foot, *range(min(_HEAD_LINES, len(lines)))):
+        line = lines[place]
+        day_at = parse_whole_day(line.text) if len(line.text) < _MAX_DAY_LINE_CHARS else None
+        if (
+            day_at is None
+            or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]])
+            or line.text[day_at[2] :].strip(" ().,")
+        ):
+            continue
+        around = f"{lines[place - 1].text if place else ''}\n{lines[place + 1].text if place + 1 < len(lines) else ''}"
+        if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
+            return day_at[0], (line.start + day_at[1], line.start + day_at[2])
+    return _find_masthead_day(lines[:_HEAD_LINES])
+
+
+def _find_masthead_day(lines: Sequence[Line]) -> tuple[dt.date | None, tuple[int, int] | None]:
+    """Return the day that ends a line of the head behind a form or a number: News | 18 June 2026."""
+    for line in lines:
+        day_at = parse_whole_day(line.text) if len(line.text) < _MAX_MASTHEAD_CHARS else None
+        if day_at and not line.text[day_at[2] :].strip(" ().") and _MASTHEAD.fullmatch(line.text[: day_at[1]]):
+            return day_at[0], (line.start + day_at[1], line.start + day_at[2])
+    return None, None
+
+
+_MAX_MASTHEAD_CHARS = 90
+_MASTHEAD = re.compile(
+    r"(?!(?:First )?(?:Published|Updated|Clos|Open|Comment|Deadline|Effective|Com(?:es|ing)|Case)|\d{4}/)"
+    r"[A-Z][^:;\n]{2,70}?(?:\s?[|–—]\s?|,\s|(?<=\d)\s{1,20}|\s{2,20})"
+)
+_MADE_LABEL = re.compile("MADE|Made")
+_MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
+_DAY_LINE_AHEAD = re.compile(
+    r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
+)
+_BARE_ACRONYM = re.compile(r"(?<=[a-z])\s[A-Z]{3,8}$")
+_ADDRESSEE = re.compile(r"(?:Chief|Deputy Chief|Senior) Executive|(?:All|To All) .*")
+_OFFICER_OF = re.compile(
+    r"^(?:[A-Z][a-z]+ ){0,3}(?:Director(?:-General)?|Secretary|Head|Chief|Chair|Officer) of (?:the )?"
+    r"(?=(?:[A-Z][a-z]+ )*(?:Ministry|Department|Authority|Commission|Agency|Office|Board)\b)"
+)
+_COUNTRY = re.compile(
+    r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia"
+    r"|Canada"
+    r"|Singapore|European Union|United States of America)"
+)
+_ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
+_GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
+
+
+def _find_bodies(text: str) -> list[str]:
+    """Return the public bodies that a text names in full."""
+    names = (
+        _OFFICER_OF.sub("", re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]))
+        for found in _EN_BODY.finditer(text)
+    )
+    return [
+        name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
+    ]
+
+
+def _read_body_line(line: Line) -> list[str]:
+    """Return the bodies that make up a line: DEPARTMENT OF JUSTICE, Securities and Futures Commission (SFC)."""
+    bare = _ACRONYM.sub("", line.text.strip(" .,"))
+    if bare.startswith("THE ") and " AND THE " not in bare:
+        bare = bare.removeprefix("THE ")
+    plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
+    plain = _BARE_ACRONYM.sub("", plain.removeprefix("The ").removeprefix("the "))
+    if (
+        len(bare) > _MAX_BODY_CHARS
+        or bare.startswith(("By ", "For ", "To ", "BY ", "FOR "))
+        or _GAZETTE.search(plain)
+        or _COUNTRY.fullmatch(plain)
+        or _ADDRESSEE.fullmatch(plain)
+        or not _EN_BODY.fullmatch(plain)
+    ):
+        return []
+    return bare.split(" AND THE ") if bare.isupper() and bare.startswith("THE ") else [bare]
+
+
+_MAX_BODY_CHARS = 90
+_LOWER_WORDS = re.compile(r"\b(?:Of|For|And|The|On|In)\b")
+
+
+def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the bodies that a document names as its own, by where it names them: the surest place first."""
+    if agency := _AGENCY.search(document.folded):
+        names = re.split(r";\s?(?:and\s)?", agency["value"].strip(" ."))
+        cut = [
+            _AGENCY_TAIL.sub("", _AGENCY_PARENT.sub("", re.sub(r"^(?:and\s)?(?:the\s)?", "", name.strip()))).strip(" .")
+            for name in names
+        ]
+        return [name for name in cut if name], agency.span()
+    if _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
+        return [], None
+    named: list[str] = []
+    span = (0, 0)
+    before: Line | None = None
+    for line in document.lines[:_HEAD_LINES]:
+        if bodies := _read_body_line(line):
+            is_below = before is not None and line.start - before.end < _MAX_LINE_GAP
+            if is_below and _IS_PART.search(bodies[0]) and not _IS_PART.search(named[-1]):
+                continue
+            if is_below and _IS_DEPARTMENT.match(named[-1]) and _IS_AGENCY.search(bodies[0]):
+                named.pop()
+            named += bodies
+            span = (line.start, line.end)
+            before = line
+    bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
+    if named:
+        return list(dict.fromkeys(bodies)), span
+    return _find_acting_bodies(document)
+
+
+def _find_letterhead(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
+    """Return the name that stands alone on the first line, set off from what follows or above a form of document."""
+    if len(document.lines) < _MIN_LETTER_LINES:
+        return None
+    line, below = document.lines[:2]
+    is_set_off = below.start - line.end >= _MAX_LINE_GAP or _FORM_LINE.match(below.text)
+    is_name = _LETTERHEAD.fullmatch(line.text) and not _NO_LETTERHEAD.search(line.text)
+    if _REGULATOR.fullmatch(line.text):
+        return [line.text], (line.start, line.end)
+    is_name = is_name or (len(line.text) < _MAX_NAME_CHARS and f"The {line.text} " in document.folded)
+    if not is_set_off or not is_name or line.text.casefold() in document.title.casefold():
+        return None
+    return [line.text], (line.start, line.end)
+
+
+_MIN_LETTER_LINES, _MAX_LINE_GAP, _MAX_NAME_CHARS = 3, 2, 50
+_REGULATOR = re.compile(r"Of[a-z]{3,5}")
+_LETTERHEAD = re.compile(r"[A-Z][A-Za-z'’&.-]*(?: (?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|&)){1,7}")
+_NO_LETTERHEAD = re.compile(
+    r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press"
+    r"|Letter"
+    r"|Consultations?|Guidance|Circular|Order|Act|Code|Draft|Summary|Page|Part|Chapter|Article|Introduction|Background"
+    r"|Overview|Contents|From|Archive|Instruments?|Speech|Minutes|Agenda|Journal|Explanatory|Memorandum|Plan|Programme"
+    r"|Decision|Direction|Proposal|Publication|Published|Update|Policy|Bill|Law|Laws|Frequently|Questions|Written"
+    r"|Scheme)\b"
+    r"|^(?:Sir|Madam|Dear|To|Re)\b",
+    re.IGNORECASE,
+)
+_FORM_LINE = re.compile(
+    r"(?:Competition|Funding|Pilot|Policy paper|Guidance|Press release|News(?: story)?|Notice|Circular|Regulatory"
+    r"|Consultation|Decision|Guideline"
+    r"|Statement|Corporate report|Closed|Open|Media release|Direction|Order|Code|Letter|Bulletin)\b",
+    re.IGNORECASE,
+)
+_IS_PART = re.compile(r"\b(?:Office|Division|Directorate|Bureau|Branch|Unit)\b", re.IGNORECASE)
+_IS_DEPARTMENT = re.compile(r"(?:U\.S\. )?DEPARTMENT\b")
+_IS_AGENCY = re.compile(r"\b(?:Administration|Service|Agency|Commission|Bureau)$")
+_BILL = re.compile(r"\bBill\b(?! of)|^(?:H\. ?R\.|S\.) ?\d")
+_BILL_LINE = re.compile(r"^A BILL$|^H\. ?R\. ?\d+$", re.MULTILINE)
+
+
+_AGENCY_PARENT = re.compile(r",\s[A-Z]{2,6}$")
+_AGENCY_TAIL = re.compile(
+    r"\s\([A-Z]{2,8}\)$|,\s(?:[A-Z]{2,6}|(?:U\.S\.\s)?Department of [A-Z][a-z ]+)(?:\s\([A-Z]{2,6}\))?$"
+)
+_ACTS = re.compile(
+    r"\s?(?:\((?:the\s)?[\"“']?[A-Za-z]{2,12}[\"”']?\)\s?)?(?:,\s[^,.]{2,60},\s)?(?:has|have|is|are|will|today"
+    r"|makes?|issues?"
+    r"|issued|publish|announce|propos|invit|seek|consult|adopt|approv|amend|order|fin|impos|said|confirm|releas"
+    r"|launch|set"
+    r"|on\s\d|hereby|jointly|recognis|determin|grant|gives?|calls?|directs?|expects?)"
+)
+
+
+def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
+    head = document.folded[:_MAX_HEAD_CHARS]
+    issued = _EN_ISSUED.search(head)
+    if issued and (names := _find_bodies(issued["value"] or issued["behalf"] or issued["label"])):
+        return names, issued.span()
+    for found in _EN_BODY.finditer(head):
+        names = _find_bodies(found[0])
+        if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":
+            joint = re.search(
+                r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()]
+            )
+            others = _find_bodies(joint["other"]) if joint else []
+            with_others = re.match(
+                r",?\s(?:and|together with|jointly with)\s(?:the\s)?(?P<other>[A-Z][^.,;\n]{6,80})", head[found.end() :]
+            )
+            behind = _find_bodies(with_others["other"])[:1] if with_others else []
+            return [*others, *names, *behind], found.span()
+    if letterhead := _find_letterhead(document):
+        return letterhead
+    for line in reversed(document.lines[-_MAX_SIGNATURE_LINES:]):
+        if bodies := _read_body_line(line):
+            return bodies, (line.start, line.end)
+    if re.search(r"\bBill\b", document.title):
+        return [], None
+    found_first = next((found for found in _EN_BODY.finditer(head) if _find_bodies(found[0])), None)
+    return (_find_bodies(found_first[0]), found_first.span()) if found_first else ([], None)
+
+
+_MAX_HEAD_CHARS, _MAX_SIGNATURE_LINES = 2_500, 6
