@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, Field
 
 from monitor.briefing.item import build_item_schema
+from monitor.clock import Clock
 from monitor.config.model import PagesSettings, Settings
 from monitor.db.database import Store
 from monitor.db.maintenance import ReplayItemStore, create_backup, restore_row_order
@@ -29,7 +30,10 @@ from monitor.fetch.guard import Guard
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader
+from monitor.services.alerts import AlertService
 from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.services.deadlines import DeadlineService
+from monitor.services.policies import PolicyService
 from monitor.services.recording import RunManifest
 from monitor.services.runs import FullRunReport, load_full_run_report
 from monitor.services.search import SavedSearch
@@ -145,11 +149,20 @@ class ReplayService:
             feedback=manifest.wishes,
             prompts=PromptSet(manifest.prompts),
             before_end=clock.advance_to_end,
+            file_documents=self._build_policies(store, clock).file_documents,
         )
         await run_sweep(fresh, source, window=manifest.window, today=manifest.today, deps=parts)
         await restore_row_order(run.id, origin=self.store.sessions, target=store.sessions)
         await copy_marks(self.store.sessions, store.sessions)
         return sites
+
+    def _build_policies(self, store: Store, clock: Clock) -> PolicyService:
+        """Return what files the documents of a replayed run; topics are people's, and not the run's."""
+        alerts = AlertService(store=store, settings=self.settings, clock=clock)
+        deadlines = DeadlineService(store=store, settings=self.settings, clock=clock, alerts=alerts)
+        return PolicyService(
+            store=store, settings=self.settings, clock=clock, workers=self.workers, deadlines=deadlines
+        )
 
     async def _compare(
         self, run: Run, rows: Sequence[EvidenceRecord], sites: ReplayTransport, store: Store

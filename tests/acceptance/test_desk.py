@@ -38,8 +38,8 @@ async def test_a_newcomer_reads_the_sample_briefing_three_clicks_after_signing_i
     await person.page.goto(service.address)
     await person.sees("Nothing is watched yet.") if language == "en" else await person.sees("Welcome to Monitor")
     await person.button("Try the sample ministry").click()
-    await expect(person.link("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
-    await person.link("Read the briefing").click()
+    await expect(person.button("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
+    await person.button("Read the briefing").click()
     shown = person.page.locator("article, .reading")
     await expect(shown.get_by_text("指导意见").first).to_be_visible(timeout=TIMEOUT_MS)
     assert await person.page.locator(".reading li").count() > 10

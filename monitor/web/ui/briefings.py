@@ -121,13 +121,25 @@ async def now(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> R
 @router.post("/briefings/now")
 async def compose(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
     """Begin to compose what the form asks for, and go where it will stand."""
+    return await _go_to_kept(app, renderer, request, is_again=True)
+
+
+@router.post("/briefings/open")
+async def open_kept(app: AppDep, renderer: Renderer, request: Request, _: Reader) -> Response:
+    """Go to what is kept of what the form asks for; where nothing is kept, or new items came, begin to compose it."""
+    return await _go_to_kept(app, renderer, request, is_again=False)
+
+
+async def _go_to_kept(app: App, renderer: PageRenderer, request: Request, *, is_again: bool) -> Response:
     fields = parse_compose_form(await request.form(), renderer.language)
     try:
         wanted = ComposeRequest.model_validate(fields)
         await check_sources(wanted.sources, app.store)
     except (ValidationError, UsageError) as error:
         return await _render_form(app, renderer, fields, error)
-    await app.kept_briefings.start(wanted.to_query())
+    kept = None if is_again else await app.kept_briefings.get(wanted.to_query())
+    if kept is None or kept.briefing is None or kept.new_items:
+        await app.kept_briefings.start(wanted.to_query())
     return renderer.redirect(f"/briefings/now?{urlencode(build_query_parameters(wanted))}")
 
 

@@ -4,7 +4,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Response
 
@@ -175,7 +175,6 @@ async def show(
         pages_read=sum(section.pages for section in picture.sections),
         names={section.ordinal: section.name for section in picture.sections},
         source=await app.store.sources.get_by_id(run.source_id or 0),
-        briefing=f"/briefings/now?source={quote(run.source)}&days=1",
         since=max(0, picture.last_event_id - _REPLAYED_EVENTS),
         timezone=app.settings.timezone,
         vocabularies={**_VOCABULARIES, "outcome": list(get_words(renderer.language, "outcome"))},

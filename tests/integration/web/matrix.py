@@ -93,6 +93,7 @@ MATRIX: dict[str, Entry] = {
     "GET /briefings/new": may(READER, 200),
     "GET /briefings/now": may(READER, 200),
     "POST /briefings/now": may(READER, 303),
+    "POST /briefings/open": may(READER, 303),
     "POST /briefings/new": may(EDITOR, 422),
     "GET /briefings/{briefing_id}": may(READER, 404),
     "GET /briefings/{briefing_id}/export": may(READER, 422),

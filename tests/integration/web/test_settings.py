@@ -167,10 +167,10 @@ class TestPrompts:
     async def test_one_is_adjusted_compared_and_taken_back(self, desk: Any) -> None:
         admin = await desk.sign_in("admin", language="en")
         ours = (await admin.send("GET", "/api/prompts/ranking.user.en")).json()["ours"]
-        theirs = ours.replace("Among equals the newer comes first.", "Among equals the shorter comes first.")
+        theirs = ours.replace("the reason in at most 20 words", "the reason in at most 30 words")
         await admin.post("/settings/prompts/ranking.user.en", {"text": theirs})
         page = (await admin.get("/settings/prompts/ranking.user.en")).text
-        assert "<del>newer</del><ins>shorter</ins>" in page
+        assert "<del>20</del><ins>30</ins>" in page
         assert (await desk.app.prompts.load_active()).overrides == {"ranking.user.en": theirs}
         await admin.post("/settings/prompts/ranking.user.en/back")
         assert (await desk.app.prompts.load_active()).overrides == {}
