@@ -78,7 +78,7 @@ def _read_year(parts: dict[str, str], context: Context) -> int | None:
     if "thai_year" in parts:
         return year_of_thai(int(parts["thai_year"]))
     if "republic" in parts:
-        year = REPUBLIC_START + int(parts["republic"])
+        year = REPUBLIC_START + (parse_date_numeral(parts["republic"]) or 0)
         return year if year <= context.latest_year else 0
     written = parts.get("y") or parts.get("short")
     if written is None:
@@ -215,7 +215,8 @@ FORMS: tuple[Form, ...] = (
     Form(
         "year_first",
         ("2026-02-03", "2026. 2. 3."),
-        rf"{_START}{_YEAR}(?P<sep>{_S}[-/.．／—–]{_S})(?P<m>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d>\d{{1,2}})(?![\d%]|[-/.]\d)",
+        # A point that ends a line ends a sentence: on 5 October 2026.⏎1.6 Providers must
+        rf"{_START}{_YEAR}(?P<sep>{_S}[-/／—–]{_S}|{_S}[.．](?!\n){_S})(?P<m>\d{{1,2}})(?:(?P=sep)|[-/.])(?P<d>\d{{1,2}})(?![\d%]|[-/.]\d)",
         signs="-/.．／—–",
     ),
     Form(
@@ -240,7 +241,12 @@ FORMS: tuple[Form, ...] = (
         doubt=lambda found: found["era"] in ERA_INITIALS,  # R4.1.2 is a version as well
     ),
     # Three digits and no era: only Taiwan writes that.
-    Form("republic", ("115年2月3日",), rf"(?<!\d)(?P<republic>1\d\d){_S}年{_S}{_MONTH_DAY}", signs="年"),
+    Form(
+        "republic",
+        ("115年2月3日", "一百十五年二月三日"),
+        rf"(?<![\d百])(?P<republic>1\d\d|一百一?十?[一二三四五六七八九]?){_S}年{_S}{_MONTH_DAY}",
+        signs="年",
+    ),
     Form(
         "republic_numeric",
         ("115-02-03",),

@@ -183,7 +183,7 @@ def _state(sentence: Sentence, kind: DeadlineKind, found: re.Match[str]) -> Stat
         day = mention.day
     if day is None:
         return None
-    subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence, found.start())
+    subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
     return StatedDay(kind, day, subject, sentence.start, sentence.end)
 
 
@@ -342,9 +342,12 @@ def _classify_due(clause: _Clause, pattern: re.Pattern[str], context: str, readi
     return None
 
 
-def _find_subject(sentence: Sentence, start: int) -> str:
-    """Return what a day holds for, where the clause names something other than the document; else nothing."""
-    masked = sentence.masked
+def find_subject(sentence: Sentence, start: int) -> str:
+    """Return what the day at `start` of a sentence holds for, where its clause names something but the document."""
+    return _find_subject(sentence.text, start)
+
+
+def _find_subject(masked: str, start: int) -> str:
     head = masked[max(0, start - 80) : start]
     pieces = re.split(rf"[，。；;:！？\n]|{DAY}", head)
     for piece in reversed(pieces):
@@ -398,5 +401,7 @@ def find_table_days(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     for number, line in enumerate(lines):
         if (found := _COLUMN.findall(line)) and len(find_dates(line)) == 0 and any(map(_STARTS.match, found)):
             columns = found
+        elif "，" in line or line.endswith(("。", ";", ":", "；", "：")):
+            columns = []  # prose ends a table
         elif columns and len(dates := find_dates(line)) == len(columns) and _is_row(line, dates):
             yield number, next(place for place, name in enumerate(columns) if _STARTS.match(name))

@@ -55,10 +55,11 @@ _ISSUE = (
     r"印发|发布|公布|颁布|下发|签发|发文|公告|通告|公示|刊登|刊发|登载|刊载|发出|通过|批准|成文"
     r"|(?P<force>施行|实施|生效|执行)"
 )
-# 印发之日起30日后, 本公告发布之日起满三个月, 公布后30日, 发布之日
+# 印发之日起30日后, 本公告发布之日起满三个月, 刊登公报之次日起60日, 公布后30日, 发布之日
 _CHINESE_COUNT = re.compile(
-    rf"(?:(?<=自)本[^\s，。；:自从]{{1,8}}|文件|公报)?(?:正式|对外)?(?P<base>{_ISSUE})(?:(?P<same>之?[日时])|之?后|(?=的?[次翌][日月]))"
-    rf"(?:的?(?P<next>[次翌][日月])|(?:起|后|开始|算起)*的?第?(?:满|计算)?\s?{_N}\s?个?(?P<unit>工作日|自然日|日历日|日|天|个?月|年|周))?"
+    rf"(?:(?<=自)本[^\s，。；:自从]{{1,8}}|文件|公报)?(?:正式|对外)?(?P<base>{_ISSUE})(?:[^\s，。；:、之自起]{{1,6}}(?=之[日次翌]))?"
+    rf"(?:(?P<same>之?[日时])|之?后|之?(?=的?[次翌][日月]))"
+    rf"(?:的?(?P<next>[次翌][日月]))?(?:(?:起|后|开始|算起)*的?第?(?:满|计算)?\s?{_N}\s?个?(?P<unit>工作日|自然日|日历日|日|天|个?月|年|周))?"
     r"(?:以后|之后|后)?"
 )
 _FROM_NOW = re.compile(r"(?<=自)即日(?=起?(?:正式)?(?:施行|实施|生效|执行|废止|停止))")
@@ -107,6 +108,8 @@ _ENGLISH_SAME = re.compile(
     r"|(?<=after\s)(?:its\s)publication)\b|\bimmediately\b(?=[.,;]|\supon|$)|(?<=with\s)immediate\seffect\b"
     r"|\b(?:the\s)?day\safter\s(?:it|they|this\s[A-Za-z]+|these\s[A-Za-z]+)\s(?:is|are)\s(?P<tomorrow>registered"
     r"|published|made|gazetted)\b"
+    r"|\b(?P<following>(?:the\s)?day\s(?:after|following)\s(?:that\sof\s)?(?:its|the|their)\s(?:date\sof\s)?publication)\b"
+    r"(?:\sin\sthe\s(?:Federal\sRegister|Official\sJournal|Gazette))?"
     r"|\b(?P<made>(?:the\s)?(?:day|date)\s(?:on\swhich\s(?:it|they|these\s[A-Z][a-z]+)\s(?:is|are)\s(?:registered|made"
     r"|signed|adopted)|of\s(?:its\s|their\s|the\s)?(?:adoption|registration|signature|signing|making)))\b",
     re.IGNORECASE,
@@ -246,8 +249,10 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
             origin = base.in_force if found["force"] else base.publication if is_of_gazette else base.day
             count = int(parse_numeral(found["n"]) or 0) if found["n"] else 0
             day = add_period(origin, count, found["unit"] or "日")
-            if found["next"] and origin:
-                day = origin + dt.timedelta(days=1) if found["next"] in ("次日", "翌日") else _first_of_next(origin)
+            if origin and found["next"] in ("次月", "翌月"):
+                day = _first_of_next(origin)
+            elif origin and found["next"] and not count:
+                day = origin + dt.timedelta(days=1)
             yield DayMention(*found.span(), found[0], day, is_counted=True)
         for found in _FROM_NOW.finditer(text):
             yield DayMention(*found.span(), found[0], base.day, is_counted=True)
@@ -264,7 +269,7 @@ def _list_counted(text: str, base: DayBase, *, is_chinese: bool) -> Iterator[Day
             )
     for found in _ENGLISH_SAME.finditer(text):
         origin = base.publication
-        is_next = found["next"] or found["tomorrow"]
+        is_next = found["next"] or found["tomorrow"] or found["following"]
         day = origin + dt.timedelta(days=1) if origin and is_next else origin
         day = base.day if found["made"] else day
         yield DayMention(*found.span(), found[0], day, is_counted=True)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from monitor.vocabulary import DeadlineKind
 
+HANDED_IN = (DeadlineKind.COMMENTS_UNTIL, DeadlineKind.APPLY_BY)
+"""What cannot be due before the day on which it was asked for: a closed consultation is history."""
+
 
 @dataclass(frozen=True, slots=True)
 class DayReading:

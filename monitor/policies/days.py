@@ -1,19 +1,23 @@
 """Reads the days of a document: when it was made, from when and until when it holds, and what is due by when."""
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.dates import find_dates
 from monitor.document import StatedDeadline
 from monitor.policies import chinese_days, english_days, english_terms
+from monitor.policies.day_classifier import classify_day, list_days_in_context
 from monitor.policies.day_mentions import DayBase, add_period
-from monitor.policies.day_rules import DayReading, StatedDay
+from monitor.policies.day_rules import HANDED_IN, DayReading, StatedDay
 from monitor.policies.document_text import DocumentText, Sentence
-from monitor.vocabulary import DeadlineKind
+from monitor.vocabulary import DeadlineKind, PolicyStage
 
 _MAX_PAST_YEARS = 3  # an older day is that of a document that is quoted
 _MAX_AHEAD_YEARS = 40
+_MAX_APPOSITION_CHARS = 16
+_THAT_IS = re.compile(r"即|也就是|\b(?:that is|i\.e\.|namely|being)|\(\s*$", re.IGNORECASE)
 _OF_WHOLE = (DeadlineKind.IN_FORCE, DeadlineKind.VALID_UNTIL)
 
 
@@ -31,11 +35,13 @@ class DocumentDays:
 
 
 def read_days(
-    document: DocumentText, sentences: Sequence[Sentence], base: DayBase, reading: DayReading
+    document: DocumentText, sentences: Sequence[Sentence], base: DayBase, reading: DayReading, stage: PolicyStage | None
 ) -> DocumentDays:
     """Return the deadlines of a document, each day of a kind and subject once."""
     rules = chinese_days if document.is_chinese else english_days
-    stated = _drop_unlikely(rules.find_stated_days(sentences, reading), base)
+    proposed = list(rules.find_stated_days(sentences, reading))
+    weighed = _weigh(sentences, proposed, reading, stage, is_chinese=document.is_chinese)
+    stated = _drop_unlikely(weighed, base)
     if document.is_chinese:
         stated += _read_table(document)
     in_force = next((day for day in stated if day.kind is DeadlineKind.IN_FORCE and not day.subject), None)
@@ -48,6 +54,42 @@ def read_days(
     return DocumentDays([*_merge(document, sorted(stated, key=lambda day: day.start))])
 
 
+def _weigh(
+    sentences: Sequence[Sentence],
+    proposed: Sequence[StatedDay],
+    reading: DayReading,
+    stage: PolicyStage | None,
+    *,
+    is_chinese: bool,
+) -> Iterator[StatedDay]:
+    """Yield the days that the classifier takes for deadlines, and of the rules those that no date in the text gives."""
+    find_subject = chinese_days.find_subject if is_chinese else english_days.find_subject
+    named: set[tuple[int, dt.date]] = set()
+    for day in list_days_in_context(sentences, proposed, stage=stage, is_chinese=is_chinese):
+        sentence, mention = day.sentence, day.mention
+        if mention.day is None:
+            continue
+        named.add((sentence.start, mention.day))
+        if mention.is_counted and _is_said_again(sentence, day.place):
+            continue
+        kind = classify_day(day)
+        if kind is None or (reading.asks_comments and kind in _OF_WHOLE and mention.is_counted):
+            continue  # a draft counts from a day that nobody knows yet
+        if kind in HANDED_IN and reading.published_on and mention.day < reading.published_on:
+            continue
+        subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else find_subject(sentence, mention.start)
+        yield StatedDay(kind, mention.day, subject, sentence.start, sentence.end)
+    yield from (day for day in proposed if (day.start, day.day) not in named)
+
+
+def _is_said_again(sentence: Sentence, place: int) -> bool:
+    """Whether the date of a counted day stands behind it: 施行后三个月内，即2027年8月31日前."""
+    if place + 1 == len(sentence.days):
+        return False
+    between = sentence.text[sentence.days[place].end : sentence.days[place + 1].start]
+    return len(between) < _MAX_APPOSITION_CHARS and bool(_THAT_IS.search(between))
+
+
 def _read_table(document: DocumentText) -> Iterator[StatedDay]:
     """Yield the days of a table of standards, each of which is in force from its own."""
     lines = document.lines
@@ -58,7 +100,7 @@ def _read_table(document: DocumentText) -> Iterator[StatedDay]:
             yield StatedDay(DeadlineKind.IN_FORCE, day, "", line.start, line.end)
 
 
-def _drop_unlikely(stated: Iterator[StatedDay], base: DayBase) -> list[StatedDay]:
+def _drop_unlikely(stated: Iterable[StatedDay], base: DayBase) -> list[StatedDay]:
     origin = base.publication
     if origin is None:
         return list(stated)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.policies.day_mentions import add_period, read_count
-from monitor.policies.day_rules import DayReading, StatedDay
+from monitor.policies.day_rules import HANDED_IN, DayReading, StatedDay
 from monitor.policies.document_text import DAY, Sentence
 from monitor.vocabulary import DeadlineKind
 
@@ -281,15 +281,11 @@ def _state_run(sentence: Sentence, runs: re.Match[str]) -> Iterator[StatedDay]:
     yield StatedDay(DeadlineKind.VALID_UNTIL, end - dt.timedelta(days=1), "", *span)
 
 
-_HANDED_IN = (DeadlineKind.COMMENTS_UNTIL, DeadlineKind.APPLY_BY)
-"""What cannot be due before the day on which it was asked for: a closed consultation is history."""
-
-
 def _state(
     sentence: Sentence, kind: DeadlineKind, found: re.Match[str], published_on: dt.date | None
 ) -> StatedDay | None:
     day = sentence.get_day(found["day"]).day
-    is_past = day and published_on and kind in _HANDED_IN and day < published_on
+    is_past = day and published_on and kind in HANDED_IN and day < published_on
     if day is None or is_past:
         return None
     subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else _find_subject(sentence.masked, found.start())
@@ -474,6 +470,11 @@ _STILL_DUE = re.compile(r"\b(?:must|should|shall|may|to|can|will)\b|\bextended\b
 _APPLY_TO = re.compile(
     r"\bappl(?:y|ications?)\b(?!\s(?:the|these|this|to))|\bnominat|\bbids?\b|\btender", re.IGNORECASE
 )
+
+
+def find_subject(sentence: Sentence, start: int) -> str:
+    """Return what the day at `start` of a sentence holds for, where it names something other than the document."""
+    return _find_subject(sentence.text, start)
 
 
 def _find_subject(masked: str, start: int) -> str:

@@ -38,7 +38,7 @@ def find_terms(sentences: Sequence[Sentence]) -> Iterator[Term]:
             continue
         if re.search(
             r"\b(?:rules?|regulations?|order|guidance|guidelines?|notice|pilot|scheme|instrument|measures?"
-            r"|directive|circular|determination|waiver|relief|sandbox|policy|programme|program|trial|it"
+            r"|directive|circular|determination|waiver|relief|sandbox|policy|programme|program|trial|it|standard|code|decision|moratorium|act"
             r"|exemption)\b",
             head + found[0],
             re.IGNORECASE,

@@ -46,10 +46,10 @@ def read_facts(
         published_on=published_on,
         own_titles=_list_own_titles(document),
     )
-    days = read_days(document, sentences, base, reading)
+    days = read_days(document, sentences, base, reading, stage)
     if (in_force := days.get_first(DeadlineKind.IN_FORCE)) and document.counts_from_force:
         base = replace(base, in_force=in_force.day)
-        days = read_days(document, document.read_sentences(base), base, reading)
+        days = read_days(document, document.read_sentences(base), base, reading, stage)
     relations = read_relations(document, sentences, stage=stage, number=number.number if number else None)
     facts = DocumentFacts(
         kind=classification.kind,

@@ -54,6 +54,8 @@ YEAR_MONTH_DAY = [
     ("٢٠٢٦/٠٢/٠٣", (2026, 2, 3)),
     ("the 3rd day of February, 2026", (2026, 2, 3)),
     ("Nr. 25 vom 20. Oktober 2021", (2021, 10, 20)),
+    ("come into force on 5 October 2026.\n1.6 Providers must", (2026, 10, 5)),
+    ("於一百十六年六月三十日前補正", (2027, 6, 30)),
 ]
 IN_PART = [
     ("2026年2月份", (2026, 2, None)),
