@@ -107,9 +107,27 @@ def keep(
 
 
 @app.command()
+def train(
+    labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled passages and documents.")] = Path(
+        "fixtures/facts"
+    ),
+) -> None:
+    """Train the classifiers of days, and write their weights into the package; needs scikit-learn."""
+    from benchmarks.train import LANGUAGES, train_days, write_weights
+
+    terminal = Terminal("en")
+    try:
+        for language in LANGUAGES:
+            terminal.write_line(str(write_weights(train_days(labels, language), f"days_{language}")))
+    except ModuleNotFoundError as error:
+        terminal.write_status(f"{error.name} is absent; install it with: .venv/bin/pip install scikit-learn")
+        raise typer.Exit(1) from error
+
+
+@app.command()
 def facts(
     labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents.")] = Path(
-        "fixtures/facts"
+        "fixtures/facts/held"
     ),
     misses: Annotated[bool, typer.Option("--misses", help="Print what is labelled and what was read instead.")] = False,
     as_json: JsonOption = False,

@@ -25,7 +25,7 @@ LANGUAGES = ("zh", "en")
 _MARK = re.compile(r"\[\[(?P<kind>\w+)\|(?P<day>[^\[\]]*)\]\]")
 _ANY_DAY = dt.date(2026, 3, 1)  # what a passage counts from: only that there is a day matters
 _EXPLAINING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
-_LEAST_WEIGHT = 0.02
+_LEAST_WEIGHT = 0.05
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Example:
     label: str
 
 
-def train(labels: Path, language: str) -> dict[str, object]:
+def train_days(labels: Path, language: str) -> dict[str, object]:
     """Return the weights of the classifier of days: its classes, their bias, and a row of weights for each feature."""
     examples = [*_list_from_passages(labels / "passages" / f"days_{language}.tsv", is_chinese=language == "zh")]
-    for document in load_labels(labels):
+    for document in load_labels(labels / "open"):
         if document.language == language:
             examples += _list_from_document(document)
     return _fit(examples)
@@ -84,9 +84,15 @@ def _list_from_document(labelled: LabelledFacts) -> Iterator[Example]:
         kinds[deadline.day].append(deadline.kind)
     sentences = document.read_sentences(DayBase(facts.made_on, labelled.published, facts.in_force))
     reading = _build_reading(facts.stage, published_on=labelled.published, titles=(labelled.title,))
-    for day in _list_days(sentences, reading, facts.stage, is_chinese=document.is_chinese):
-        if day.mention.day is not None:
-            yield Example(day.list_features(), kinds.get(day.mention.day, [NO_DEADLINE])[0])
+    days = list(_list_days(sentences, reading, facts.stage, is_chinese=document.is_chinese))
+    proposed = {day.mention.day for day in days if day.proposed}
+    for day in days:
+        label = kinds.get(day.mention.day or dt.date.min, [NO_DEADLINE])[0]
+        # The day on which a document was signed may be that of its force, and its foot still says nothing of that.
+        is_repeated = day.mention.day in proposed
+        is_foot = day.mention.day in (facts.made_on, labelled.published) and not day.mention.is_counted
+        if label == NO_DEADLINE or day.proposed or not (is_repeated or is_foot):
+            yield Example(day.list_features(), label)
 
 
 def _build_reading(

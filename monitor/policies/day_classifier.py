@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from snowballstemmer import stemmer
+from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 from monitor.policies.classifier import load_classifier
 from monitor.policies.day_mentions import DayMention
@@ -15,6 +15,7 @@ from monitor.vocabulary import DeadlineKind, PolicyStage
 
 NO_DEADLINE = "none"
 _LEAST_PROBABILITY = 0.4
+_LEAST_FOR_PROPOSED = 0.2
 _STEMMER = stemmer("english")
 _WORD = re.compile(r"[a-z]+|\d+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
@@ -78,7 +79,8 @@ class DayInContext:
     def _split(self, text: str) -> list[str]:
         if self.is_chinese:
             return [char for char in text if not char.isspace()]
-        return _STEMMER.stemWords(_WORD.findall(text.lower().replace(_DAY_SIGN, " 1 ")))
+        words: list[str] = _STEMMER.stemWords(_WORD.findall(text.lower().replace(_DAY_SIGN, " 1 ")))
+        return words
 
 
 def _list_runs(side: str, words: Sequence[str], longest: int) -> Iterator[str]:
@@ -107,4 +109,5 @@ def classify_day(day: DayInContext) -> DeadlineKind | None:
     name = "days_zh" if day.is_chinese else "days_en"
     chances = load_classifier(name).predict(day.list_features())
     kind = max(DeadlineKind, key=lambda kind: chances.get(kind, 0.0))
-    return kind if chances.get(kind, 0.0) >= _LEAST_PROBABILITY else None
+    least = _LEAST_FOR_PROPOSED if kind in day.proposed else _LEAST_PROBABILITY
+    return kind if chances.get(kind, 0.0) >= least else None

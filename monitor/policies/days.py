@@ -16,6 +16,19 @@ from monitor.vocabulary import DeadlineKind, PolicyStage
 
 _MAX_PAST_YEARS = 3  # an older day is that of a document that is quoted
 _MAX_AHEAD_YEARS = 40
+_CALL = re.compile(
+    r"申报|申请|报名|遴选|推荐|征集(?!.{0,12}意见)|招募|揭榜"
+    r"|call for (?:applications|proposals|expressions|nominations)"
+    r"|applications? (?:open|invited)|expressions? of interest|invitation to (?:apply|tender)|funding round",
+    re.IGNORECASE,
+)
+_HANDING_IN = re.compile(
+    r"报送|提交|上报|推荐|申报|寄送|上传|填报|送至|\b(?:submit|send|lodge|file|nominat|register)", re.IGNORECASE
+)
+_SIGNING_UP = re.compile(
+    r"报名|应聘|申报(?:书|表)|\b(?:expressions? of interest|sign up|register to|nominat)", re.IGNORECASE
+)
+_COMMENTING = re.compile(r"意见|异议|\b(?:comment|respon|submission|view|objection)", re.IGNORECASE)
 _MAX_APPOSITION_CHARS = 16
 _THAT_IS = re.compile(r"即|也就是|\b(?:that is|i\.e\.|namely|being)|\(\s*$", re.IGNORECASE)
 _OF_WHOLE = (DeadlineKind.IN_FORCE, DeadlineKind.VALID_UNTIL)
@@ -40,7 +53,7 @@ def read_days(
     """Return the deadlines of a document, each day of a kind and subject once."""
     rules = chinese_days if document.is_chinese else english_days
     proposed = list(rules.find_stated_days(sentences, reading))
-    weighed = _weigh(sentences, proposed, reading, stage, is_chinese=document.is_chinese)
+    weighed = _weigh(document, sentences, proposed, reading, stage)
     stated = _drop_unlikely(weighed, base)
     if document.is_chinese:
         stated += _read_table(document)
@@ -55,15 +68,16 @@ def read_days(
 
 
 def _weigh(
+    document: DocumentText,
     sentences: Sequence[Sentence],
     proposed: Sequence[StatedDay],
     reading: DayReading,
     stage: PolicyStage | None,
-    *,
-    is_chinese: bool,
 ) -> Iterator[StatedDay]:
     """Yield the days that the classifier takes for deadlines, and of the rules those that no date in the text gives."""
+    is_chinese = document.is_chinese
     find_subject = chinese_days.find_subject if is_chinese else english_days.find_subject
+    calls_for_papers = stage is PolicyStage.PILOT or bool(_CALL.search(document.title))
     named: set[tuple[int, dt.date]] = set()
     for day in list_days_in_context(sentences, proposed, stage=stage, is_chinese=is_chinese):
         sentence, mention = day.sentence, day.mention
@@ -77,9 +91,19 @@ def _weigh(
             continue  # a draft counts from a day that nobody knows yet
         if kind in HANDED_IN and reading.published_on and mention.day < reading.published_on:
             continue
+        kind = _refine(kind, sentence.text, calls_for_papers=calls_for_papers)
         subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else find_subject(sentence, mention.start)
         yield StatedDay(kind, mention.day, subject, sentence.start, sentence.end)
     yield from (day for day in proposed if (day.start, day.day) not in named)
+
+
+def _refine(kind: DeadlineKind, text: str, *, calls_for_papers: bool) -> DeadlineKind:
+    """Return what papers are for: in a call for applications they are applications, a name for a list is no comment."""
+    if kind is DeadlineKind.COMPLY_BY and calls_for_papers and _HANDING_IN.search(text):
+        return DeadlineKind.APPLY_BY
+    if kind is DeadlineKind.COMMENTS_UNTIL and _SIGNING_UP.search(text) and not _COMMENTING.search(text):
+        return DeadlineKind.APPLY_BY
+    return kind
 
 
 def _is_said_again(sentence: Sentence, place: int) -> bool:
