@@ -116,7 +116,7 @@ async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None
     await person.button("Run now").click()
     await expect(person.page.locator("#run")).to_have_attribute("data-is-over", "no")
     seen.set()
-    await expect(person.link("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
+    await expect(person.button("Read the briefing")).to_be_visible(timeout=TIMEOUT_MS)
     assert int(await person.page.locator("[data-count=saved]").inner_text()) > 10
     await expect(person.page.locator("#run-fallbacks, #fallbacks").first).to_be_visible()
 
@@ -182,7 +182,8 @@ async def sends_and_exports_it(person: Person, office: Office, order: list[str])
         await person.page.get_by_role("link", name="docx", exact=True).click()
     file = Path(await (await coming.value).path())
     assert in_order(docx_text(await asyncio.to_thread(file.read_bytes)), order)
-    await person.button("Send as it stands").click()
+    await person.page.get_by_role("link", name=person.words("Send to %(target)s", target="office"), exact=True).click()
+    await person.button("Send now").click()
     await expect(person.page.locator("aside .badge.good")).to_have_text(
         get_word(person.language, "delivery", "sent"), timeout=TIMEOUT_MS
     )
