@@ -54,29 +54,35 @@ _QUESTIONS = _Mark(
     PolicyStage.QA,
     _any(
         r"\bQ ?(?:&|and|\+) ?As?\b|\bquestions (?:and|&|with) answers\b|\bfrequently asked\b|\bFAQs?\b|\bquestions answered\b|\bhelpdesk\b",
-        r"\b(?:common|your|top|popular|key|typical|recurring|reader|member|industry|stakeholder|more|new) questions?\b|\bquestions (?:we|you|from|of the|people|firms|\w+ ask)",
+        r"\bask us\b|\b(?:common|your|top|popular|key|typical|recurring|reader|member|industry|stakeholder|more|new) questions?\b|\bquestions (?:we|you|from|of the|people|firms|\w+ ask)",
         r"\banswers (?:to|on|for|from|\d)|\b(?:publish(?:es|ed)|staff|consolidated|short|quick) answers\b|\bkeeps? asking\b|\bthings \w+ (?:ask|want to know)|\b(?:you|people|firms|clients) asked\b",
-        r"\bask (?:us|the|an?) \w+|\bask(?:ed)?:|\bnew question \d|\bdisclosure interpretations\b",
+        r"\bnew question \d|\bdisclosure interpretations\b",
     ),
     _any(r"\bquestions? (?:for|to) (?:consult|respon)|\bparliamentary questions?|\bquestions? time\b"),
 )
 _EVENTS = _Mark(
     None,
     _any(
-        r"\b(?:speech|remarks|address|keynote|testimony|opening statement|fireside chat|lecture|eulogy)\b(?: (?:by|of|at|to|before|from|on|for)\b|$|:|,)",
-        r"\bappoint(?:s|ed|ment|ments)\b|\b(?:stands?|steps?|stepping|standing) down\b|\bto (?:retire|leave)\b|\bretires\b|\bjoins\b|\bnamed as\b|\bvacanc(?:y|ies)\b|\bcareers?\b|\bnominations? sought\b",
-        r"\b(?:meets?|met) (?:with|counterpart|his|her|the|in)\b|\b(?:chairs?|hosts?|addresses|attends?|visits?|welcomes|congratulates|lays foundation|inaugurates|hails)\b|\bto host\b|\breadout\b|\bphotos?\b",
-        r"\bmedia (?:advisory|invitation|availability)\b|\bto make (?:an )?announcement\b|\bpublic schedule\b|\b(?:weekly|meeting) agenda\b|\bagenda, \d|\bminutes of\b|\bsunshine act\b|\bmeeting of\b|\breception\b|\bdinner\b|\bceremony\b",
-        r"\bwebinar\b|\bworkshop\b|\bconference\b|\bsummit\b|\bseminar\b|\broundtable\b|\bopen day\b|\bcelebrat|\bawards?\b|\bshortlist\b|\bprizes?\b|\bnewsletter\b|\bpodcast\b|\bblog\b|\bmemorandum of understanding\b|\bMoU\b",
-        r"\bannual (?:report|review)\b|\bstatistic(?:s|al)\b|\bunemployment\b|\binflation\b|\bprice index\b|\blabou?r force\b|\bflash estimate\b|\bforeign exchange reserves\b|\bauction results?\b|\bsale results\b|\btender(?:s)? (?:for|results?|notice)|\ballotment\b|\bcontract award",
-        r"\bGAO report\b|\bbulletin,? (?:\w+ )?20\d\d\b|\b(?:monetary|employment) (?:policy |situation )?summary\b|\bopens? (?:new|offices?|a new)\b|\binvitation:|\bnotice of intent to grant\b.{0,30}\blicen[cs]e|\blisting of\b|\bEuropean citizens. initiative\b",
+        r"\b(?:meets?|met) (?:with|counterpart|his|her|the|in)\b|\b(?:chairs?|hosts?|addresses|attends?|visits?|welcomes|congratulates|lays foundation|inaugurates|hails)\b|\bto host\b|\bholds? (?:talks|dialogue|meeting|call)|\btalks with\b|\bcall with\b|\bdiscuss(?:es|ed)?\b|\bsigns?\b|\banniversary\b",
+        r"\b(?:weekly|meeting) agenda\b|\bagenda, \d|\bminutes of\b|\bsunshine act\b|\bmeeting of\b|\bawards\b|\bprizes?\b|\bshortlist\b|\bmemorandum of understanding\b|\bMoU\b|\bexhibition\b|\bfestival\b|\bopening hours\b|\boffice closure|\bpublic holiday|\bmaintenance\b|\btraining\b|\bcourses?\b|\bscholarship",
+        r"\bannual (?:report|review)\b|\bstatistic(?:s|al)\b|\bunemployment\b|\binflation\b|\bprice index\b|\blabou?r force\b|\bflash estimate\b|\bforeign exchange reserves\b|\bGDP\b|\btrade balance\b|\bretail sales\b|\b(?:bank|cash|repo|policy|interest|exchange) rate\b.{0,40}\b(?:maintain|unchanged|held|at \d|hold|steady|for)|\b(?:maintains?|holds?|keeps) .{0,20}\brates?\b",
+        r"\b(?:auction|sale|tender|examination|exam) (?:results?|dates)\b|\btender(?:s)? (?:for|results?|notice)|\binvitation to (?:tender|bid)|\brequest for (?:proposals|quotations?)\b|\ballotment\b|\bcontract award|\bprocurement\b.{0,20}\bnotice|\bpublishes\b.{0,50}\b(?:report|review|data|figures|results|accounts|research|survey)\b|\b(?:listing|delisting|admission to trading|IPO|dividend|coupon|treasury bills?)\b",
+        r"\bGAO report\b|\bbulletin, (?:\w+ )?20\d\d\b|\b(?:monetary|employment) (?:policy |situation )?summary\b|\bopens? (?:new|offices?|a new)\b|\binvitation:|\bnotice of intent to grant\b.{0,30}\blicen[cs]e|\bEuropean citizens. initiative\b",
     ),
     _any(
-        r"\b(?:final|proposed|amend\w*|repeal\w*|consult\w*|draft|implement\w*|enforce\w*|fin(?:es|ed)|penalt\w+|settle\w*|comments?|hearing on|revo\w+|rules?|regulations?|pilot|sandbox)\b",
-        r"\bdata (?:protection|security)|\bact\b|\brequirements?\b|\bhow to\b|\bexplain|\bwhat\b",
+        r"\b(?:final|proposed|amend\w*|repeal\w*|consult\w*|draft|implement\w*|enforce\w*|fin(?:es|ed)|penalt\w+|settle\w*|comments?|hearing on|revo\w+|withdraw\w*|rules?|regulations?|pilot|sandbox|requirements?|guidance|standards?)\b",
+        r"\bdata (?:protection|security)|\bact\b|\bhow to\b|\bexplain|\bwhat\b|\bplanned\b",
     ),
 )
-_SPOKEN = _Mark(None, _any(r"\b(?:speech|remarks|keynote|testimony|address)\b.{0,12}\b(?:by|of|at|to|before)\b|\breadout\b|\b(?:minutes|summary) of (?:the )?(?:\w+ ){0,3}meeting"))
+_SPOKEN = _Mark(
+    None,
+    _any(
+        r"\b(?:speech|remarks|keynote|testimony|address|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at|to|before|on|for)\b|$|:|,)|\bfireside chat\b|\breadout\b|\b(?:minutes|summary) of (?:the )?(?:\w+ ){0,3}meeting|\bstatement (?:by|from) the\b|\bwelcom(?:es|ed)\b",
+        r"\bappoint(?:s|ed|ment|ments)\b|\b(?:stands?|steps?|stepping|standing) down\b|\bto (?:retire|leave)\b|\bretires\b|\bjoins\b|\bnamed (?:as|chair|chief|head)\b|\bvacanc(?:y|ies)\b|\bcareers?\b|\bnominations? sought\b|\bnew (?:chair|chief|head|director|commissioner)\b",
+        r"\bwebinar\b|\bworkshop\b|\bconference\b|\bsummit\b|\bseminar\b|\broundtable\b|\bopen day\b|\bceremony\b|\bdinner\b|\breception\b|\bphotos?\b|\bcelebrat|\bnewsletter\b|\bpodcast\b|\bblog\b|\bmedia (?:advisory|invitation|availability)\b|\bto make (?:an )?announcement\b|\bpublic schedule\b",
+    ),
+    _any(r"\b(?:proposed|consultation|comments?|draft|appointment of (?:auditors|representatives)|appointed (?:representatives?|person)|appointed day)\b"),
+)
 _MORE_TIME = _Mark(
     PolicyStage.CONSULTATION,
     _any(r"\b(?:extension|extend(?:s|ed|ing)?|reopening|reopens)\b.{0,30}\b(?:comment|consultation|submission|feedback)\b"),
@@ -90,7 +96,8 @@ _PUNISHED = (
     r"\b(?:pays?|remit|forfeit(?:s|ed)?|refund)\b.{0,30}(?:million|\$|£|€|₹|¥)|\b(?:cancel(?:s|led)|suspen(?:ds|ded)|revok(?:es|ed)|lift(?:s|ed)?)\b.{0,40}\b(?:licen[cs]e|registration|permit|approval|authori[sz]ation|membership)|\b(?:licen[cs]e|registration|permit|approval)\b.{0,60}\b(?:suspended|cancelled|revoked|withdrawn)",
     r"\bwarning letter\b|\bnotice of (?:violation|contravention|apparent liability|default|breach)|\bassessing civil\b|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bproceedings against\b|\bdirections? against\b|\bfindings? against\b|\bshow cause\b|\binterim order\b",
     r"\b(?:decision|ruling)\b.{0,30}\b(?:abuse|cartel)|\bruling on\b.{0,60}\b(?:Ltd|Limited|plc|Inc|LLC|Corp)|\border (?:imposing|instituting|against|assessing|subject to penalty)|\binfring(?:ed|ement)\b(?!.{0,20}\bprocedure)|\bimposes\b.{0,40}\b(?:penalty|fine|order|conditions)",
-    r"\brecall(?:s|ed|ing)?\b(?!.{0,30}\b(?:rules?|regulations?|guidance|policy|process))|\bseiz(?:es|ed|ures?)\b|\bimport alert\b|\bstruck off\b|\bunlawful\b.{0,40}\bby\b|\b(?:breach|violation|failings?|misconduct|fraud|misleading)\b.{0,30}\bby [A-Z]|\bsurcharge\b.{0,40}\bemployer|\bcrackdown nets\b",
+    r"\brecall(?:s|ed|ing)?\b(?!.{0,30}\b(?:rules?|regulations?|guidance|policy|process))|\bseiz(?:es|ed|ures?)\b|\bimport alert\b|\bstruck off\b|\bunlawful\b.{0,40}\bby\b|\b(?:breach|violation|failings?|misconduct|fraud|misleading)\b.{0,30}\bby [A-Z]|\bsurcharge\b.{0,40}\bemployer|\bcrackdown\b|\b(?:asset )?freez(?:e|es|ing) (?:order|assets)|\bwound up\b|\bexpel(?:s|led)\b|\bdetain(?:s|ed)\b|\bimpound|\bdemerit|\bdisgorge|\brestitution\b|\bforfeiture\b|\bprice[- ]fixing\b|\bcartel\b|\babatement notice|\bcompliance order\b|\badjudication\b|\btrading ban\b|\bclosure order\b",
+    r"\b(?:revocation|cancellation|suspension|withdrawal) of .{0,60}\b(?:licen[cs]e|registration|permit|authori[sz]ation|certificate)\b|\b(?:takes?|taken|taking) (?:\w+ )?action against\b|\bhit with\b|\btold to\b|\barrest(?:s|ed)\b|\bappeal (?:dismissed|upheld)\b|\btribunal (?:upholds|dismisses|orders|finds)\b|\bfound (?:in|to have)\b|\bundertaking\b",
 )
 _ENFORCEMENT = _Mark(
     PolicyStage.ENFORCEMENT,
@@ -119,6 +126,7 @@ _PLAN = _Mark(
         r"\b(?:regulatory|unified|legislative|rulemaking|standards|policy|reform|work|annual|forward|business|rule) (?:agenda|plans?|programme|program|roadmap|timetable|calendar|priorities|schedule|pipeline|outlook)\b|\bwork ?plan\b|\bregulatory initiatives grid|\bforward (?:work|regulatory|look)",
         r"\b(?:work|supervisory|monetary|research) (?:programme|program|plan|priorities)\b|\b(?:supervisory|examination|supervision|enforcement|oversight|inspection|regulatory|strategic|legislative) priorities\b|\bpriorities (?:for|in) 20\d\d|\b20\d\d(?:[-/–]\d+)? priorities\b|\bprogramme of work\b",
         r"\b(?:calendar|timetable|schedule|list|agenda) (?:of|for)\b.{0,40}\b(?:priorities|legislati|rule|guidelines?|reform|initiatives|instruments|proposals)|\bplanned (?:through|for|rule|regulat|legislat|initiatives|instruments)|\bwhat.s coming\b|\breform timetable\b|\b(?:means|intends|plans) to (?:table|propose|issue|publish|bring|develop)",
+        r"\b(?:rolling|delivery|operating|strategic|audit|inspection|multi-?annual|multi-?year|legislation|standardi[sz]ation) (?:plan|programme|program|schedule|roadmap)\b|\b(?:upcoming|forthcoming) (?:rule|regulat|legislat|consult|publication|work|guid)|\byear ahead\b|\blook(?:ing)? ahead\b|\bhorizon scan|\bregulatory horizon\b|\broad ?map\b|\b(?:plans|agenda|programme) (?:for )?20\d\d|\bpriorities\b|\bnext (?:12|twelve|24) months\b",
         r"\bpreliminary plan\b|\bnotice of intent\b.{0,40}\b(?:to (?:develop|prepare|initiate|begin)|rulemaking)|\bcorporate plan\b|\bstatement of intent\b",
     ),
     _any(r"\b(?:implementation|state|transition|recovery|pension|business continuity|action) plan\b|\bamend|\bapprov"),
@@ -136,24 +144,27 @@ _REPEAL = _Mark(
     PolicyStage.REPEAL,
     _any(
         r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bdisapprov(?:al|es|ing)\b|\bnullif|\babolish|\babolition\b|\bscrap(?:s|ped|ping)\b|\bannul(?:s|led|ment)",
-        r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:applies|in force)\b|\bsunset(?:s|ting)?\b of",
+        r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:appl(?:y|ies)|in force|required|has effect)\b|\bsunset(?:s|ting)?\b of|\bvacat(?:es|ed|ur)\b|\bsuperseded\b|\bobsolete\b|\bexpir(?:y|ation) of\b|\btermination of\b",
+        r"\bcancel(?:s|led|lation)?\b.{0,60}\b(?:circular|notice|guidance|order|standard|instructions?|bulletin|policy|rule|notification)\b|\b(?:circulars?|notice|guidance|order|standards?|instructions?|bulletin|policy|rules?|notification|scheme|exemption|relief|statement)\b.{0,60}\b(?:cancelled|withdrawn|ends|ended|lapses?|expires?|retired|archived|discontinued|removed|abolished|scrapped)\b|\bremov(?:es|al of|ing)\b.{0,60}\b(?:regulation|rule|guidance|provisions?|standards?)\b",
     ),
 )
 _AMENDMENT = _Mark(
     PolicyStage.AMENDMENT,
     _any(
         r"\bamendments?\)?\b(?! (?:proposal|paper))|(?<!and )\bamend(?:s|ing|atory)\b|(?<!the )\bamended\b(?! (?:\w+ )?(?:regulation|rules?|directive|act|threshold))|\bcorrect(?:ion|ing)s?\b(?! (?:facility|institution|service|officer))|\bcorrigendum\b|\berrat(?:um|a)\b|\baddendum\b",
-        r"\bvari(?:ation|ed|es|ance)\b(?: (?:to|of|for)\b|$)|\binstrument varied\b|\bmodif(?:ication|ies|ying)\b|\b(?:section|rule|paragraph|article|regulation|schedule|condition|part)s? [\w. ]{1,20}(?:.{0,40})\b(?:inserted|replaced|substituted|omitted|deleted|varied)\b|^changes to (?:the )?[A-Z]|\bsupplementary direction\b",
+        r"\bvari(?:ation|ed|es|ance)\b(?: (?:to|of|for)\b|$)|\binstrument varied\b|\bmodif(?:ication|ies|ying)\b|\b(?:section|rule|paragraph|article|regulation|schedule|condition|part)s? [\w. ]{1,20}(?:.{0,40})\b(?:inserted|replaced|substituted|omitted|deleted|varied)\b|^(?:\w+ )?changes to\b|\bdeadline (?:moved|extended|pushed|changed)|\bmore time\b|\bnew (?:date|deadline) for\b|\b(?:insertion|substitution|deletion) of\b|\bsupplement(?:al|ary)? (?:order|notice|circular|instrument|determination)|\brevision(?:s)? to\b|\badjust(?:ments?|s) to\b|\bupdates? to\b|\bsupplementary direction\b",
         r"\b(?:delay(?:s|ed|ing)?|exten(?:sion|ds|ded|ding)|postpone(?:s|d|ment)?|deferr?(?:al|s|ed)|pushes back)\b.{0,50}\b(?:date|deadline|period|time|relief|until|transition|derogation|implementation|compliance|applicability|commencement|by (?:one|two|\w+) (?:year|month))|\bfinal rule; (?:delay|correction)|\brehearing and clarification\b",
     ),
     _any(r"\bdraft\b|\bhow\b|\bapplying\b"),
 )
+_GUIDANCE_FOR = _Mark(
+    PolicyStage.INTERPRETATION, _any(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)")
+)
 _GUIDE = _Mark(
     PolicyStage.INTERPRETATION,
     _any(
-        r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)",
         r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement|document|guide)|\bfact ?sheet\b|\bguidance note\b|\bguide (?:to|for|on)\b|\bguide$|\bshort guide\b|\binterpret(?:ation|ive|ative|ing|ations)\b(?! act)|\bat a glance\b|\bin (?:brief|a nutshell|plain)\b|\bstaff (?:bulletin|guidance|legal bulletin|statement)",
-        r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,60} means? for|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|we|the|.{2,40} works?)\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
+        r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,60} means? for|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|.{2,40} (?:works?|appl(?:y|ies)))\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
         r"\badvisory opinion\b|\b(?:opinion|interpretive|comfort) letter\b|\b(?:companion|tax(?:ation)?|private letter|revenue|class|product|technical|public) ruling|\bchief counsel advice\b|\btechnical (?:interpretation|note|explanation)|\bplain[- ](?:language|english)\b|\breader.s guide|\b(?:three|four|five|six|seven|ten|\d+) (?:things|points|takeaways|changes)\b|\btracker note\b|\bkey points\b|\bsummary of the (?:rule|act|regulation|changes)|\boverview of\b|\bdecoded\b",
     ),
 )
@@ -161,7 +172,7 @@ _GUIDANCE = _Mark(PolicyStage.INTERPRETATION, _any(r"\bguidance (?:note )?(?:on|
 _PILOT = _Mark(
     PolicyStage.PILOT,
     _any(
-        r"\bpilot(?:s|ing|ed)?\b(?! (?:licen[cs]|fatigue|whale|boat|training|certificat|error|age))|\bsandbox(?:es)?\b|\btrials?\b(?! (?:by|court|judge|date|balance|data|lawyer))|\btest ?beds?\b|\btest environment\b|\bpathfinders?\b|\bdemonstration (?:projects?|programmes?|programs?|sites?)|\bexperimental (?:regime|scheme|programme|program|framework)|\bearly adopters?\b|\blive testing\b|\bproof[- ]of[- ]concept\b|\bregulatory lab\b",
+        r"\bpilot(?:s|ing|ed)?\b(?! (?:licen[cs]|fatigue|whale|boat|training|certificat|error|age))|\bsandbox(?:es)?\b|\btrials?\b(?! (?:by|court|judge|date|balance|data|lawyer))|\btest ?beds?\b|\btest environment\b|\bpathfinders?\b|\bdemonstration (?:projects?|programmes?|programs?|sites?)|\bexperimental (?:regime|scheme|programme|program|framework)|\bearly adopters?\b|\blive testing\b|\bproof[- ]of[- ]concept\b|\bregulatory lab\b|\btest(?:ing)? (?:phase|scheme|ground|programme|program)\b|\bdemonstrator\b|\bfield test|\bbeta (?:phase|test)|\binnovation (?:pathway|testing|waiver)|\b(?:first|second|third|spring|autumn|\w+) cohort\b",
     ),
     _any(r"\bclinical trials?\b|\bpilots and\b|\bspeech\b|\blearn from\b|\bevaluation (?:report|of)\b|\bremote[- ]pilots?\b"),
 )
@@ -170,16 +181,22 @@ _IMPLEMENTATION = _Mark(
     _any(
         r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)|\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b|\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! decision)|\bmeasures for implementing\b",
         r"\b(?:giving|gives?) (?:local )?effect to\b|\b(?:putting|puts|carrying|bringing)\b.{0,80}\binto (?:practice|operation|effect|force locally)|\b(?:administrative|local|operational|delivery|transitional|administering) (?:arrangements|instructions|guidelines|procedures)\b|\barrangements (?:under|for)\b|\bapplication instructions\b|\broll-?out of\b|\benforcement steps\b",
-        r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\bdomestic (?:law|application)\b",
+        r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\b(?:standard operating|operating) procedures?\b|\bto all (?:states?|state|agencies|offices|departments|councils|trusts|schools|banks. nodal)\b|\b\((?:enforcement|EU exit|application)\) regulations\b|\bcompetent authorit|\bunder the (?:federal|national)\b|\bdomestic (?:law|application)\b",
     ),
 )
 _MARKS = (
-    _WITHDRAWN, _SPOKEN, _COMMENCES, _QUESTIONS, _MORE_TIME, _EVENTS, _ENFORCEMENT, _CONSULTATION, _PLAN, _DRAFT, _REPEAL, _AMENDMENT,
-    _PILOT, _GUIDE, _GUIDANCE, _IMPLEMENTATION,
+    _WITHDRAWN, _SPOKEN, _COMMENCES, _QUESTIONS, _MORE_TIME, _GUIDANCE_FOR, _EVENTS, _ENFORCEMENT, _CONSULTATION, _PLAN, _DRAFT, _REPEAL, _AMENDMENT,
+    _PILOT, _GUIDE, _IMPLEMENTATION, _GUIDANCE,
 )
 """In order: the first mark that a title shows names its stage."""
 
 _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
+    (
+        PolicyStage.FINAL,
+        _any(
+            r"\bHAS ADOPTED\b|\b(?:we have|has|have) decided to (?:impose|introduce|proceed|make|require|adopt)|\b(?:regulations?|rules?|standard|order) (?:has|have) (?:now )?been made\b|\bby variation order\b",
+        ),
+    ),
     (
         None,
         _any(
@@ -200,19 +217,19 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.ENFORCEMENT,
         _any(
-            r"\b(?:will|agreed to|must|ordered to|to) pay\b[^.\n]{0,50}[$£€₹¥]|\b(?:fined|penalty of|fine of|imposed a|civil penalty|monetary penalty|fines totalling)\b|\brespondent\b|\bsuspended (?:the|its|his|her) (?:licen[cs]e|registration|service approval)|\bsentenced\b|\bconvicted\b|\brestrained from\b|\bcourt.s order\b|\bare being recalled\b|\bDecision: Upheld\b|\bapparent violations\b|\bpleaded guilty\b|\bconsents to\b|\bwas prohibited from\b",
+            r"\b(?:will|agreed to|must|ordered to|to) pay\b[^.\n]{0,50}[$£€₹¥]|\b(?:fined|penalty of|(?<!liable to a )(?<!maximum )(?<!on conviction to a )fine of|imposed a|civil penalty|monetary penalty|fines totalling)\b|\brespondent\b|\bsuspended (?:the|its|his|her) (?:licen[cs]e|registration|service approval)|\bsentenced\b|\bconvicted\b|\brestrained from\b|\bcourt.s order\b|\bare being recalled\b|\bDecision: Upheld\b|\bapparent violations\b|\bpleaded guilty\b|\b(?:contravened|breached)\b|\bcourt (?:heard|found)\b|\bunlicensed\b[^.\n]{0,60}\b(?:found|ordered|closed)|\bconsents to\b|\bwas prohibited from\b",
         ),
     ),
     (
         PolicyStage.INTERPRETATION,
         _any(
             r"\b(?:is|are) not legally binding\b|\b(?:isn.t|is not|does not constitute) legal advice\b|\bno legal (?:standing|force|effect)\b|\b(?:not be|may not be) (?:used or )?cited\b|\bauthoritative interpretation\b|\b(?:does|do) not (?:create|impose|introduce|add|amend|replace)\b[^.\n]{0,40}\b(?:requirements?|obligations?|dut(?:y|ies)|rules?|code|law)|\bexplains how [^.\n]{0,60}\b(?:reads?|interprets?|appl(?:y|ies)|works?)\b",
-            r"\b(?:this|the) (?:letter|note|notice|statement|bulletin|circular|document|guide|paper|advisory|page|ruling|sheet|guidance)\b[^.\n]{0,20}\b(?:explains|describes how|responds to your|walks you|summari[sz]es|clarifies|illustrates|offers (?:\w+ )?guidance|(?:provides|gives|sets out) (?:\w+ )?guidance)|\bresponds to your request\b|\bcommission's reading\b|\bin plain words\b|\bcreates? no new\b|\bit is clarified\b|\bhow we read\b",
+            r"\b(?:this|the) (?:letter|note|notice|statement|bulletin|circular|document|guide|paper|advisory|page|ruling|sheet|guidance)\b[^.\n]{0,20}\b(?:explains(?! our reasons)|describes how|responds to your|walks you|summari[sz]es|clarifies|illustrates|offers (?:\w+ )?guidance|(?:provides|gives|sets out) (?:\w+ )?guidance)|\bresponds to your request\b|\bcommission's reading\b|\bin plain words\b|\bcreates? no new\b|\bit is clarified\b|\bhow we read\b",
         ),
     ),
     (
         PolicyStage.REPEAL,
-        _any(r"^[^\n]{0,160}\b(?:hereby (?:revoked|repealed|rescinded|revokes|repeals|rescinds)|nullif(?:y|ies)|is (?:revoked|repealed|rescinded|withdrawn))\b"),
+        _any(r"^[^\n]{0,160}\b(?:hereby (?:revoked|repealed|rescinded|revokes|repeals|rescinds|cancelled)|nullif(?:y|ies)|(?:is|are|was|were|has been|have been) (?:revoked|repealed|rescinded|withdrawn|cancelled|archived)|no longer (?:appl(?:y|ies)|ha(?:s|ve) effect|in force|be relied)|shall have no force)\b"),
     ),
     (
         PolicyStage.AMENDMENT,
@@ -223,14 +240,14 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.PILOT,
         _any(
-            r"\bpilot notice\b|\bthe (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b|\b(?:one-year|twelve-month|six-month|\w+-month) (?:pilot|trial)\b|\b(?:time-limited|controlled|live) testing\b|\bpathfinder\b|\bto take part in (?:the|a) (?:pilot|trial)|\bin the (?:pilot|sandbox|trial)\b",
+            r"\bpilot notice\b|\bthe (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b|\b(?:one-year|twelve-month|six-month|\w+-month) (?:pilot|trial)\b|\b(?:time-limited|controlled|live) testing\b|\b(?:pilot|trial|sandbox)\b[^\n]{0,250}\b(?:pilot|trial|sandbox|participants?|cohort)\b|\bpathfinder\b|\bto take part in (?:the|a) (?:pilot|trial)|\bin the (?:pilot|sandbox|trial)\b",
         ),
     ),
     (
         PolicyStage.IMPLEMENTATION,
         _any(
-            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these))|\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b|\bcarry\b[^.\n]{0,60}\binto\b|\binto (?:practice|operation|local)\b|\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b|\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
-            r"\b(?:further|pursuant) to the\b[^.\n]{0,60}\b(?:order|announcement|resolution|national act|policy note)\b|\bfollowing the\b[^.\n]{0,40}\bissued by\b|\bprovince.s part\b|\bunder the federal\b|\b(?:meets|fulfil(?:s|ling)) the federal\b|\brules? by which \w+ (?:meets|implements)|\bis directed to refer\b|\bcarry out locally\b",
+            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these))|\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b|\bcarry\b[^.\n]{0,60}\binto\b|\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b|\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b|\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
+            r"\b(?:further|pursuant) to the\b[^.\n]{0,60}\b(?:order|announcement|resolution|national act|policy note)\b|\bfollowing the\b[^.\n]{0,40}\bissued by\b|\bprovince.s part\b|\bunder the federal\b|\b(?:meets|fulfil(?:s|ling)) the federal\b|\brules? by which \w+ (?:meets|implements)|\bis directed to refer\b|(?<!member )\b(?:trusts|schools|councils|local authorities|agencies|(?:field|district|regional) offices?|states|counties|municipalities|colleges|universities|boards|administrators|police forces)\b[^.\n]{0,20}\b(?:are|must|should|shall|will)\b (?:now )?(?:to|required|asked|told|directed|begin|carry|apply|follow|put)\b|\b(?:local|national|state|provincial|county|municipal) (?:rules|measures|arrangements|procedures?|ordinance|decree|instructions)\b[^.\n]{0,80}\b(?:Regulation|Directive|Act|federal|law)\b|\bcarry out locally\b",
         ),
     ),
     (
@@ -249,7 +266,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
 """What the first words show of a document whose title does not name its stage."""
 
 _NEWS = _any(
-    r"\bmeets?\b|\bmeeting\b|\bstatistics\b|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent|vendors?|access))|\bfigures\b|\bindex\b(?! options)|\bsurvey\b|\bquarterly\b|\bmonthly\b|\bwelcom|\bstatement (?:by|from|on)\b|\bevent\b|\bhearing\b|\bnamed\b",
+    r"\bmeets?\b|\bmeeting\b|\bstatistics\b|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent|vendors?|access)|-)|\bfigures\b|\bindex\b(?! options)|\bsurvey\b|\bquarterly\b|\bmonthly\b|\bwelcom|\bstatement (?:by|from|on)\b|\bevent\b|\bhearing\b|\bnamed\b",
     r"\bnew (?:chair|chief|head|director|commissioner)|\boutlook\b|\breport (?:on|shows|finds)|\bstudy\b|\bresearch\b|\bminutes\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\bspring|\bupdate on\b|\bwrangles\b",
     r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
@@ -327,6 +344,9 @@ def read_english_stage(document: DocumentText) -> PolicyStage | None:
         return PolicyStage.CONSULTATION
     if stage is PolicyStage.IMPLEMENTATION and _is_amending(document):
         return PolicyStage.AMENDMENT
+    pilots = next(words for stage, words in _OPENINGS if stage is PolicyStage.PILOT)
+    if stage is PolicyStage.INTERPRETATION and pilots.search(head[:_OPENING_CHARS]):
+        return PolicyStage.PILOT
     if mark is _GUIDANCE:
         return _read_guidance(document)
     return _read_opening(document, head) if mark is None else stage
