@@ -46,7 +46,7 @@ _COMMENCES = _Mark(
     _any(
         r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b",
         r"\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:|\bconsultation conclusions\b",
-        r"\b(?:government|our) response\b.{0,20}\bdecision\b|\bannounces? final\b.{0,60}\brules?\b",
+        r"\b(?:government|our) response\b.{0,20}\bdecision\b|\bannounces? final\b.{0,60}\brules?\b|\border (?:approving|issuing)\b|\bimmediate effectiveness\b|\bfinal determinations?\b|\bfinal rules and\b",
         r"\bfinali[sz]es?\b(?!.{0,40}\b(?:settlement|consent|order (?:against|with))\b)",
     ),
 )
@@ -64,9 +64,9 @@ _EVENTS = _Mark(
     None,
     _any(
         r"\b(?:meets?|met) (?:with|counterpart|his|her|the|in)\b|\b(?:chairs?|hosts?|addresses|attends?|visits?|welcomes|congratulates|lays foundation|inaugurates|hails)\b|\bto host\b|\bholds? (?:talks|dialogue|meeting|call)|\btalks with\b|\bcall with\b|\bdiscuss(?:es|ed)?\b|\bsigns?\b|\banniversary\b",
-        r"\b(?:weekly|meeting) agenda\b|\bagenda, \d|\bminutes of\b|\bsunshine act\b|\bmeeting of\b|\bawards\b|\bprizes?\b|\bshortlist\b|\bmemorandum of understanding\b|\bMoU\b|\bexhibition\b|\bfestival\b|\bopening hours\b|\boffice closure|\bpublic holiday|\bmaintenance\b|\btraining\b|\bcourses?\b|\bscholarship",
+        r"\b(?:weekly|meeting) agenda\b|\bagenda, \d|\bminutes of\b|\bsunshine act\b|\bmeeting of\b|\bawards\b|\bprizes?\b|\bshortlist\b|\bmemorandum of understanding\b|\bMoU\b|\bexhibition\b|\bfestival\b|\bopening hours\b|\boffice closure|\bpublic holiday|\b(?:scheduled|system|site|planned) maintenance\b|\btraining (?:course|session|day)|\bscholarship",
         r"\bannual (?:report|review)\b|\bstatistic(?:s|al)\b|\bunemployment\b|\binflation\b|\bprice index\b|\blabou?r force\b|\bflash estimate\b|\bforeign exchange reserves\b|\bGDP\b|\btrade balance\b|\bretail sales\b|\b(?:bank|cash|repo|policy|interest|exchange) rate\b.{0,40}\b(?:maintain|unchanged|held|at \d|hold|steady|for)|\b(?:maintains?|holds?|keeps) .{0,20}\brates?\b",
-        r"\b(?:auction|sale|tender|examination|exam) (?:results?|dates)\b|\btender(?:s)? (?:for|results?|notice)|\binvitation to (?:tender|bid)|\brequest for (?:proposals|quotations?)\b|\ballotment\b|\bcontract award|\bprocurement\b.{0,20}\bnotice|\bpublishes\b.{0,50}\b(?:report|review|data|figures|results|accounts|research|survey)\b|\b(?:listing|delisting|admission to trading|IPO|dividend|coupon|treasury bills?)\b",
+        r"\b(?:auction|sale|tender|examination|exam) (?:results?|dates)\b|\btender(?:s)? (?:for|results?|notice)|\binvitation to (?:tender|bid)|\brequest for (?:proposals|quotations?)\b|\ballotment\b|\bcontract award|\bprocurement\b.{0,20}\bnotice|\bpublishes\b.{0,50}\b(?:report|review|data|figures|results|accounts|research|survey)\b|\b(?:listing|delisting|admission to trading|IPO|dividend (?:declaration|payment|dates?)|coupon|treasury bills?)\b",
         r"\bGAO report\b|\bbulletin, (?:\w+ )?20\d\d\b|\b(?:monetary|employment) (?:policy |situation )?summary\b|\bopens? (?:new|offices?|a new)\b|\binvitation:|\bnotice of intent to grant\b.{0,30}\blicen[cs]e|\bEuropean citizens. initiative\b",
     ),
     _any(
@@ -79,7 +79,7 @@ _SPOKEN = _Mark(
     _any(
         r"\b(?:speech|remarks|keynote|testimony|address|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at|to|before|on|for)\b|$|:|,)|\bfireside chat\b|\breadout\b|\b(?:minutes|summary) of (?:the )?(?:\w+ ){0,3}meeting|\bstatement (?:by|from) the\b|\bwelcom(?:es|ed)\b",
         r"\bappoint(?:s|ed|ment|ments)\b|\b(?:stands?|steps?|stepping|standing) down\b|\bto (?:retire|leave)\b|\bretires\b|\bjoins\b|\bnamed (?:as|chair|chief|head)\b|\bvacanc(?:y|ies)\b|\bcareers?\b|\bnominations? sought\b|\bnew (?:chair|chief|head|director|commissioner)\b",
-        r"\bwebinar\b|\bworkshop\b|\bconference\b|\bsummit\b|\bseminar\b|\broundtable\b|\bopen day\b|\bceremony\b|\bdinner\b|\breception\b|\bphotos?\b|\bcelebrat|\bnewsletter\b|\bpodcast\b|\bblog\b|\bmedia (?:advisory|invitation|availability)\b|\bto make (?:an )?announcement\b|\bpublic schedule\b",
+        r"\bwebinar\b|\bworkshop\b|\bconference\b|\bsummit\b|\bseminar\b|\broundtable\b|\bopen day\b|\bceremony\b|\bdinner\b|\breception\b|\bphotos?\b|\bcelebrat|\bnewsletter\b|\bpodcast\b|\bblog\b|\bmedia (?:advisory|invitation|availability)\b|\bto make (?:an )?announcement\b|\bpublic schedule\b|\bsunshine act\b|\b(?:contract|quotation|tender|procurement|vacancy|award) notice\b|\btransfers? and postings?\b|\bnotice of filings\b|\boffice (?:counters|closure)",
     ),
     _any(r"\b(?:proposed|consultation|comments?|draft|appointment of (?:auditors|representatives)|appointed (?:representatives?|person)|appointed day)\b"),
 )
@@ -91,13 +91,13 @@ _PUNISHED = (
     r"\b(?:final|decision|penalty|prohibition|improvement|infringement|infraction|warning|supervisory|stop[- ]sale|stop[- ]work|show[- ]cause|suspension|disqualification) notices?\b|\bnotice of final decision\b",
     r"\b(?:fin(?:es|ed)|penal(?:ty|ties|i[sz]es?|i[sz]ed)|censure[sd]?|reprimand(?:s|ed)?|admonish\w*|sanction(?:s|ed)|disciplin(?:es|ed|ary)|disqualif(?:ies|ied)|debar(?:s|red)|barred|bars)\b",
     r"\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle(?:s|d|ment)\b|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent (?:order|decree|agreement)\b|\bwaiver,? and consent\b|\bagreed facts\b",
-    r"\benforcement (?:action|order|notice|undertaking|release|proceeding)|\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
+    r"\benforcement (?:action|order|notice|undertaking|release|proceeding)|\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bdebarment\b|\bstop[- ]work order|\bsuspension of trading\b|\bbanned\b|\bfine (?:following|for|against|on|over)\b|(?:million|billion|\d)m? fine\b|\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b|\bv\. [A-Z]|\bprohibition orders\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
     r"\bconvict|\bprosecut|\bjailed\b|\bsentenced?\b|\bguilty\b|\bpleads?\b|\bindict|\bsue[sd]?\b|\blawsuit|\bcourt (?:orders?|fines|bans|rules)|\bjudge?ment\b(?: against| in)|\binjunction\b|\bobtains\b.{0,30}\b(?:order|judgment|relief)",
     r"\b(?:pays?|remit|forfeit(?:s|ed)?|refund)\b.{0,30}(?:million|\$|£|€|₹|¥)|\b(?:cancel(?:s|led)|suspen(?:ds|ded)|revok(?:es|ed)|lift(?:s|ed)?)\b.{0,40}\b(?:licen[cs]e|registration|permit|approval|authori[sz]ation|membership)|\b(?:licen[cs]e|registration|permit|approval)\b.{0,60}\b(?:suspended|cancelled|revoked|withdrawn)",
-    r"\bwarning letter\b|\bnotice of (?:violation|contravention|apparent liability|default|breach)|\bassessing civil\b|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bproceedings against\b|\bdirections? against\b|\bfindings? against\b|\bshow cause\b|\binterim order\b",
+    r"\bwarning letters?\b|\bnotice of (?:violation|contravention|apparent liability|default|breach)|\bassessing civil\b|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bproceedings against\b|\bdirections? against\b|\bfindings? against\b|\bshow cause\b|\binterim order\b",
     r"\b(?:decision|ruling)\b.{0,30}\b(?:abuse|cartel)|\bruling on\b.{0,60}\b(?:Ltd|Limited|plc|Inc|LLC|Corp)|\border (?:imposing|instituting|against|assessing|subject to penalty)|\binfring(?:ed|ement)\b(?!.{0,20}\bprocedure)|\bimposes\b.{0,40}\b(?:penalty|fine|order|conditions)",
-    r"\brecall(?:s|ed|ing)?\b(?!.{0,30}\b(?:rules?|regulations?|guidance|policy|process))|\bseiz(?:es|ed|ures?)\b|\bimport alert\b|\bstruck off\b|\bunlawful\b.{0,40}\bby\b|\b(?:breach|violation|failings?|misconduct|fraud|misleading)\b.{0,30}\bby [A-Z]|\bsurcharge\b.{0,40}\bemployer|\bcrackdown\b|\b(?:asset )?freez(?:e|es|ing) (?:order|assets)|\bwound up\b|\bexpel(?:s|led)\b|\bdetain(?:s|ed)\b|\bimpound|\bdemerit|\bdisgorge|\brestitution\b|\bforfeiture\b|\bprice[- ]fixing\b|\bcartel\b|\babatement notice|\bcompliance order\b|\badjudication\b|\btrading ban\b|\bclosure order\b",
-    r"\b(?:revocation|cancellation|suspension|withdrawal) of .{0,60}\b(?:licen[cs]e|registration|permit|authori[sz]ation|certificate)\b|\b(?:takes?|taken|taking) (?:\w+ )?action against\b|\bhit with\b|\btold to\b|\barrest(?:s|ed)\b|\bappeal (?:dismissed|upheld)\b|\btribunal (?:upholds|dismisses|orders|finds)\b|\bfound (?:in|to have)\b|\bundertaking\b",
+    r"\brecall(?:s|ed|ing)?\b(?!.{0,30}\b(?:rules?|regulations?|guidance|policy|process))|\bseiz(?:es|ed|ures?)\b|\bimport alert\b|\bstruck off\b|\bunlawful\b.{0,40}\bby\b|\b(?:breach|violation|failings?|misconduct|fraud|misleading)\b.{0,30}\bby [A-Z]|\bsurcharge\b.{0,40}\bemployer|\bcrackdown\b|\b(?:asset )?freez(?:e|es|ing) (?:order|assets)|\bwound up\b|\bexpel(?:s|led)\b|\bdetain(?:s|ed)\b|\bimpound|\bdisgorge|\brestitution\b|\bforfeiture\b|\bprice[- ]fixing\b|\bcartel\b|\babatement notice|\bcompliance order\b|\badjudication\b|\btrading ban\b|\bclosure order\b",
+    r"\b(?:revocation|cancellation|suspension|withdrawal) of .{0,60}\b(?:licen[cs]e|registration|permit|authori[sz]ation|certificate)\b(?! for)|\b(?:takes?|taken|taking) (?:\w+ )?action against\b|\bhit with\b|\btold to\b|\barrest(?:s|ed)\b|\bappeal (?:dismissed|upheld)\b|\btribunal (?:upholds|dismisses|orders|finds)\b|\bfound (?:in|to have)\b|\bundertaking\b",
 )
 _ENFORCEMENT = _Mark(
     PolicyStage.ENFORCEMENT,
@@ -105,7 +105,7 @@ _ENFORCEMENT = _Mark(
     _any(
         r"\b(?:penalt(?:y|ies)|sanctions?|recall|enforcement|settlement|disciplinary|sentencing)\b.{0,20}\b(?:framework|policy|guidelines?|rules?|regime|regulations?|guidance|act|code|bill|order 20|finality|system|cycle)\b",
         r"\b(?:proposed|draft|consultation|proposals?|review of) .{0,40}\b(?:penalt|sanction|settlement|fine)",
-        r"\bsentence(?:s)? of the\b|\btext settled\b|\bdiscount\b",
+        r"\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b|\bconsult(?:s|ation)\b|\b(?:cash|half-hourly|physical)[- ]settle|\bsentence(?:s)? of the\b|\btext settled\b|\bdiscount\b",
     ),
 )
 _CONSULTATION = _Mark(
@@ -115,10 +115,10 @@ _CONSULTATION = _Mark(
         r"\bhave your say|\btell us (?:what|your)|\bwhat do you think|\bmake a submission|\b(?:views|comments?|feedback|submissions|input|opinions|responses) (?:are )?(?:invited|sought|wanted|welcome|requested|needed|open|due)",
         r"\b(?:seeks?|seeking|wants?|invit(?:es|ing|ation to)|welcomes|gather(?:s|ing)) .{0,24}(?:comments?|views|feedback|input|opinions|submissions)|\bpublic (?:comment|consultation|engagement|views)|\bnotice of (?:public )?consultation|\bproposed collection\b|\b[36]0-day notice\b",
         r"\bproposed? (?:[\w-]+ ){0,4}?(?:changes?|amendments?|revisions?|guidance|guidelines?|regulations?|order|standards?|determination|policy|decision|directive|licence|reforms?|requirements?|ban|repeal|measures?|rules?|scheme|framework|approach|listing|roadmap|variation|withdrawal)\b",
-        r"\bproposals? (?:for|to|on)\b|\bproposes\b|\bDP\d\d/\d+|\bCP\d\d/\d+:|\bCP\d\d/\d+\b(?!.{0,60}(?:final|response|feedback))|\bconsult(?:s|ing)? on\b|\bdraft .{0,60}for (?:public )?(?:comment|consultation|feedback)|\bpre-decision\b",
+        r"\bproposals? (?:for|to|on)\b|\bproposes\b|\bDP\d\d/\d+|\bCP\d\d/\d+:|\bCP\d\d/\d+\b(?!.{0,60}(?:final|response|feedback))|\bconsult(?:s|ing)? on\b|\bdraft .{0,60}for (?:public )?(?:comment|consultation|feedback)|\bpre-decision\b|\bcomment request\b|\bcomments by\b|^CP ?\d+\b",
         r"\bconsultation(?:s)?\b(?! (?:response|conclusions?|outcome|summary|report|feedback|statement))(?!.{0,50}\b(?:response|outcome|conclusions?|summary of responses|decision|closed)\b)",
     ),
-    _any(r"^proposal for a (?:council )?(?:regulation|directive|decision)\b"),
+    _any(r"^proposal for a (?:council )?(?:regulation|directive|decision)\b|^PS ?\d|\bfinal rules\b|\bresponse to [A-Z][\w ]{1,30}(?:'s)? .{0,30}consultation|^FR/\d"),
 )
 _PLAN = _Mark(
     PolicyStage.PLAN,
@@ -137,16 +137,16 @@ _DRAFT = _Mark(
         r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)|\bdraft (?:[\w-]+ ){0,3}?(?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|instrument|bill|statement|opinion|report|code|text|circular|notice)\b",
         r"^draft\b|\bdraft$|\bworking text\b|\bdraft(?:ing)? (?:text|committee)\b|\bprovisional (?:agreement|text|deal)\b|\btrilogue\b|/(?:F?DIS|CD)\b|\b(?:first|second|third) reading\b|\bmark-?up\b|\blegislative text\b|\bmodel (?:law|act|bill)\b.{0,30}\btext",
         r"\bcommittee\b.{0,40}\b(?:adopts|backs|votes on|endorses) (?:its )?(?:position|report|mandate|draft)|\bnegotiating (?:mandate|position)\b|\bgeneral approach\b|\bintroduces? (?:legislation|bill)|\btrailer bill\b|^proposal for a (?:council )?(?:regulation|directive|decision)\b",
-        r"\blaid (?:before|for|in) (?:the )?(?:parliament|houses?|parliamentary)",
     ),
 )
 _REPEAL = _Mark(
     PolicyStage.REPEAL,
     _any(
         r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bdisapprov(?:al|es|ing)\b|\bnullif|\babolish|\babolition\b|\bscrap(?:s|ped|ping)\b|\bannul(?:s|led|ment)",
-        r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:appl(?:y|ies)|in force|required|has effect)\b|\bsunset(?:s|ting)?\b of|\bvacat(?:es|ed|ur)\b|\bsuperseded\b|\bobsolete\b|\bexpir(?:y|ation) of\b|\btermination of\b",
+        r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:appl(?:y|ies)|in force|required|has effect)\b|\bsunset(?:s|ting)?\b of|\bvacat(?:es|ed|ur)\b|\bsuperseded\b|\bobsolete\b|\bexpir(?:y|ation) of\b|\btermination of .{0,40}(?:order|emergency|program|rule|guidance|designation|agreement)",
         r"\bcancel(?:s|led|lation)?\b.{0,60}\b(?:circular|notice|guidance|order|standard|instructions?|bulletin|policy|rule|notification)\b|\b(?:circulars?|notice|guidance|order|standards?|instructions?|bulletin|policy|rules?|notification|scheme|exemption|relief|statement)\b.{0,60}\b(?:cancelled|withdrawn|ends|ended|lapses?|expires?|retired|archived|discontinued|removed|abolished|scrapped)\b|\bremov(?:es|al of|ing)\b.{0,60}\b(?:regulation|rule|guidance|provisions?|standards?)\b",
     ),
+    _any(r"\bnot withdrawn\b|\bamendment and repeal\b|\bamend\w* and (?:repeal|revo)"),
 )
 _AMENDMENT = _Mark(
     PolicyStage.AMENDMENT,
@@ -273,7 +273,7 @@ _NEWS = _any(
 _FINAL = _any(
     r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirectives?\b|\bdirections?\b|\bact\b|\bordinance\b|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b",
     r"\bcode of (?:practice|conduct)|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?",
-    r"\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bsupervisory (?:statement|letter)|\bSS\d+/\d\d|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\bproclamation\b|\bmanual\b|\brecommendation \(|\bnow applicable\b|\bin(?:to)? (?:force|effect)\b|\btakes effect\b|\bclosure of\b",
+    r"\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bsupervisory (?:statement|letter)|\bSS\d+/\d\d|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\bproclamation\b|\bmanual\b|\brecommendation \(|\bnow applicable\b|\bin(?:to)? (?:force|effect)\b|\btakes effect\b|\bclosure of\b|\bgazett|\bfinali[sz]ed as\b|\b(?:dear|letter to) (?:ceo|industry|firms|trustees|banks|insurers)|\bno-action\b|\bposition statement\b|\blevel (?:for|from)\b|\bcompliance dates?\b",
     r"\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round|open|applications?|closing)|\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications",
 )
 _BINDING = _any(
