@@ -46,9 +46,10 @@ _COMMENCES = _Mark(
     _any(
         r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b",
         r"\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:|\bconsultation conclusions\b",
-        r"\b(?:government|our) response\b.{0,20}\bdecision\b|\bannounces? final\b.{0,60}\brules?\b|\border (?:approving|issuing)\b|\bimmediate effectiveness\b|\bfinal determinations?\b|\bfinal rules and\b",
+        r"\b(?:government|our) response\b.{0,20}\bdecision\b|\bannounces? final\b.{0,60}\brules?\b|\border (?:approving|issuing)\b(?! stipulation)(?!.{0,30}\b(?:consent|settlement))|\bimmediate effectiveness\b|\bfinal determinations?\b|\bfinal rules and\b",
         r"\bfinali[sz]es?\b(?!.{0,40}\b(?:settlement|consent|order (?:against|with))\b)",
     ),
+    _any(r"\(?amendment\b.{0,40}\b(?:rules?|regulations|act|order) 20"),
 )
 _QUESTIONS = _Mark(
     PolicyStage.QA,
@@ -112,9 +113,9 @@ _CONSULTATION = _Mark(
     PolicyStage.CONSULTATION,
     _any(
         r"\bproposed rule ?making|\bproposed rules?\b|\bNPRM\b|\brequests? (?:for )?(?:public )?(?:comments?|information|input|feedback|views)|\bcalls? for (?:evidence|input|views|information|comments?|feedback|submissions)|\b(?:discussion|issues|concept|consultation|green|position) paper",
-        r"\bhave your say|\btell us (?:what|your)|\bwhat do you think|\bmake a submission|\b(?:views|comments?|feedback|submissions|input|opinions|responses) (?:are )?(?:invited|sought|wanted|welcome|requested|needed|open|due)",
+        r"\bhave your say|\btell us (?:what|your)|\bwhat do you think|\bmake a submission|\b(?:views|comments?|feedback|submissions|inputs?|opinions|responses) (?:are )?(?:invited|sought|wanted|welcome|requested|needed|open|due)",
         r"\b(?:seeks?|seeking|wants?|invit(?:es|ing|ation to)|welcomes|gather(?:s|ing)) .{0,24}(?:comments?|views|feedback|input|opinions|submissions)|\bpublic (?:comment|consultation|engagement|views)|\bnotice of (?:public )?consultation|\bproposed collection\b|\b[36]0-day notice\b",
-        r"\bproposed? (?:[\w-]+ ){0,4}?(?:changes?|amendments?|revisions?|guidance|guidelines?|regulations?|order|standards?|determination|policy|decision|directive|licence|reforms?|requirements?|ban|repeal|measures?|rules?|scheme|framework|approach|listing|roadmap|variation|withdrawal)\b",
+        r"\bproposed? (?:[\w-]+ ){0,4}?(?:changes?|amendments?|revisions?|guidance|guidelines?|regulations?|order|standards?|determination|policy|decision|directive|licence|reforms?|requirements?|ban|repeal|measures?|rules?|scheme|framework|approach|listing|roadmap|variation|withdrawal|restrictions?|limits?|thresholds?|levy|fees?|charges?|duties|rates?|tariffs?|closure)\b",
         r"\bproposals? (?:for|to|on)\b|\bproposes\b|\bDP\d\d/\d+|\bCP\d\d/\d+:|\bCP\d\d/\d+\b(?!.{0,60}(?:final|response|feedback))|\bconsult(?:s|ing)? on\b|\bdraft .{0,60}for (?:public )?(?:comment|consultation|feedback)|\bpre-decision\b|\bcomment request\b|\bcomments by\b|^CP ?\d+\b",
         r"\bconsultation(?:s)?\b(?! (?:response|conclusions?|outcome|summary|report|feedback|statement))(?!.{0,50}\b(?:response|outcome|conclusions?|summary of responses|decision|closed)\b)",
     ),
@@ -134,7 +135,7 @@ _PLAN = _Mark(
 _DRAFT = _Mark(
     PolicyStage.DRAFT,
     _any(
-        r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)|\bdraft (?:[\w-]+ ){0,3}?(?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|instrument|bill|statement|opinion|report|code|text|circular|notice)\b",
+        r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)|\bdraft (?:[\w-]+ ){0,3}?(?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|instrument|bill|statement|opinion|report|code|text|circular|notice|decision|determination|plan|policy|strategy|methodology)\b",
         r"^draft\b|\bdraft$|\bworking text\b|\bdraft(?:ing)? (?:text|committee)\b|\bprovisional (?:agreement|text|deal)\b|\btrilogue\b|/(?:F?DIS|CD)\b|\b(?:first|second|third) reading\b|\bmark-?up\b|\blegislative text\b|\bmodel (?:law|act|bill)\b.{0,30}\btext",
         r"\bcommittee\b.{0,40}\b(?:adopts|backs|votes on|endorses) (?:its )?(?:position|report|mandate|draft)|\bnegotiating (?:mandate|position)\b|\bgeneral approach\b|\bintroduces? (?:legislation|bill)|\btrailer bill\b|^proposal for a (?:council )?(?:regulation|directive|decision)\b",
     ),
@@ -153,7 +154,7 @@ _AMENDMENT = _Mark(
     _any(
         r"\bamendments?\)?\b(?! (?:proposal|paper))|(?<!and )\bamend(?:s|ing|atory)\b|(?<!the )\bamended\b(?! (?:\w+ )?(?:regulation|rules?|directive|act|threshold))|\bcorrect(?:ion|ing)s?\b(?! (?:facility|institution|service|officer))|\bcorrigendum\b|\berrat(?:um|a)\b|\baddendum\b",
         r"\bvari(?:ation|ed|es|ance)\b(?: (?:to|of|for)\b|$)|\binstrument varied\b|\bmodif(?:ication|ies|ying)\b|\b(?:section|rule|paragraph|article|regulation|schedule|condition|part)s? [\w. ]{1,20}(?:.{0,40})\b(?:inserted|replaced|substituted|omitted|deleted|varied)\b|^(?:\w+ )?changes to\b|\bdeadline (?:moved|extended|pushed|changed)|\bmore time\b|\bnew (?:date|deadline) for\b|\b(?:insertion|substitution|deletion) of\b|\bsupplement(?:al|ary)? (?:order|notice|circular|instrument|determination)|\brevision(?:s)? to\b|\badjust(?:ments?|s) to\b|\bupdates? to\b|\bsupplementary direction\b",
-        r"\b(?:delay(?:s|ed|ing)?|exten(?:sion|ds|ded|ding)|postpone(?:s|d|ment)?|deferr?(?:al|s|ed)|pushes back)\b.{0,50}\b(?:date|deadline|period|time|relief|until|transition|derogation|implementation|compliance|applicability|commencement|by (?:one|two|\w+) (?:year|month))|\bfinal rule; (?:delay|correction)|\brehearing and clarification\b",
+        r"\b(?:delay(?:s|ed|ing)?|exten(?:sion|ds|ded|ding)|postpone(?:s|d|ment)?|deferr?(?:al|s|ed)|pushes back)\b.{0,50}\b(?:date|deadline|period|time|relief|until|transition|derogation|implementation|compliance|applicability|commencement|by (?:one|two|\w+) (?:year|month))|\b(?<!closing )(?:date|deadline|period)s? (?:extension|extended|delay(?:ed)?|postponed|deferred)\b|\bfinal rule; (?:delay|correction)|\brehearing and clarification\b",
     ),
     _any(r"\bdraft\b|\bhow\b|\bapplying\b"),
 )
@@ -164,7 +165,7 @@ _GUIDE = _Mark(
     PolicyStage.INTERPRETATION,
     _any(
         r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement|document|guide)|\bfact ?sheet\b|\bguidance note\b|\bguide (?:to|for|on)\b|\bguide$|\bshort guide\b|\binterpret(?:ation|ive|ative|ing|ations)\b(?! act)|\bat a glance\b|\bin (?:brief|a nutshell|plain)\b|\bstaff (?:bulletin|guidance|legal bulletin|statement)",
-        r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,60} means? for|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|.{2,40} (?:works?|appl(?:y|ies)))\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
+        r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,80} means? for|.{2,60} (?:should|need to) know|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|.{2,40} (?:works?|appl(?:y|ies)))\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
         r"\badvisory opinion\b|\b(?:opinion|interpretive|comfort) letter\b|\b(?:companion|tax(?:ation)?|private letter|revenue|class|product|technical|public) ruling|\bchief counsel advice\b|\btechnical (?:interpretation|note|explanation)|\bplain[- ](?:language|english)\b|\breader.s guide|\b(?:three|four|five|six|seven|ten|\d+) (?:things|points|takeaways|changes)\b|\btracker note\b|\bkey points\b|\bsummary of the (?:rule|act|regulation|changes)|\boverview of\b|\bdecoded\b",
     ),
 )
@@ -181,7 +182,7 @@ _IMPLEMENTATION = _Mark(
     _any(
         r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)|\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b|\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! decision)|\bmeasures for implementing\b",
         r"\b(?:giving|gives?) (?:local )?effect to\b|\b(?:putting|puts|carrying|bringing)\b.{0,80}\binto (?:practice|operation|effect|force locally)|\b(?:administrative|local|operational|delivery|transitional|administering) (?:arrangements|instructions|guidelines|procedures)\b|\barrangements (?:under|for)\b|\bapplication instructions\b|\broll-?out of\b|\benforcement steps\b",
-        r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\b(?:standard operating|operating) procedures?\b|\bto all (?:states?|state|agencies|offices|departments|councils|trusts|schools|banks. nodal)\b|\b\((?:enforcement|EU exit|application)\) regulations\b|\bcompetent authorit|\bunder the (?:federal|national)\b|\bdomestic (?:law|application)\b",
+        r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\b(?:standard operating|operating) procedures?\b|\bto all (?:states?|state|agencies|offices|departments|councils|trusts|schools|banks. nodal)\b|\b\((?:enforcement|EU exit|application)\) regulations\b|\bcompetent authorit|\bunder the (?:federal|national)\b|\b(?:delivery|application|administration|handling|enforcement) (?:instructions|arrangements|manual|protocol|procedures?)\b|\binstructions? (?:to|for)\b|\bguidance to (?:states|local|councils|agencies|departments|schools)|\bmemorandum (?:to|for)\b|\bfederal\b.{0,60}\b(?:state|county|provinc)|\b(?:state|county|provincial|cantonal)\b.{0,60}\bfederal\b|\bdomestic (?:law|application)\b",
     ),
 )
 _MARKS = (
@@ -247,7 +248,9 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
         PolicyStage.IMPLEMENTATION,
         _any(
             r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these))|\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b|\bcarry\b[^.\n]{0,60}\binto\b|\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b|\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b|\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
-            r"\b(?:further|pursuant) to the\b[^.\n]{0,60}\b(?:order|announcement|resolution|national act|policy note)\b|\bfollowing the\b[^.\n]{0,40}\bissued by\b|\bprovince.s part\b|\bunder the federal\b|\b(?:meets|fulfil(?:s|ling)) the federal\b|\brules? by which \w+ (?:meets|implements)|\bis directed to refer\b|(?<!member )\b(?:trusts|schools|councils|local authorities|agencies|(?:field|district|regional) offices?|states|counties|municipalities|colleges|universities|boards|administrators|police forces)\b[^.\n]{0,20}\b(?:are|must|should|shall|will)\b (?:now )?(?:to|required|asked|told|directed|begin|carry|apply|follow|put)\b|\b(?:local|national|state|provincial|county|municipal) (?:rules|measures|arrangements|procedures?|ordinance|decree|instructions)\b[^.\n]{0,80}\b(?:Regulation|Directive|Act|federal|law)\b|\bcarry out locally\b",
+            r"\boperationali[sz]\w+|\bsets? out how\b[^.\n]{0,80}\b(?:will|must|should|are to|shall)\b[^.\n]{0,40}\b(?:apply|administer|carry|operate|deliver|implement|use|run|handle)\b|\binstructs\b|\bdirects? (?:regional|field|local|state|all|district)\b",
+            r"\b(?:to (?:meet|comply with|discharge|fulfil|carry out)|as required by|for the purposes of|(?:adopt|incorporat)\w* by reference)\b[^.\n]{0,80}(?:\bRegulation \(E|\bDirective\b|\bfederal\b|\bConvention\b|\btreaty\b)",
+            r"\b(?:further|pursuant) to the\b[^.\n]{0,60}\b(?:order|announcement|resolution|national act|policy note)\b|\bfollowing the\b[^.\n]{0,40}\bissued by\b|\bprovince.s part\b|\bunder the federal\b|\b(?:meets|fulfil(?:s|ling)) the federal\b|\brules? by which \w+ (?:meets|implements)|\bis directed to refer\b|(?<!member )\b(?:trusts|schools|councils|local authorities|agencies|(?:field|district|regional) offices?|states|counties|municipalities|colleges|universities|boards|administrators|police forces) (?:\w+ )?(?:are|must|should|shall|will) (?:now )?(?:to|required|asked|told|directed|begin|carry|apply|follow|put)\b|\b(?:local|national|state|provincial|county|municipal) (?:rules|measures|arrangements|procedures?|ordinance|decree|instructions)\b[^.\n]{0,80}\b(?:Regulation|Directive|Act|federal|law)\b|\bcarry out locally\b",
         ),
     ),
     (
@@ -266,7 +269,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
 """What the first words show of a document whose title does not name its stage."""
 
 _NEWS = _any(
-    r"\bmeets?\b|\bmeeting\b|\bstatistics\b|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent|vendors?|access)|-)|\bfigures\b|\bindex\b(?! options)|\bsurvey\b|\bquarterly\b|\bmonthly\b|\bwelcom|\bstatement (?:by|from|on)\b|\bevent\b|\bhearing\b|\bnamed\b",
+    r"\bmeets?\b|\bmeeting\b|\bstatistics\b|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent|vendors?|access)|-)|\bfigures\b|\bindex\b(?! options)|\bsurvey\b|\bquarterly\b|\bmonthly\b|\bwelcom|(?<!policy )\bstatement (?:by|from|on)\b|\bevent\b|\bhearing\b|\bnamed\b",
     r"\bnew (?:chair|chief|head|director|commissioner)|\boutlook\b|\breport (?:on|shows|finds)|\bstudy\b|\bresearch\b|\bminutes\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\bspring|\bupdate on\b|\bwrangles\b",
     r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
@@ -280,6 +283,10 @@ _BINDING = _any(
     r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b|\bshall enter into force",
     r"\bthis (?:standard|regulation|order|rule|instrument|notice|circular|direction) applies|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )|^effective\b|\bapplicable (?:to|from)\b|\bshould follow it\b|\bcommences on\b|\bguidelines issued under\b",
 )
+_OFFENCE = _any(
+    r"\b(?:fine[sd]?|penalt(?:y|ies)|prosecut\w+|convict\w+|offen[cs]es?|guilty|infringements?|violat(?:ed|ions?)|misconduct|defraud\w*|misled|recall(?:ed)?|seized|disqualified|struck off|banned)\b"
+)
+"""What shows a case against a firm where neither the title nor the form speaks of a rule."""
 _APPLIES = _any(
     r"\btakes effect\b|\bin(?:to)? (?:force|effect)\b|\bapplicable\b|\b(?:expected|required) to follow\b|\bissu(?:ing|es) this guidance\b|\bfinal guidance\b|\badopted\b|\bapplies (?:to|from)\b|\bit replaces\b|\bmust comply\b"
 )
@@ -380,6 +387,8 @@ def _read_opening(document: DocumentText, head: str) -> PolicyStage | None:
     opening = head[:_OPENING_CHARS]
     if found := next(((stage,) for stage, words in _OPENINGS if words.search(opening)), None):
         return found[0]
+    if not _FINAL.search(document.title) and _OFFENCE.search(opening):
+        return PolicyStage.ENFORCEMENT
     is_final = bool(_FINAL.search(document.title) or _BINDING.search(head))
     if _NEWS.search(document.title) and not re.search(
         r"\bfinal\b.{0,30}\brules?\b|\bregulations? (?:20\d\d|\()|\bguidelines\b|\bcircular\b", document.title, _I
