@@ -54,6 +54,7 @@ _COMMENCES = _Mark(
 _QUESTIONS = _Mark(
     PolicyStage.QA,
     _any(
+        r"\bwhat \w+ ask\b|\bqueries\b|\b(?:readers|customers|clients|firms|users|residents) ask\b|\bquestions: ",
         r"\bQ ?(?:&|and|\+) ?As?\b|\bquestions (?:and|&|with) answers\b|\bfrequently asked\b|\bFAQs?\b|\bquestions answered\b|\bhelpdesk\b",
         r"\bask us\b|\b(?:common|your|top|popular|key|typical|recurring|reader|member|industry|stakeholder|more|new) questions?\b|\bquestions (?:we|you|from|of the|people|firms|\w+ ask)",
         r"\banswers (?:to|on|for|from|\d)|\b(?:publish(?:es|ed)|staff|consolidated|short|quick) answers\b|\bkeeps? asking\b|\bthings \w+ (?:ask|want to know)|\b(?:you|people|firms|clients) asked\b",
@@ -64,6 +65,7 @@ _QUESTIONS = _Mark(
 _EVENTS = _Mark(
     None,
     _any(
+        r"\bsuspension of trading in\b|\btrading halt\b",
         r"\b(?:meets?|met) (?:with|counterpart|his|her|the|in)\b|\b(?:chairs?|hosts?|addresses|attends?|visits?|welcomes|congratulates|lays foundation|inaugurates|hails)\b|\bto host\b|\bholds? (?:talks|dialogue|meeting|call)|\btalks with\b|\bcall with\b|\bdiscuss(?:es|ed)?\b|\bsigns?\b|\banniversary\b",
         r"\b(?:weekly|meeting) agenda\b|\bagenda, \d|\bminutes of\b|\bsunshine act\b|\bmeeting of\b|\bawards\b|\bprizes?\b|\bshortlist\b|\bmemorandum of understanding\b|\bMoU\b|\bexhibition\b|\bfestival\b|\bopening hours\b|\boffice closure|\bpublic holiday|\b(?:scheduled|system|site|planned) maintenance\b|\btraining (?:course|session|day)|\bscholarship",
         r"\bannual (?:report|review)\b|\bstatistic(?:s|al)\b|\bunemployment\b|\binflation\b|\bprice index\b|\blabou?r force\b|\bflash estimate\b|\bforeign exchange reserves\b|\bGDP\b|\btrade balance\b|\bretail sales\b|\b(?:bank|cash|repo|policy|interest|exchange) rate\b.{0,40}\b(?:maintain|unchanged|held|at \d|hold|steady|for)|\b(?:maintains?|holds?|keeps) .{0,20}\brates?\b",
@@ -89,10 +91,11 @@ _MORE_TIME = _Mark(
     _any(r"\b(?:extension|extend(?:s|ed|ing)?|reopening|reopens)\b.{0,30}\b(?:comment|consultation|submission|feedback)\b"),
 )
 _PUNISHED = (
+    r"\bloses (?:appeal|challenge)\b|\bin breach of\b|\borders recovery\b|\bclosed by\b|\bmisled\b|\bblacklist|\bwithdrawn from sale\b|\bwithdraw(?:s|al of)\b.{0,20}\b(?:registration|approval|licen[cs]e|authori[sz]ation) of\b",
     r"\b(?:final|decision|penalty|prohibition|improvement|infringement|infraction|warning|supervisory|stop[- ]sale|stop[- ]work|show[- ]cause|suspension|disqualification) notices?\b|\bnotice of final decision\b",
     r"\b(?:fin(?:es|ed)|penal(?:ty|ties|i[sz]es?|i[sz]ed)|censure[sd]?|reprimand(?:s|ed)?|admonish\w*|sanction(?:s|ed)|disciplin(?:es|ed|ary)|disqualif(?:ies|ied)|debar(?:s|red)|barred|bars)\b",
     r"\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle(?:s|d|ment)\b|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent (?:order|decree|agreement)\b|\bwaiver,? and consent\b|\bagreed facts\b",
-    r"\benforcement (?:action|order|notice|undertaking|release|proceeding)|\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bdebarment\b|\bstop[- ]work order|\bsuspension of trading\b|\bbanned\b|\bfine (?:following|for|against|on|over)\b|(?:million|billion|\d)m? fine\b|\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b|\bv\. [A-Z]|\bprohibition orders\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
+    r"\benforcement (?:action|order|notice|undertaking|release|proceeding)|\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bdebarment\b|\bstop[- ]work order|\bbanned\b|\bfine (?:following|for|against|on|over)\b|(?:million|billion|\d)m? fine\b|\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b|\bv\. [A-Z]|\bprohibition orders\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
     r"\bconvict|\bprosecut|\bjailed\b|\bsentenced?\b|\bguilty\b|\bpleads?\b|\bindict|\bsue[sd]?\b|\blawsuit|\bcourt (?:orders?|fines|bans|rules)|\bjudge?ment\b(?: against| in)|\binjunction\b|\bobtains\b.{0,30}\b(?:order|judgment|relief)",
     r"\b(?:pays?|remit|forfeit(?:s|ed)?|refund)\b.{0,30}(?:million|\$|£|€|₹|¥)|\b(?:cancel(?:s|led)|suspen(?:ds|ded)|revok(?:es|ed)|lift(?:s|ed)?)\b.{0,40}\b(?:licen[cs]e|registration|permit|approval|authori[sz]ation|membership)|\b(?:licen[cs]e|registration|permit|approval)\b.{0,60}\b(?:suspended|cancelled|revoked|withdrawn)",
     r"\bwarning letters?\b|\bnotice of (?:violation|contravention|apparent liability|default|breach)|\bassessing civil\b|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bproceedings against\b|\bdirections? against\b|\bfindings? against\b|\bshow cause\b|\binterim order\b",
@@ -105,13 +108,14 @@ _ENFORCEMENT = _Mark(
     _any(*_PUNISHED),
     _any(
         r"\b(?:penalt(?:y|ies)|sanctions?|recall|enforcement|settlement|disciplinary|sentencing)\b.{0,20}\b(?:framework|policy|guidelines?|rules?|regime|regulations?|guidance|act|code|bill|order 20|finality|system|cycle)\b",
-        r"\b(?:proposed|draft|consultation|proposals?|review of) .{0,40}\b(?:penalt|sanction|settlement|fine)",
+        r"^(?:proposed|draft|consultation|proposals?|review of) .{0,40}\b(?:penalt|sanction|settlement|fine)",
         r"\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b|\bconsult(?:s|ation)\b|\b(?:cash|half-hourly|physical)[- ]settle|\bsentence(?:s)? of the\b|\btext settled\b|\bdiscount\b",
     ),
 )
 _CONSULTATION = _Mark(
     PolicyStage.CONSULTATION,
     _any(
+        r"\bshare your (?:views|thoughts)\b|\bgathering evidence\b|\bstakeholder survey\b",
         r"\bproposed rule ?making|\bproposed rules?\b|\bNPRM\b|\brequests? (?:for )?(?:public )?(?:comments?|information|input|feedback|views)|\bcalls? for (?:evidence|input|views|information|comments?|feedback|submissions)|\b(?:discussion|issues|concept|consultation|green|position) paper",
         r"\bhave your say|\btell us (?:what|your)|\bwhat do you think|\bmake a submission|\b(?:views|comments?|feedback|submissions|inputs?|opinions|responses) (?:are )?(?:invited|sought|wanted|welcome|requested|needed|open|due)",
         r"\b(?:seeks?|seeking|wants?|invit(?:es|ing|ation to)|welcomes|gather(?:s|ing)) .{0,24}(?:comments?|views|feedback|input|opinions|submissions)|\bpublic (?:comment|consultation|engagement|views)|\bnotice of (?:public )?consultation|\bproposed collection\b|\b[36]0-day notice\b",
@@ -124,9 +128,10 @@ _CONSULTATION = _Mark(
 _PLAN = _Mark(
     PolicyStage.PLAN,
     _any(
+        r"\bwhat we (?:will|plan)\b|\bprogramme of (?:law )?reform\b|\blist of bills\b|\bking.s speech\b|\btimeline (?:for|of)\b|\bstatement of (?:regulatory )?intent\b|\bprogramme for review|\b(?:rulemaking|regulatory|legislative|standard-setting)\b.{0,30}\b(?:outlook|projects|pipeline|timeline|timetable|programme|program)\b",
         r"\b(?:regulatory|unified|legislative|rulemaking|standards|policy|reform|work|annual|forward|business|rule) (?:agenda|plans?|programme|program|roadmap|timetable|calendar|priorities|schedule|pipeline|outlook)\b|\bwork ?plan\b|\bregulatory initiatives grid|\bforward (?:work|regulatory|look)",
         r"\b(?:work|supervisory|monetary|research) (?:programme|program|plan|priorities)\b|\b(?:supervisory|examination|supervision|enforcement|oversight|inspection|regulatory|strategic|legislative) priorities\b|\bpriorities (?:for|in) 20\d\d|\b20\d\d(?:[-/–]\d+)? priorities\b|\bprogramme of work\b",
-        r"\b(?:calendar|timetable|schedule|list|agenda) (?:of|for)\b.{0,40}\b(?:priorities|legislati|rule|guidelines?|reform|initiatives|instruments|proposals)|\bplanned (?:through|for|rule|regulat|legislat|initiatives|instruments)|\bwhat.s coming\b|\breform timetable\b|\b(?:means|intends|plans) to (?:table|propose|issue|publish|bring|develop)",
+        r"\b(?:calendar|timetable|list|agenda) (?:of|for)\b.{0,40}\b(?:priorities|legislati|rule|guidelines?|reform|initiatives|instruments|proposals)|\bplanned (?:through|for|rule|regulat|legislat|initiatives|instruments)|\bwhat.s coming\b|\breform timetable\b|\b(?:means|intends|plans) to (?:table|propose|issue|publish|bring|develop)",
         r"\b(?:rolling|delivery|operating|strategic|audit|inspection|multi-?annual|multi-?year|legislation|standardi[sz]ation) (?:plan|programme|program|schedule|roadmap)\b|\b(?:upcoming|forthcoming) (?:rule|regulat|legislat|consult|publication|work|guid)|\byear ahead\b|\blook(?:ing)? ahead\b|\bhorizon scan|\bregulatory horizon\b|\broad ?map\b|\b(?:plans|agenda|programme) (?:for )?20\d\d|\bpriorities\b|\bnext (?:12|twelve|24) months\b",
         r"\bpreliminary plan\b|\bnotice of intent\b.{0,40}\b(?:to (?:develop|prepare|initiate|begin)|rulemaking)|\bcorporate plan\b|\bstatement of intent\b",
     ),
@@ -143,6 +148,7 @@ _DRAFT = _Mark(
 _REPEAL = _Mark(
     PolicyStage.REPEAL,
     _any(
+        r"\bend(?:s|ing)? of\b.{0,40}\b(?:scheme|regime|order|rule|restrictions|requirement|measures)|\blapses?\b",
         r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bdisapprov(?:al|es|ing)\b|\bnullif|\babolish|\babolition\b|\bscrap(?:s|ped|ping)\b|\bannul(?:s|led|ment)",
         r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:appl(?:y|ies)|in force|required|has effect)\b|\bsunset(?:s|ting)?\b of|\bvacat(?:es|ed|ur)\b|\bsuperseded\b|\bobsolete\b|\bexpir(?:y|ation) of\b|\btermination of .{0,40}(?:order|emergency|program|rule|guidance|designation|agreement)",
         r"\bcancel(?:s|led|lation)?\b.{0,60}\b(?:circular|notice|guidance|order|standard|instructions?|bulletin|policy|rule|notification)\b|\b(?:circulars?|notice|guidance|order|standards?|instructions?|bulletin|policy|rules?|notification|scheme|exemption|relief|statement)\b.{0,60}\b(?:cancelled|withdrawn|ends|ended|lapses?|expires?|retired|archived|discontinued|removed|abolished|scrapped)\b|\bremov(?:es|al of|ing)\b.{0,60}\b(?:regulation|rule|guidance|provisions?|standards?)\b",
@@ -152,6 +158,7 @@ _REPEAL = _Mark(
 _AMENDMENT = _Mark(
     PolicyStage.AMENDMENT,
     _any(
+        r"\bdates?\b.{0,40}\b(?:moved|deferred|pushed back|put back|brought forward)\b|\b(?:heading|entry|paragraph|form|table|annex)\b.{0,30}\breplaced\b|\b(?:substituted|inserted) in\b|\bprolong|\bcorrected version\b|\b(?:partial )?stay of\b|\badding (?:paragraph|section|article)|\bdeadline\b.{0,50}\b(?:pushed|put) back\b|\btechnical (?:edits|changes)\b|\bsuspension of (?:certain )?(?:requirements|provisions|rules|the application)",
         r"\bamendments?\)?\b(?! (?:proposal|paper))|(?<!and )\bamend(?:s|ing|atory)\b|(?<!the )\bamended\b(?! (?:\w+ )?(?:regulation|rules?|directive|act|threshold))|\bcorrect(?:ion|ing)s?\b(?! (?:facility|institution|service|officer))|\bcorrigendum\b|\berrat(?:um|a)\b|\baddendum\b",
         r"\bvari(?:ation|ed|es|ance)\b(?: (?:to|of|for)\b|$)|\binstrument varied\b|\bmodif(?:ication|ies|ying)\b|\b(?:section|rule|paragraph|article|regulation|schedule|condition|part)s? [\w. ]{1,20}(?:.{0,40})\b(?:inserted|replaced|substituted|omitted|deleted|varied)\b|^(?:\w+ )?changes to\b|\bdeadline (?:moved|extended|pushed|changed)|\bmore time\b|\bnew (?:date|deadline) for\b|\b(?:insertion|substitution|deletion) of\b|\bsupplement(?:al|ary)? (?:order|notice|circular|instrument|determination)|\brevision(?:s)? to\b|\badjust(?:ments?|s) to\b|\bupdates? to\b|\bsupplementary direction\b",
         r"\b(?:delay(?:s|ed|ing)?|exten(?:sion|ds|ded|ding)|postpone(?:s|d|ment)?|deferr?(?:al|s|ed)|pushes back)\b.{0,50}\b(?:date|deadline|period|time|relief|until|transition|derogation|implementation|compliance|applicability|commencement|by (?:one|two|\w+) (?:year|month))|\b(?<!closing )(?:date|deadline|period)s? (?:extension|extended|delay(?:ed)?|postponed|deferred)\b|\bfinal rule; (?:delay|correction)|\brehearing and clarification\b",
@@ -164,6 +171,7 @@ _GUIDANCE_FOR = _Mark(
 _GUIDE = _Mark(
     PolicyStage.INTERPRETATION,
     _any(
+        r"\bthe essentials\b|\bdemystified\b|\bwalk[- ]?through\b|\bnotes on (?:clauses|sections)\b|^video:|\bbackground to\b",
         r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement|document|guide)|\bfact ?sheet\b|\bguidance note\b|\bguide (?:to|for|on)\b|\bguide$|\bshort guide\b|\binterpret(?:ation|ive|ative|ing|ations)\b(?! act)|\bat a glance\b|\bin (?:brief|a nutshell|plain)\b|\bstaff (?:bulletin|guidance|legal bulletin|statement)",
         r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,80} means? for|.{2,60} (?:should|need to) know|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|.{2,40} (?:works?|appl(?:y|ies)))\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
         r"\badvisory opinion\b|\b(?:opinion|interpretive|comfort) letter\b|\b(?:companion|tax(?:ation)?|private letter|revenue|class|product|technical|public) ruling|\bchief counsel advice\b|\btechnical (?:interpretation|note|explanation)|\bplain[- ](?:language|english)\b|\breader.s guide|\b(?:three|four|five|six|seven|ten|\d+) (?:things|points|takeaways|changes)\b|\btracker note\b|\bkey points\b|\bsummary of the (?:rule|act|regulation|changes)|\boverview of\b|\bdecoded\b",
@@ -173,6 +181,7 @@ _GUIDANCE = _Mark(PolicyStage.INTERPRETATION, _any(r"\bguidance (?:note )?(?:on|
 _PILOT = _Mark(
     PolicyStage.PILOT,
     _any(
+        r"\bto test\b|\btry(?:ing)? out\b|\bcall for participants\b|\b(?:phase one|first phase|early phase|initial phase|limited launch)\b|\bdemonstration\b(?! of)|\bexperiment(?:al|ation)?\b|\blaborator(?:y|ies) (?:admits|opens|selects)",
         r"\bpilot(?:s|ing|ed)?\b(?! (?:licen[cs]|fatigue|whale|boat|training|certificat|error|age))|\bsandbox(?:es)?\b|\btrials?\b(?! (?:by|court|judge|date|balance|data|lawyer))|\btest ?beds?\b|\btest environment\b|\bpathfinders?\b|\bdemonstration (?:projects?|programmes?|programs?|sites?)|\bexperimental (?:regime|scheme|programme|program|framework)|\bearly adopters?\b|\blive testing\b|\bproof[- ]of[- ]concept\b|\bregulatory lab\b|\btest(?:ing)? (?:phase|scheme|ground|programme|program)\b|\bdemonstrator\b|\bfield test|\bbeta (?:phase|test)|\binnovation (?:pathway|testing|waiver)|\b(?:first|second|third|spring|autumn|\w+) cohort\b",
     ),
     _any(r"\bclinical trials?\b|\bpilots and\b|\bspeech\b|\blearn from\b|\bevaluation (?:report|of)\b|\bremote[- ]pilots?\b"),
@@ -180,13 +189,14 @@ _PILOT = _Mark(
 _IMPLEMENTATION = _Mark(
     PolicyStage.IMPLEMENTATION,
     _any(
+        r"\bhow (?:the )?(?:states?|councils|agencies|authorities|departments|trusts|schools|local) |\bwill operate\b|\b(?:processing|handling|administering|delivering|carrying out|operating|collecting) (?:the|of|claims|refunds|applications)\b|\badministrative instructions?\b|\bstate (?:health )?(?:official|medicaid|director)s? letter|\b(?:letter|circular|memo|memorandum) to (?:all )?(?:state|principal|chief|local|regional|field)|\blocal authority circular\b|\bfor (?:customs|field|enforcement|police) officers\b",
         r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)|\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b|\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! decision)|\bmeasures for implementing\b",
         r"\b(?:giving|gives?) (?:local )?effect to\b|\b(?:putting|puts|carrying|bringing)\b.{0,80}\binto (?:practice|operation|effect|force locally)|\b(?:administrative|local|operational|delivery|transitional|administering) (?:arrangements|instructions|guidelines|procedures)\b|\barrangements (?:under|for)\b|\bapplication instructions\b|\broll-?out of\b|\benforcement steps\b",
         r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\b(?:standard operating|operating) procedures?\b|\bto all (?:states?|state|agencies|offices|departments|councils|trusts|schools|banks. nodal)\b|\b\((?:enforcement|EU exit|application)\) regulations\b|\bcompetent authorit|\bunder the (?:federal|national)\b|\b(?:delivery|application|administration|handling|enforcement) (?:instructions|arrangements|manual|protocol|procedures?)\b|\binstructions? (?:to|for)\b|\bguidance to (?:states|local|councils|agencies|departments|schools)|\bmemorandum (?:to|for)\b|\bfederal\b.{0,60}\b(?:state|county|provinc)|\b(?:state|county|provincial|cantonal)\b.{0,60}\bfederal\b|\bdomestic (?:law|application)\b",
     ),
 )
 _MARKS = (
-    _WITHDRAWN, _SPOKEN, _COMMENCES, _QUESTIONS, _MORE_TIME, _GUIDANCE_FOR, _EVENTS, _ENFORCEMENT, _CONSULTATION, _PLAN, _DRAFT, _REPEAL, _AMENDMENT,
+    _WITHDRAWN, _QUESTIONS, _SPOKEN, _COMMENCES, _MORE_TIME, _GUIDANCE_FOR, _EVENTS, _ENFORCEMENT, _CONSULTATION, _PLAN, _DRAFT, _REPEAL, _AMENDMENT,
     _PILOT, _GUIDE, _IMPLEMENTATION, _GUIDANCE,
 )
 """In order: the first mark that a title shows names its stage."""
@@ -211,6 +221,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.CONSULTATION,
         _any(
+            r"\bwould like to hear\b|\b(?:complete|take) (?:the|our) survey\b|\bwritten representations\b",
             r"\b(?:invit|seek|welcom|request|gather|ask)(?:es|ed|ing|s)?\b(?: for)?[^.\n]{0,50}\b(?:comments?|views|feedback|responses?|submissions?|opinions?)\b",
             r"\b(?:views|comments?|responses?|submissions?|feedback) (?:may|should|must|can|are|is)\b[^.\n]{0,80}\b(?:sent|submitted|received|made|delivered|in writing|welcome|invited|due|by|before)\b|\bcomments due\b|\bopen for comments?\b|\brespond by\b|\bfeedback period\b",
         ),
@@ -247,6 +258,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.IMPLEMENTATION,
         _any(
+            r"\bto deliver the\b|\btells (?:offices|councils|colleges|trusts|agencies|schools|officers)\b|\b(?:officers|formations|operators in \w+) (?:are to|shall|will) (?:apply|process|follow)\b",
             r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these))|\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b|\bcarry\b[^.\n]{0,60}\binto\b|\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b|\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b|\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
             r"\boperationali[sz]\w+|\bsets? out how\b[^.\n]{0,80}\b(?:will|must|should|are to|shall)\b[^.\n]{0,40}\b(?:apply|administer|carry|operate|deliver|implement|use|run|handle)\b|\binstructs\b|\bdirects? (?:regional|field|local|state|all|district)\b",
             r"\b(?:to (?:meet|comply with|discharge|fulfil|carry out)|as required by|for the purposes of|(?:adopt|incorporat)\w* by reference)\b[^.\n]{0,80}(?:\bRegulation \(E|\bDirective\b|\bfederal\b|\bConvention\b|\btreaty\b)",
@@ -256,6 +268,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.PLAN,
         _any(
+            r"\bexpects? to (?:propose|publish|issue|consult|make)\b|\bwill be introduced in this session\b|\bwork for next year\b|\bplanned outputs\b",
             r"\bintends? to (?:make|issue|publish|begin|amend|propose|consult)\b|\brulemakings? (?:it|he|she|they) (?:intends?|aims?|plans?)|\btentative timetable\b|\bquarter [1-4]:|\bQ[1-4]\)|\bstage [1-4],|\bplanned (?:for|regulatory)\b|\bfiles for adoption\b|\b(?:over|in) the next (?:two|twelve|\d+) (?:quarters|months)",
         ),
     ),
@@ -281,7 +294,7 @@ _FINAL = _any(
 )
 _BINDING = _any(
     r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b|\bshall enter into force",
-    r"\bthis (?:standard|regulation|order|rule|instrument|notice|circular|direction) applies|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )|^effective\b|\bapplicable (?:to|from)\b|\bshould follow it\b|\bcommences on\b|\bguidelines issued under\b",
+    r"\bthis (?:standard|regulation|order|rule|instrument|notice|circular|direction) applies|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )|^effective\b|\bapplicable (?:to|from)\b|\bshould follow it\b|\btakes effect\b|\bapplies to all\b|\bfrom (?:today|\w+ \d{1,2}|\d{1,2} \w+)\b[^.\n]{0,80}\b(?:will be|must|need|offence)\b|\b(?:businesses|firms|companies|employers|operators|traders) must\b|\bcommences on\b|\bguidelines issued under\b",
 )
 _OFFENCE = _any(
     r"\b(?:fine[sd]?|penalt(?:y|ies)|prosecut\w+|convict\w+|offen[cs]es?|guilty|infringements?|violat(?:ed|ions?)|misconduct|defraud\w*|misled|recall(?:ed)?|seized|disqualified|struck off|banned)\b"
