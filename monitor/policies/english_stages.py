@@ -54,6 +54,7 @@ _COMMENCES = _Mark(
 _QUESTIONS = _Mark(
     PolicyStage.QA,
     _any(
+        r"\bwe answer\b|\bin question form\b",
         r"\bwhat \w+ ask\b|\bqueries\b|\b(?:readers|customers|clients|firms|users|residents) ask\b|\bquestions: ",
         r"\bQ ?(?:&|and|\+) ?As?\b|\bquestions (?:and|&|with) answers\b|\bfrequently asked\b|\bFAQs?\b|\bquestions answered\b|\bhelpdesk\b",
         r"\bask us\b|\b(?:common|your|top|popular|key|typical|recurring|reader|member|industry|stakeholder|more|new) questions?\b|\bquestions (?:we|you|from|of the|people|firms|\w+ ask)",
@@ -80,6 +81,7 @@ _EVENTS = _Mark(
 _SPOKEN = _Mark(
     None,
     _any(
+        r"\bgraduate (?:programme|scheme|trainee)|\binternship",
         r"\b(?:speech|remarks|keynote|testimony|address|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at|to|before|on|for)\b|$|:|,)|\bfireside chat\b|\breadout\b|\b(?:minutes|summary) of (?:the )?(?:\w+ ){0,3}meeting|\bstatement (?:by|from) the\b|\bwelcom(?:es|ed)\b",
         r"\bappoint(?:s|ed|ment|ments)\b|\b(?:stands?|steps?|stepping|standing) down\b|\bto (?:retire|leave)\b|\bretires\b|\bjoins\b|\bnamed (?:as|chair|chief|head)\b|\bvacanc(?:y|ies)\b|\bcareers?\b|\bnominations? sought\b|\bnew (?:chair|chief|head|director|commissioner)\b",
         r"\bwebinar\b|\bworkshop\b|\bconference\b|\bsummit\b|\bseminar\b|\broundtable\b|\bopen day\b|\bceremony\b|\bdinner\b|\breception\b|\bphotos?\b|\bcelebrat|\bnewsletter\b|\bpodcast\b|\bblog\b|\bmedia (?:advisory|invitation|availability)\b|\bto make (?:an )?announcement\b|\bpublic schedule\b|\bsunshine act\b|\b(?:contract|quotation|tender|procurement|vacancy|award) notice\b|\btransfers? and postings?\b|\bnotice of filings\b|\boffice (?:counters|closure)",
@@ -91,10 +93,11 @@ _MORE_TIME = _Mark(
     _any(r"\b(?:extension|extend(?:s|ed|ing)?|reopening|reopens)\b.{0,30}\b(?:comment|consultation|submission|feedback)\b"),
 )
 _PUNISHED = (
+    r"\bnon-complian|\bspecial measures\b|\bagrees to (?:remediation|refund|compensate|redress)|\border to pay\b|\bto fine\b|\bloses .{0,20}licen[cs]e|\bstop order\b|\bdestroyed\b|\b(?:pharmacist|doctor|nurse|solicitor|broker|adviser|trader|dentist|firm|company)s? (?:is )?suspended\b|\bsuspended for \d|\bcompliance notice\b",
     r"\bloses (?:appeal|challenge)\b|\bin breach of\b|\borders recovery\b|\bclosed by\b|\bmisled\b|\bblacklist|\bwithdrawn from sale\b|\bwithdraw(?:s|al of)\b.{0,20}\b(?:registration|approval|licen[cs]e|authori[sz]ation) of\b",
     r"\b(?:final|decision|penalty|prohibition|improvement|infringement|infraction|warning|supervisory|stop[- ]sale|stop[- ]work|show[- ]cause|suspension|disqualification) notices?\b|\bnotice of final decision\b",
     r"\b(?:fin(?:es|ed)|penal(?:ty|ties|i[sz]es?|i[sz]ed)|censure[sd]?|reprimand(?:s|ed)?|admonish\w*|sanction(?:s|ed)|disciplin(?:es|ed|ary)|disqualif(?:ies|ied)|debar(?:s|red)|barred|bars)\b",
-    r"\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle(?:s|d|ment)\b|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent (?:order|decree|agreement)\b|\bwaiver,? and consent\b|\bagreed facts\b",
+    r"\bcharged\b.{0,80}\b(?:with|over|for|in connection)\b|(?<=\w )charges .{1,80}\b(?:with|over|in connection)\b|\bsettle(?:s|d|ment)\b|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent (?:order|decree|agreement)\b|\bwaiver,? and consent\b|\bagreed facts\b",
     r"\benforcement (?:action|order|notice|undertaking|release|proceeding)|\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bdebarment\b|\bstop[- ]work order|\bbanned\b|\bfine (?:following|for|against|on|over)\b|(?:million|billion|\d)m? fine\b|\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b|\bv\. [A-Z]|\bprohibition orders\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
     r"\bconvict|\bprosecut|\bjailed\b|\bsentenced?\b|\bguilty\b|\bpleads?\b|\bindict|\bsue[sd]?\b|\blawsuit|\bcourt (?:orders?|fines|bans|rules)|\bjudge?ment\b(?: against| in)|\binjunction\b|\bobtains\b.{0,30}\b(?:order|judgment|relief)",
     r"\b(?:pays?|remit|forfeit(?:s|ed)?|refund)\b.{0,30}(?:million|\$|£|€|₹|¥)|\b(?:cancel(?:s|led)|suspen(?:ds|ded)|revok(?:es|ed)|lift(?:s|ed)?)\b.{0,40}\b(?:licen[cs]e|registration|permit|approval|authori[sz]ation|membership)|\b(?:licen[cs]e|registration|permit|approval)\b.{0,60}\b(?:suspended|cancelled|revoked|withdrawn)",
@@ -109,12 +112,13 @@ _ENFORCEMENT = _Mark(
     _any(
         r"\b(?:penalt(?:y|ies)|sanctions?|recall|enforcement|settlement|disciplinary|sentencing)\b.{0,20}\b(?:framework|policy|guidelines?|rules?|regime|regulations?|guidance|act|code|bill|order 20|finality|system|cycle)\b",
         r"^(?:proposed|draft|consultation|proposals?|review of) .{0,40}\b(?:penalt|sanction|settlement|fine)",
-        r"\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b|\bconsult(?:s|ation)\b|\b(?:cash|half-hourly|physical)[- ]settle|\bsentence(?:s)? of the\b|\btext settled\b|\bdiscount\b",
+        r"\bpenalty units\b|\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b|\bconsult(?:s|ation)\b|\b(?:cash|half-hourly|physical)[- ]settle|\bsentence(?:s)? of the\b|\btext settled\b|\bdiscount\b",
     ),
 )
 _CONSULTATION = _Mark(
     PolicyStage.CONSULTATION,
     _any(
+        r"\byour (?:opinion|views?|say|feedback|thoughts)\b|\bout for (?:views|comments?|consultation)\b|\bhearing from you\b",
         r"\bshare your (?:views|thoughts)\b|\bgathering evidence\b|\bstakeholder survey\b",
         r"\bproposed rule ?making|\bproposed rules?\b|\bNPRM\b|\brequests? (?:for )?(?:public )?(?:comments?|information|input|feedback|views)|\bcalls? for (?:evidence|input|views|information|comments?|feedback|submissions)|\b(?:discussion|issues|concept|consultation|green|position) paper",
         r"\bhave your say|\btell us (?:what|your)|\bwhat do you think|\bmake a submission|\b(?:views|comments?|feedback|submissions|inputs?|opinions|responses) (?:are )?(?:invited|sought|wanted|welcome|requested|needed|open|due)",
@@ -128,6 +132,7 @@ _CONSULTATION = _Mark(
 _PLAN = _Mark(
     PolicyStage.PLAN,
     _any(
+        r"\bunder way and\b|\breview (?:calendar|programme|schedule)\b|\bmanagement plan\b|\bproject list\b|\bexpects to (?:bring|publish|make)\b|\bin preparation\b|\bmilestones$|\bstrategic direction\b|\bdirection statement\b|\b20\d\d(?:[-–/]\d+)? plan\b",
         r"\bwhat we (?:will|plan)\b|\bprogramme of (?:law )?reform\b|\blist of bills\b|\bking.s speech\b|\btimeline (?:for|of)\b|\bstatement of (?:regulatory )?intent\b|\bprogramme for review|\b(?:rulemaking|regulatory|legislative|standard-setting)\b.{0,30}\b(?:outlook|projects|pipeline|timeline|timetable|programme|program)\b",
         r"\b(?:regulatory|unified|legislative|rulemaking|standards|policy|reform|work|annual|forward|business|rule) (?:agenda|plans?|programme|program|roadmap|timetable|calendar|priorities|schedule|pipeline|outlook)\b|\bwork ?plan\b|\bregulatory initiatives grid|\bforward (?:work|regulatory|look)",
         r"\b(?:work|supervisory|monetary|research) (?:programme|program|plan|priorities)\b|\b(?:supervisory|examination|supervision|enforcement|oversight|inspection|regulatory|strategic|legislative) priorities\b|\bpriorities (?:for|in) 20\d\d|\b20\d\d(?:[-/–]\d+)? priorities\b|\bprogramme of work\b",
@@ -140,6 +145,7 @@ _PLAN = _Mark(
 _DRAFT = _Mark(
     PolicyStage.DRAFT,
     _any(
+        r"\bdraft (?:ITS|RTS)\b|\bsubmits? (?:final )?draft\b|^(?:final|zero|working) draft\b",
         r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)|\bdraft (?:[\w-]+ ){0,3}?(?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard|ordinance|legislation|guidance|guidelines|instrument|bill|statement|opinion|report|code|text|circular|notice|decision|determination|plan|policy|strategy|methodology)\b",
         r"^draft\b|\bdraft$|\bworking text\b|\bdraft(?:ing)? (?:text|committee)\b|\bprovisional (?:agreement|text|deal)\b|\btrilogue\b|/(?:F?DIS|CD)\b|\b(?:first|second|third) reading\b|\bmark-?up\b|\blegislative text\b|\bmodel (?:law|act|bill)\b.{0,30}\btext",
         r"\bcommittee\b.{0,40}\b(?:adopts|backs|votes on|endorses) (?:its )?(?:position|report|mandate|draft)|\bnegotiating (?:mandate|position)\b|\bgeneral approach\b|\bintroduces? (?:legislation|bill)|\btrailer bill\b|^proposal for a (?:council )?(?:regulation|directive|decision)\b",
@@ -148,6 +154,7 @@ _DRAFT = _Mark(
 _REPEAL = _Mark(
     PolicyStage.REPEAL,
     _any(
+        r"\btaken down\b",
         r"\bend(?:s|ing)? of\b.{0,40}\b(?:scheme|regime|order|rule|restrictions|requirement|measures)|\blapses?\b",
         r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bdisapprov(?:al|es|ing)\b|\bnullif|\babolish|\babolition\b|\bscrap(?:s|ped|ping)\b|\bannul(?:s|led|ment)",
         r"\bremoval of (?:obsolete|outdated)|\bceas(?:es|ing) to (?:apply|have effect)\b|\bcancellation of (?:the )?(?:circular|notice|guid|instruction)|\b(?:ending|terminating|discontinu(?:es|ing|ation of)|retir(?:es|ing|ement of)) (?:the |of )?(?:[A-Z]|\w+ (?:order|guidance|scheme|rule|circular|policy))|\bno longer (?:appl(?:y|ies)|in force|required|has effect)\b|\bsunset(?:s|ting)?\b of|\bvacat(?:es|ed|ur)\b|\bsuperseded\b|\bobsolete\b|\bexpir(?:y|ation) of\b|\btermination of .{0,40}(?:order|emergency|program|rule|guidance|designation|agreement)",
@@ -158,6 +165,7 @@ _REPEAL = _Mark(
 _AMENDMENT = _Mark(
     PolicyStage.AMENDMENT,
     _any(
+        r"\border changed\b|^postponing\b|\b(?:kept|extended|prolonged) for\b|\brectification\b|\bby amending order\b|\bupdated under\b",
         r"\bdates?\b.{0,40}\b(?:moved|deferred|pushed back|put back|brought forward)\b|\b(?:heading|entry|paragraph|form|table|annex)\b.{0,30}\breplaced\b|\b(?:substituted|inserted) in\b|\bprolong|\bcorrected version\b|\b(?:partial )?stay of\b|\badding (?:paragraph|section|article)|\bdeadline\b.{0,50}\b(?:pushed|put) back\b|\btechnical (?:edits|changes)\b|\bsuspension of (?:certain )?(?:requirements|provisions|rules|the application)",
         r"\bamendments?\)?\b(?! (?:proposal|paper))|(?<!and )\bamend(?:s|ing|atory)\b|(?<!the )\bamended\b(?! (?:\w+ )?(?:regulation|rules?|directive|act|threshold))|\bcorrect(?:ion|ing)s?\b(?! (?:facility|institution|service|officer))|\bcorrigendum\b|\berrat(?:um|a)\b|\baddendum\b",
         r"\bvari(?:ation|ed|es|ance)\b(?: (?:to|of|for)\b|$)|\binstrument varied\b|\bmodif(?:ication|ies|ying)\b|\b(?:section|rule|paragraph|article|regulation|schedule|condition|part)s? [\w. ]{1,20}(?:.{0,40})\b(?:inserted|replaced|substituted|omitted|deleted|varied)\b|^(?:\w+ )?changes to\b|\bdeadline (?:moved|extended|pushed|changed)|\bmore time\b|\bnew (?:date|deadline) for\b|\b(?:insertion|substitution|deletion) of\b|\bsupplement(?:al|ary)? (?:order|notice|circular|instrument|determination)|\brevision(?:s)? to\b|\badjust(?:ments?|s) to\b|\bupdates? to\b|\bsupplementary direction\b",
@@ -171,6 +179,7 @@ _GUIDANCE_FOR = _Mark(
 _GUIDE = _Mark(
     PolicyStage.INTERPRETATION,
     _any(
+        r"\bposition of the (?:division|staff)\b|\bknow your\b|\bwhat .{2,40} says?\b|\bmeaning of\b",
         r"\bthe essentials\b|\bdemystified\b|\bwalk[- ]?through\b|\bnotes on (?:clauses|sections)\b|^video:|\bbackground to\b",
         r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement|document|guide)|\bfact ?sheet\b|\bguidance note\b|\bguide (?:to|for|on)\b|\bguide$|\bshort guide\b|\binterpret(?:ation|ive|ative|ing|ations)\b(?! act)|\bat a glance\b|\bin (?:brief|a nutshell|plain)\b|\bstaff (?:bulletin|guidance|legal bulletin|statement)",
         r"\bcompliance guide|\bwhat (?:you need to know|the .{2,60} means?|.{2,80} means? for|.{2,60} (?:should|need to) know|is new|to know|has changed)|\bregulatory guide\b|\binformation sheet\b|\bunderstand(?:ing)?\b|\b(?:good )?practice note|\bhow (?:to|.{2,40} (?:works?|appl(?:y|ies)))\b|\bclarif(?:y|ies|ication)|\bprimer\b|\bmyth|\binsight:|\bworked examples?\b|\billustrat",
@@ -181,6 +190,7 @@ _GUIDANCE = _Mark(PolicyStage.INTERPRETATION, _any(r"\bguidance (?:note )?(?:on|
 _PILOT = _Mark(
     PolicyStage.PILOT,
     _any(
+        r"\btrial(?:l?ing|led)\b|\broll-in\b|\bproving ground\b|\bsmall-scale\b|\btest-and-learn\b",
         r"\bto test\b|\btry(?:ing)? out\b|\bcall for participants\b|\b(?:phase one|first phase|early phase|initial phase|limited launch)\b|\bdemonstration\b(?! of)|\bexperiment(?:al|ation)?\b|\blaborator(?:y|ies) (?:admits|opens|selects)",
         r"\bpilot(?:s|ing|ed)?\b(?! (?:licen[cs]|fatigue|whale|boat|training|certificat|error|age))|\bsandbox(?:es)?\b|\btrials?\b(?! (?:by|court|judge|date|balance|data|lawyer))|\btest ?beds?\b|\btest environment\b|\bpathfinders?\b|\bdemonstration (?:projects?|programmes?|programs?|sites?)|\bexperimental (?:regime|scheme|programme|program|framework)|\bearly adopters?\b|\blive testing\b|\bproof[- ]of[- ]concept\b|\bregulatory lab\b|\btest(?:ing)? (?:phase|scheme|ground|programme|program)\b|\bdemonstrator\b|\bfield test|\bbeta (?:phase|test)|\binnovation (?:pathway|testing|waiver)|\b(?:first|second|third|spring|autumn|\w+) cohort\b",
     ),
@@ -189,8 +199,9 @@ _PILOT = _Mark(
 _IMPLEMENTATION = _Mark(
     PolicyStage.IMPLEMENTATION,
     _any(
+        r"\bcomplying with the\b|\bon steps for\b|\bto carry out the\b|\bfollowing the .{0,40}\bAct\b|\bpending (?:full )?commencement\b|\badministration by\b|\bputting in(?:to)? force\b|\bto (?:\w+ )?officers\b|\badopting the\b.{0,40}\b(?:code|framework|permit|agreement|standard)|^(?:\w+ ){0,2}?(?:European Union|European Communities) \(|^statutory instrument: European|\b(?:operating|using) the\b.{0,60}\b(?:agreement|fund|scheme|act)\b|\b(?:bilateral|under the .{0,40}) agreement\b|\btransposed?\b|\btransposes\b|\bhow (?:regions|boards|banks|officers|combined authorities)\b|\bimplementing decision\b(?!.{0,60}\b(?:granting|authoris|authoriz|approv|recogni|refus|renew))",
         r"\bhow (?:the )?(?:states?|councils|agencies|authorities|departments|trusts|schools|local) |\bwill operate\b|\b(?:processing|handling|administering|delivering|carrying out|operating|collecting) (?:the|of|claims|refunds|applications)\b|\badministrative instructions?\b|\bstate (?:health )?(?:official|medicaid|director)s? letter|\b(?:letter|circular|memo|memorandum) to (?:all )?(?:state|principal|chief|local|regional|field)|\blocal authority circular\b|\bfor (?:customs|field|enforcement|police) officers\b",
-        r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)|\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b|\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! decision)|\bmeasures for implementing\b",
+        r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)|\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b|\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! (?:\([A-Z]+\) )?decision)|\bmeasures for implementing\b",
         r"\b(?:giving|gives?) (?:local )?effect to\b|\b(?:putting|puts|carrying|bringing)\b.{0,80}\binto (?:practice|operation|effect|force locally)|\b(?:administrative|local|operational|delivery|transitional|administering) (?:arrangements|instructions|guidelines|procedures)\b|\barrangements (?:under|for)\b|\bapplication instructions\b|\broll-?out of\b|\benforcement steps\b",
         r"\badministration of (?:section|the|part)\b|\bfield (?:directive|offices?|instruction)|\bstate (?:implementation )?plan\b|\bnational (?:measures|procedure|application)\b|\bapplying the\b.{0,80}\b(?:regulation|directive|act|code)|\brelease of arrears\b|\b(?:standard operating|operating) procedures?\b|\bto all (?:states?|state|agencies|offices|departments|councils|trusts|schools|banks. nodal)\b|\b\((?:enforcement|EU exit|application)\) regulations\b|\bcompetent authorit|\bunder the (?:federal|national)\b|\b(?:delivery|application|administration|handling|enforcement) (?:instructions|arrangements|manual|protocol|procedures?)\b|\binstructions? (?:to|for)\b|\bguidance to (?:states|local|councils|agencies|departments|schools)|\bmemorandum (?:to|for)\b|\bfederal\b.{0,60}\b(?:state|county|provinc)|\b(?:state|county|provincial|cantonal)\b.{0,60}\bfederal\b|\bdomestic (?:law|application)\b",
     ),
@@ -258,6 +269,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.IMPLEMENTATION,
         _any(
+            r"\bgives? (?:further|full|legal) effect to\b|\bin line with (?:the )?federal\b|\bperform tasks under\b|\b(?:surveillance|competent) authorit\w+ (?:for|under)\b|\bso that the agreement\b|\bto satisfy the\b|\binto domestic (?:use|law)\b|\blocal rules that\b|\bannounced (?:in|by) the\b[^.\n]{0,60}\b(?:budget|chancellor)\b",
             r"\bto deliver the\b|\btells (?:offices|councils|colleges|trusts|agencies|schools|officers)\b|\b(?:officers|formations|operators in \w+) (?:are to|shall|will) (?:apply|process|follow)\b",
             r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these))|\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b|\bcarry\b[^.\n]{0,60}\binto\b|\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b|\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b|\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
             r"\boperationali[sz]\w+|\bsets? out how\b[^.\n]{0,80}\b(?:will|must|should|are to|shall)\b[^.\n]{0,40}\b(?:apply|administer|carry|operate|deliver|implement|use|run|handle)\b|\binstructs\b|\bdirects? (?:regional|field|local|state|all|district)\b",
@@ -290,6 +302,7 @@ _FINAL = _any(
     r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirectives?\b|\bdirections?\b|\bact\b|\bordinance\b|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b",
     r"\bcode of (?:practice|conduct)|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?",
     r"\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bsupervisory (?:statement|letter)|\bSS\d+/\d\d|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\bproclamation\b|\bmanual\b|\brecommendation \(|\bnow applicable\b|\bin(?:to)? (?:force|effect)\b|\btakes effect\b|\bclosure of\b|\bgazett|\bfinali[sz]ed as\b|\b(?:dear|letter to) (?:ceo|industry|firms|trustees|banks|insurers)|\bno-action\b|\bposition statement\b|\blevel (?:for|from)\b|\bcompliance dates?\b",
+    r"\b(?:interim|safeguard|emergency) measures\b|\bset at\b|\b(?:code|list|charges|fees|rates|rules|limits)\b.{0,40}\b(?:published|confirmed|announced)$",
     r"\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round|open|applications?|closing)|\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications",
 )
 _BINDING = _any(
