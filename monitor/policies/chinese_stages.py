@@ -182,7 +182,7 @@ _AMENDMENT = _Sign(
 _AMENDING_NAME = _Sign(
     PolicyStage.AMENDMENT,
     _any(
-        r"\(修订[^()]*\)(?:条例|规则|令|规例|附例|公告)|条例\)?\(修订\)|修订(?:规例|规则|令)|\(修订附表[^()]*\)|关于修改.{2,60}的决定|修改单》"
+        r"\(修订[^()]*\)(?:条例|规则|令|规例|附例|公告)|修订(?:规例|规则|令)|\(修订附表[^()]*\)|关于修改.{2,60}的决定|修改单》"
     ),
     in_quoted=True,
 )
@@ -359,7 +359,7 @@ def _read_form(document: DocumentText, bare: str) -> PolicyStage | None:
     if not has_form and not is_issued and _TELLS.search(document.folded, 0, _OPENING_CHARS):
         return PolicyStage.INTERPRETATION
     is_reported = _REPORTED_ISSUE.search(document.folded, 0, _FIRST_CHARS)
-    is_binding = has_form or is_issued or is_dated or _BINDING.search(document.folded) or is_reported
+    is_binding = has_form or is_issued or _BINDING.search(document.folded) or is_reported
     return PolicyStage.FINAL if is_binding else None
 
 
