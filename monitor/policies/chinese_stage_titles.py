@@ -70,6 +70,9 @@ _INTERPRETATION = TitleSign(
         r"(?:印发|发布).*(?:通知|公告)$",
     ),
 )
+_PICTURED = TitleSign(
+    PolicyStage.INTERPRETATION, match_any(r"图解|一图|[读看弄搞]懂|漫画|专家解读|政策解读|权威解读|^解读")
+)
 EVENT = TitleSign(
     None,
     match_any(
@@ -90,6 +93,9 @@ EVENT = TitleSign(
 _ROUTINE = TitleSign(
     None,
     match_any(
+        r"基金.{0,60}(?:公告|合同|生效)|(?:有限公司|公司).{0,12}(?:住所|名称|地址|章程)变更",
+        r"(?:采矿权|探矿权|矿业权|矿区).{0,60}(?:公告|公示)|客服热线|大额申购|分红公告|销售机构|备案信息的公告",
+        r"土地.{0,12}(?:出让|征收).{0,12}公告",
         r"负责(?:人|同志).{0,4}调整",
         r"优秀.{0,10}名单|先进(?:集体|个人|单位)|征集.{0,20}(?:作品|标志|LOGO|线索|故事)",
         r"(?:港股通|沪股通|深股通|指数).{0,8}(?:名单|调整)|对外办公|受托管理|网志",
@@ -116,6 +122,7 @@ _ROUTINE = TitleSign(
 DATA = TitleSign(
     None,
     match_any(
+        r"》报告$|自主贡献",
         r"同比|环比|[上下]?(?:涨|升|降|增长|下降|回落)(?:约|近|超)?\d|月报|季报|年报$|月度(?:数据|报告)",
         r"统计(?:数据|公报|月报)",
         r"(?:\d月份?|季度|年度?|年|半年).{0,30}(?:数据|状况|运行情况|情况|余额|统计|指数|比率|价格)$",
@@ -295,6 +302,7 @@ _EXPLAINS_DRAFT = (
 CHINESE_SIGNS = (
     *_EXPLAINS_DRAFT,
     _QA,
+    _PICTURED,
     _INTERPRETATION,
     EVENT,
     _ROUTINE,

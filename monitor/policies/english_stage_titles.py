@@ -34,7 +34,8 @@ _QUESTIONS = TitleSign(
         r"\b(?:common|your|top|popular|key|typical|recurring|reader|member|industry|stakeholder|more"
         r"|new) questions?\b",
         r"\bquestions (?:we|you|from|of the|people|firms|\w+ ask)",
-        r"\banswers (?:to|on|for|from|\d)|\b(?:publish(?:es|ed)|staff|consolidated|short|quick) answers\b",
+        r"\banswers (?:to|on|for|from (?:the )?(?:inspector|staff|team|regulator|experts?)|\d)",
+        r"\b(?:publish(?:es|ed)|staff|consolidated|short|quick) answers\b",
         r"\bkeeps? asking\b|\bthings \w+ (?:ask|want to know)|\b(?:you|people|firms|clients) asked\b",
         r"\bnew question \d|\bdisclosure interpretations\b",
     ),
@@ -113,12 +114,14 @@ _PUNISHED = (
     r"\bwithdrawn from sale\b",
     r"\bwithdraw(?:s|al of)\b.{0,20}\b(?:registration|approval|licen[cs]e|authori[sz]ation) of\b",
     (
-        r"\b(?:final|decision|penalty|prohibition|improvement|infringement|infraction|warning|supervisory|stop[- ]sale"
+        r"\b(?:final|decision|penalty|prohibition|improvement|infringement|infraction|warning|supervisory"
+        r"|stop[- ]sale"
         r"|stop[- ]work|show[- ]cause|suspension|disqualification) notices?\b"
     ),
     r"\bnotice of final decision\b",
     (
-        r"\b(?:fin(?:es|ed)|penal(?:ty|ties|i[sz]es?|i[sz]ed)|censure[sd]?|reprimand(?:s|ed)?|admonish\w*|sanction(?:s"
+        r"\b(?:fin(?:es|ed)|penal(?:ty|ties|i[sz]es?|i[sz]ed)|censure[sd]?|reprimand(?:s|ed)?|admonish\w*"
+        r"|sanction(?:s"
         r"|ed)|disciplin(?:es|ed|ary)|disqualif(?:ies|ied)|debar(?:s|red)|barred|bars)\b"
     ),
     r"\bcharged\b.{0,80}\b(?:with|over|for|in connection)\b|(?<=\w )charges .{1,80}\b(?:with|over|in connection)\b",
@@ -127,7 +130,8 @@ _PUNISHED = (
     r"\benforcement (?:action|order|notice|undertaking|release|proceeding)",
     r"\b(?:enforceable|court[- ]enforceable|interim) undertakings?\b|\bordered to\b|\bdebarment\b",
     r"\bstop[- ]work order|\bbanned\b|\bfine (?:following|for|against|on|over)\b|(?:million|billion|\d)m? fine\b",
-    r"\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b|\bv\. [A-Z]",
+    r"\borders .{2,60} to (?:stop|pay|cease|recall|divest|refund|compensate)\b|\blitigation release\b",
+    r"\b(?:SEC|CFTC|FTC|FCA|ASIC|ACCC|SFC|MAS|CMA|EPA|DOJ|commission|authority) v\.? [A-Z]",
     r"\bprohibition orders\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b",
     r"\bconvict|\bprosecut|\bjailed\b|\bsentenced?\b|\bguilty\b|\bpleads?\b|\bindict|\bsue[sd]?\b|\blawsuit",
     r"\bcourt (?:orders?|fines|bans|rules)|\bjudge?ment\b(?: against| in)|\binjunction\b",

@@ -36,7 +36,10 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.QA,
         match_any(
-            r"(?:^|\n)\s*\W?(?:Q(?:uestion)?\s?\d*\s?[.:)]|Q\d)|\?[^?]{3,120}\?[^?]{3,120}\?|\bAnswer:",
+            r"(?:^|\n)\s*\W?(?:Q(?:uestion)?\s?\d*\s?[.:)]|Q\d)",
+            r"(?:\b(?:what|how|can|do|does|is|are|am|who|whom|when|which|may|must|will|should|where"
+            r"|why)\b[^?.\n]{3,110}\?\s?){2}",
+            r"\bAnswer:",
             r"\bmost common questions\b",
         ),
     ),
