@@ -325,7 +325,7 @@ def _read_opening(document: DocumentText, head: str) -> PolicyStage | None:
     opening = head[:_OPENING_CHARS]
     if found := next(((stage,) for stage, words in _OPENINGS if words.search(opening)), None):
         return found[0]
-    if not _FINAL.search(document.title) and _OFFENCE.search(opening):
+    if not _FINAL.search(document.title) and len(_OFFENCE.findall(opening)) >= _MIN_NORMS:
         return PolicyStage.ENFORCEMENT
     is_final = bool(_FINAL.search(document.title) or _BINDING.search(head))
     if _NEWS.search(document.title) and not re.search(
