@@ -26,6 +26,7 @@ _COMMENCES = TitleSign(
 _QUESTIONS = TitleSign(
     PolicyStage.QA,
     match_any(
+        r"\brepl(?:y|ies) to (?:industry|questions from|queries|firms)",
         r"\bwe answer\b|\bin question form\b",
         r"\bwhat \w+ ask\b|\bqueries\b|\b(?:readers|customers|clients|firms|users|residents) ask\b|\bquestions: ",
         r"\bQ ?(?:&|and|\+) ?As?\b|\bquestions (?:and|&|with) answers\b|\bfrequently asked\b|\bFAQs?\b",
@@ -106,6 +107,11 @@ _MORE_TIME = TitleSign(
     ),
 )
 _PUNISHED = (
+    r"\bcited for\b|\bshuts\b.{0,30}\billegal|\billegal\b.{0,40}\b(?:ring|operat|site|scheme|service)",
+    r"\bcompensates?\b",
+    r"\b(?:approval|certificate|licen[cs]e|registration)\b.{0,20}\b(?:pulled|put on hold|stripped|lost)\b",
+    r"\bassurance of\b|\bdirection given to\b|\bremoval order\b|\bpanel decision\b|\bregulatory actions? against\b",
+    r"\bprohibition: |\bnotice of suspension\b|\bwinds? up\b",
     r"\bnon-complian|\bspecial measures\b|\bagrees to (?:remediation|refund|compensate|redress)|\border to pay\b",
     r"\bto fine\b|\bloses .{0,20}licen[cs]e|\bstop order\b|\bdestroyed\b",
     r"\b(?:pharmacist|doctor|nurse|solicitor|broker|adviser|trader|dentist|firm|company)s? (?:is )?suspended\b",
@@ -170,7 +176,8 @@ _ENFORCEMENT = TitleSign(
         r"|sentencing)\b.{0,20}\b(?:framework|policy|guidelines?|rules?|regime|regulations?|guidance|act|code|bill"
         r"|order 20|finality|system|cycle)\b",
         r"^(?:proposed|draft|consultation|proposals?|review of) .{0,40}\b(?:penalt|sanction|settlement|fine)",
-        r"\bpenalty units\b|\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b",
+        r"\bpenalty units\b|\bsanctions list\b",
+        r"\b(?:requests?|calls?) (?:for )?(?:public )?(?:comments?|evidence|input|views)\b",
         r"\bconsult(?:s|ation)\b|\b(?:cash|half-hourly|physical)[- ]settle|\bsentence(?:s)? of the\b",
         r"\btext settled\b|\bdiscount\b",
     ),
@@ -178,6 +185,8 @@ _ENFORCEMENT = TitleSign(
 _CONSULTATION = TitleSign(
     PolicyStage.CONSULTATION,
     match_any(
+        r"\boptions paper|\breform options\b|\btell government\b|\btargeted engagement\b",
+        r"\binvitation for submissions\b",
         r"\byour (?:opinion|views?|say|feedback|thoughts)\b|\bout for (?:views|comments?|consultation)\b",
         r"\bhearing from you\b",
         r"\bshare your (?:views|thoughts)\b|\bgathering evidence\b|\bstakeholder survey\b",
@@ -211,6 +220,10 @@ _CONSULTATION = TitleSign(
 _PLAN = TitleSign(
     PolicyStage.PLAN,
     match_any(
+        r"\bforecast of (?:initiatives|legislat)",
+        r"\b(?:legislative|strategic|regulatory|rulemaking) (?:review )?(?:forecast|agenda)\b",
+        r"\bmedium-term programme|\bthematic (?:reviews|inspections) for 20|\btable of planned",
+        r"\bwhat supervisors will\b",
         r"\bunder way and\b|\breview (?:calendar|programme|schedule)\b|\bmanagement plan\b|\bproject list\b",
         r"\bexpects to (?:bring|publish|make)\b|\bin preparation\b|\bmilestones$|\bstrategic direction\b",
         r"\bdirection statement\b|\b20\d\d(?:[-–/]\d+)? plan\b",
@@ -245,6 +258,7 @@ _PLAN = TitleSign(
 _DRAFT = TitleSign(
     PolicyStage.DRAFT,
     match_any(
+        r"\bcompromise (?:text|proposal)\b",
         r"\bdraft (?:ITS|RTS)\b|\bsubmits? (?:final )?draft\b|^(?:final|zero|working) draft\b",
         r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)",
         r"\bdraft (?:[\w-]+ ){0,3}?(?:delegated|implementing|regulations?|rules?|order|law|act|directive|standard"
@@ -261,6 +275,7 @@ _DRAFT = TitleSign(
 _REPEAL = TitleSign(
     PolicyStage.REPEAL,
     match_any(
+        r"\bremoved from\b.{0,20}(?:statute|book|code|rulebook)|\bspent (?:provisions|instruments)",
         r"\btaken down\b",
         r"\bend(?:s|ing)? of\b.{0,40}\b(?:scheme|regime|order|rule|restrictions|requirement|measures)|\blapses?\b",
         r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b",
@@ -285,6 +300,8 @@ _REPEAL = TitleSign(
 _AMENDMENT = TitleSign(
     PolicyStage.AMENDMENT,
     match_any(
+        r"\b(?:rate|schedule|table|annex|threshold)s?\b.{0,30}\b(?:revised|uprated|updated|adjusted)\b",
+        r"\b(?:year|month)s? delay\b|\bstatement of changes\b|\bcorrected\b|\buprated\b",
         r"\border changed\b|^postponing\b|\b(?:kept|extended|prolonged) for\b|\brectification\b",
         r"\bby amending order\b|\bupdated under\b",
         r"\bdates?\b.{0,40}\b(?:moved|deferred|pushed back|put back|brought forward)\b",
@@ -317,6 +334,7 @@ _GUIDANCE_FOR = TitleSign(
 _GUIDE = TitleSign(
     PolicyStage.INTERPRETATION,
     match_any(
+        r"\bin short\b|\bstaff accounting bulletin|\bcompanion\b|\bscope of the\b",
         r"\bposition of the (?:division|staff)\b|\bknow your\b|\bwhat .{2,40} says?\b|\bmeaning of\b",
         r"\bthe essentials\b|\bdemystified\b|\bwalk[- ]?through\b|\bnotes on (?:clauses|sections)\b|^video:",
         r"\bbackground to\b",
@@ -345,6 +363,8 @@ GUIDANCE = TitleSign(
 _PILOT = TitleSign(
     PolicyStage.PILOT,
     match_any(
+        r"\btests?: |\b(?:lab|airlock) (?:opens|for)\b|\bjoin the .{0,20}(?:airlock|lab)|\btemporary permission\b",
+        r"\bchosen for\b.{0,40}\btest",
         r"\btrial(?:l?ing|led)\b|\broll-in\b|\bproving ground\b|\bsmall-scale\b|\btest-and-learn\b",
         r"\bto test\b|\btry(?:ing)? out\b|\bcall for participants\b",
         r"\b(?:phase one|first phase|early phase|initial phase|limited launch)\b|\bdemonstration\b(?! of)",
@@ -365,6 +385,10 @@ _PILOT = TitleSign(
 _IMPLEMENTATION = TitleSign(
     PolicyStage.IMPLEMENTATION,
     match_any(
+        r"\binto (?:local|domestic|national) law\b|\bpractical effect\b|\bcollection at\b|\bfor councils\b",
+        r"\bdelegation (?:instrument|of)\b|\bguidance to (?:\w+ )?(?:courts|tribunals|registrars)",
+        r"\badoption of (?:federal|national|EU|the model)\b|\badministrative steps\b|\bdisbursement of\b",
+        r"\boperating memorandum\b",
         r"\bcomplying with the\b|\bon steps for\b|\bto carry out the\b|\bfollowing the .{0,40}\bAct\b",
         r"\bpending (?:full )?commencement\b|\badministration by\b|\bputting in(?:to)? force\b",
         r"\bto (?:\w+ )?officers\b|\badopting the\b.{0,40}\b(?:code|framework|permit|agreement|standard)",

@@ -183,6 +183,7 @@ _NEWS = match_any(
     r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
 _FINAL = match_any(
+    r"\bban on\b.{0,40}\b(?:starts|begins)|\bthresholds?\b.{0,30}\bset\b|\breserve ratio\b",
     r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy"
     r"|text)\b",
     r"\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirectives?\b|\bdirections?\b|\bact\b",
@@ -214,7 +215,8 @@ _BINDING = match_any(
 )
 _OFFENCE = match_any(
     r"\b(?:fine[sd]?|penalt(?:y|ies)|prosecut\w+|convict\w+|offen[cs]es?|guilty|infringements?|violat(?:ed|ions?)"
-    r"|misconduct|defraud\w*|misled|recall(?:ed)?|seized|disqualified|struck off|banned)\b"
+    r"|misconduct|defraud\w*|misled|recall(?:ed)?|seized|raided|found that|failed|breach(?:ed|es)?|suspended|ordered"
+    r"|assessed|disqualified|struck off|banned)\b"
 )
 """What shows a case against a firm where neither the title nor the form speaks of a rule."""
 _APPLIES = match_any(
