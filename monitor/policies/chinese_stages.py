@@ -2,12 +2,13 @@
 
 import re
 
-from monitor.policies.chinese_stage_titles import CHINESE_SIGNS, DATA, EVENT, FORM_END, NUMBERED, remove_quoted
+from monitor.policies.chinese_stage_titles import ANSWERS, CHINESE_SIGNS, DATA, EVENT, FORM_END, NUMBERED, remove_quoted
 from monitor.policies.document_text import DocumentText
 from monitor.policies.title_signs import match_any
 from monitor.vocabulary import PolicyStage
 
 _HEAD_CHARS, _FIRST_CHARS, _OPENING_CHARS = 1_500, 600, 260
+_ASKED = match_any(r"(?:^|\n)\s*(?:[【\[]问题?[】\]]|Q ?\d*\s*[:.、]|问 ?\d*\s*:|问题?[一二三\d]+\s*:)")
 _HEADS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         None,
@@ -16,7 +17,7 @@ _HEADS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
             r"(?:美元|欧元)对人民币\d",
         ),
     ),
-    (PolicyStage.QA, match_any(r"(?:^|\n)\s*(?:【问】|Q ?\d*\s*[:.、]|问 ?\d*\s*:|问题?[一二三\d]+\s*:)")),
+    (PolicyStage.QA, _ASKED),
     (
         PolicyStage.ENFORCEMENT,
         match_any(
@@ -106,6 +107,7 @@ _BINDING = match_any(
     r"|各有关单位:|你[局委厅省市]"
 )
 CHINESE_ASKS = match_any(
+    r"(?:欢迎|请|可).{0,30}(?:提出|反馈|提交).{0,10}(?:意见|建议)|公众意见",
     r"(?:公开|面向社会|向社会|现(?:就|将))[^。\n]{0,60}征求(?:[^。\n]{0,20})意见|征求意见(?:稿|的?截止|时间|期限"
     r"|反馈)|(?:反馈"
     r"|提出)[^。\n]{0,20}(?:意见|建议)[^。\n]{0,60}(?:截止|日前|之前)|意见(?:反馈)?截止"
@@ -137,6 +139,10 @@ def read_chinese_stage(document: DocumentText) -> PolicyStage | None:
     sign = next((sign for sign in CHINESE_SIGNS if sign.shows(title, bare)), None)
     if sign in (EVENT, DATA) and _DECREES.search(head):
         return PolicyStage.FINAL
+    if sign is not None and sign.stage not in (None, PolicyStage.CONSULTATION) and _ASKED.search(head):
+        return PolicyStage.QA
+    if sign is ANSWERS:
+        return PolicyStage.INTERPRETATION
     if sign is not None:
         is_asking = sign.stage is PolicyStage.DRAFT and not title.endswith("说明") and asks_in_chinese(document)
         return PolicyStage.CONSULTATION if is_asking else sign.stage
