@@ -77,12 +77,17 @@ _EVENTS = TitleSign(
         r"\bdata (?:protection|security)|\bact\b|\bhow to\b|\bexplain|\bwhat\b|\bplanned\b",
     ),
 )
+_SPEECH = TitleSign(
+    None,
+    match_any(r"^(?:\w+ ){0,3}?(?:speech|remarks|keynote|opening statement)\b(?:.{0,60}\b(?:by|at|to|before)\b|:)"),
+)
 _SPOKEN = TitleSign(
     None,
     match_any(
         r"\bgraduate (?:programme|scheme|trainee)|\binternship",
-        r"\b(?:speech|remarks|keynote|testimony|address|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at"
+        r"\b(?:speech|remarks|keynote|testimony|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at"
         r"|to|before|on|for)\b|$|:|,)",
+        r"\b\w+.s address\b|\baddress (?:to|at|by) the\b|\b(?:opening|keynote|welcome) address\b",
         r"\bfireside chat\b|\breadout\b|\b(?:minutes|summary) of (?:the )?(?:\w+ ){0,3}meeting",
         r"\bstatement (?:by|from) the\b|\bwelcom(?:es|ed)\b",
         r"\bappoint(?:s|ed|ment|ments)\b|\b(?:stands?|steps?|stepping|standing) down\b|\bto (?:retire|leave)\b",
@@ -96,7 +101,8 @@ _SPOKEN = TitleSign(
     ),
     match_any(
         r"\b(?:proposed|consultation|comments?|draft|appointment of (?:auditors|representatives)"
-        r"|appointed (?:representatives?|person)|appointed day)\b"
+        r"|appointed (?:representatives?|person)|appointed day)\b|\b(?:regulations|rules|order|act|code) 20\d\d"
+        r"|\) (?:regulations|rules|order)\b"
     ),
 )
 _MORE_TIME = TitleSign(
@@ -430,6 +436,7 @@ _IMPLEMENTATION = TitleSign(
 ENGLISH_SIGNS = (
     _WITHDRAWN,
     _QUESTIONS,
+    _SPEECH,
     _SPOKEN,
     _COMMENCES,
     _MORE_TIME,
