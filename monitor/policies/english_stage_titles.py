@@ -391,6 +391,9 @@ _PILOT = TitleSign(
 _IMPLEMENTATION = TitleSign(
     PolicyStage.IMPLEMENTATION,
     match_any(
+        r"\bunder the .{3,60}\b(?:regulations?|directive|code|scheme|order|agreement|convention|mandate|guidelines"
+        r"|strategy|plan|programme|program|framework|rules)\b",
+        r"\b(?:circular|memorandum|letter|directive|instructions|OM)\b.{0,80}\b(?:act|statute|regulations?)\b",
         r"\binto (?:local|domestic|national) law\b|\bpractical effect\b|\bcollection at\b|\bfor councils\b",
         r"\bdelegation (?:instrument|of)\b|\bguidance to (?:\w+ )?(?:courts|tribunals|registrars)",
         r"\badoption of (?:federal|national|EU|the model)\b|\badministrative steps\b|\bdisbursement of\b",

@@ -123,7 +123,7 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
             r"\bannounced (?:in|by) the\b[^.\n]{0,60}\b(?:budget|chancellor)\b",
             r"\bto deliver the\b|\btells (?:offices|councils|colleges|trusts|agencies|schools|officers)\b",
             r"\b(?:officers|formations|operators in \w+) (?:are to|shall|will) (?:apply|process|follow)\b",
-            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these|section|article|that|it))",
+            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these|section|article|that|it|the memorandum))",
             r"\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b",
             r"\bcarry\b[^.\n]{0,60}\binto\b",
             r"\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b",
