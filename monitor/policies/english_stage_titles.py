@@ -84,6 +84,7 @@ _SPEECH = TitleSign(
 _SPOKEN = TitleSign(
     None,
     match_any(
+        r"\bcall for candidates\b",
         r"\bgraduate (?:programme|scheme|trainee)|\binternship",
         r"\b(?:speech|remarks|keynote|testimony|lecture|eulogy|opening statement)\b(?:.{0,12}\b(?:by|of|at"
         r"|to|before|on|for)\b|$|:|,)",
@@ -405,7 +406,7 @@ _IMPLEMENTATION = TitleSign(
         r"\b(?:operating|using) the\b.{0,60}\b(?:agreement|fund|scheme|act)\b",
         r"\b(?:bilateral|under the .{0,40}) agreement\b|\btransposed?\b|\btransposes\b",
         r"\bhow (?:regions|boards|banks|officers|combined authorities)\b",
-        r"\bimplementing decision\b(?!.{0,60}\b(?:granting|authoris|authoriz|approv|recogni|refus|renew))",
+        r"\bimplementing decision\b",
         r"\bhow (?:the )?(?:states?|councils|agencies|authorities|departments|trusts|schools|local) ",
         r"\bwill operate\b",
         r"\b(?:processing|handling|administering|delivering|carrying out|operating|collecting) (?:the|of|claims"
@@ -415,7 +416,7 @@ _IMPLEMENTATION = TitleSign(
         r"\blocal authority circular\b|\bfor (?:customs|field|enforcement|police) officers\b",
         r"\bimplementing (?:regulation|rules?|directive|act|measures?|technical)",
         r"\bimplementation (?:of|plan|guidance|measures?|regulations?|arrangements?|procedures?|notice|circular)\b",
-        r"\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b(?! (?:\([A-Z]+\) )?decision)",
+        r"\btransposi(?:tion|ng)\b|\bimplement(?:s|ing)?\b",
         r"\bmeasures for implementing\b",
         r"\b(?:giving|gives?) (?:local )?effect to\b",
         r"\b(?:putting|puts|carrying|bringing)\b.{0,80}\binto (?:practice|operation|effect|force locally)",
@@ -434,6 +435,11 @@ _IMPLEMENTATION = TitleSign(
         r"\binstructions? (?:to|for)\b|\bguidance to (?:states|local|councils|agencies|departments|schools)",
         r"\bmemorandum (?:to|for)\b|\bfederal\b.{0,60}\b(?:state|county|provinc)",
         r"\b(?:state|county|provincial|cantonal)\b.{0,60}\bfederal\b|\bdomestic (?:law|application)\b",
+    ),
+    match_any(
+        r"\bimplementing (?:\w+ )?(?:regulation|decision)\b.{0,60}\b(?:granting|imposing|entering|authori[sz]\w+"
+        r"|approving"
+        r"|recogni[sz]ing|refusing|renewing)\b"
     ),
 )
 ENGLISH_SIGNS = (

@@ -123,7 +123,8 @@ _OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
             r"\bannounced (?:in|by) the\b[^.\n]{0,60}\b(?:budget|chancellor)\b",
             r"\bto deliver the\b|\btells (?:offices|councils|colleges|trusts|agencies|schools|officers)\b",
             r"\b(?:officers|formations|operators in \w+) (?:are to|shall|will) (?:apply|process|follow)\b",
-            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these|section|article|that|it|the memorandum))",
+            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these|section|article|that|it"
+            r"|the memorandum))",
             r"\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b",
             r"\bcarry\b[^.\n]{0,60}\binto\b",
             r"\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b",
@@ -183,6 +184,9 @@ _NEWS = match_any(
     r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
 _FINAL = match_any(
+    r"\banti-(?:dumping|subsidy)\b|\bsafeguard investigation|\bnotification no\.",
+    r"\bletter to \w+ (?:trustees|boards|ceos)|\bstatement of (?:supervisory|policy)|\brecommendations? for\b",
+    r"\bfee rates\b|\b(?:increase in|schedule of) fees\b|\bpayment policies\b",
     r"\bban on\b.{0,40}\b(?:starts|begins)|\bthresholds?\b.{0,30}\bset\b|\breserve ratio\b",
     r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy"
     r"|text)\b",
