@@ -8,6 +8,7 @@ from monitor.policies.title_signs import match_any
 from monitor.vocabulary import PolicyStage
 
 _HEAD_CHARS, _FIRST_CHARS, _OPENING_CHARS = 1_500, 600, 260
+_MIN_NORMS = 2
 _ASKED = match_any(r"(?:^|\n)\s*(?:[【\[]问题?[】\]]|Q ?\d*\s*[:.、]|问 ?\d*\s*:|问题?[一二三\d]+\s*:)")
 _HEADS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
@@ -48,6 +49,7 @@ _HEADS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.PILOT,
         match_any(
+            r"(?:试点|试验|先行|测试|试行)期|(?:先行|先期)(?:开展|启动|探索|实施|纳入)",
             r"(?:试点|试行|试办|沙盒|先导)(?!.{0,8}(?:经验|以来|基础|成效|总结))[^第]{0,120}(?:试点|试行|试办|测试"
             r"|沙盒)(?!.{0,8}(?:经验|以来|基础|成效|总结))",
             r"(?:决定|同意|启动|开展|扩大|纳入|参与|参加|将)[^。\n]{0,40}(?:试点|试办|试行|先导计划|沙盒"
@@ -128,9 +130,12 @@ _ISSUED = match_any(
     r"|《[^《》]+(?<!报告)(?<!白皮书)》.{0,30}(?:发布|出台|公布|印发|获批|施行|实施|刊宪)(?:$|[ ,])",
 )
 _REPORTED_ISSUE = match_any(
-    r"(?:近日|日前|今[日天]|昨[日天]|联合|正式)[^。\n《]{0,10}(?:印发|发布|出台|公布"
-    r"|颁布)了?《[^《》\n]{2,60}(?:办法|规定|条例|细则|规则|意见|方案|规范|指引|指南|通知|措施|标准)"
+    r"(?:印发|发布|出台|公布|颁布|签署|发出)[^。\n《]{0,12}《[^《》\n]{2,60}(?:办法|规定|条例|细则|规则|意见|方案"
+    r"|规范|指引|指南|通知|措施|标准|公告|守则|法)》",
+    r"(?:印发|发布|出台)(?:通知|公告|意见|新规|规定)",
+    r"(?:宣布|决定|批准|刊宪)[^。\n]{0,60}(?:生效|实施|施行|执行)",
 )
+_NORMS = match_any(r"应当|不得|必须|须(?:遵守|在|于|按|向|备)|禁止")
 
 
 def read_chinese_stage(document: DocumentText) -> PolicyStage | None:
@@ -168,7 +173,8 @@ def _read_form(document: DocumentText, bare: str) -> PolicyStage | None:
     if not has_form and not is_issued and _EXPLAINS.search(document.folded, 0, _OPENING_CHARS):
         return PolicyStage.INTERPRETATION
     is_reported = _REPORTED_ISSUE.search(document.folded, 0, _FIRST_CHARS)
-    is_binding = has_form or is_issued or _BINDING.search(document.folded) or is_reported
+    has_norms = len(_NORMS.findall(document.folded, 0, _OPENING_CHARS)) >= _MIN_NORMS
+    is_binding = has_norms or has_form or is_issued or _BINDING.search(document.folded) or is_reported
     return PolicyStage.FINAL if is_binding else None
 
 
