@@ -135,6 +135,8 @@ _REPORTED_ISSUE = match_any(
     r"(?:印发|发布|出台)(?:通知|公告|意见|新规|规定)",
     r"(?:宣布|决定|批准|刊宪)[^。\n]{0,60}(?:生效|实施|施行|执行)",
 )
+_ON_TRIAL = match_any(r"(?:办法|规定|条例|规则|细则)(?:\([^()]*\))?$")
+"""A rule on trial (试行办法) binds: it is no pilot."""
 _NORMS = match_any(r"应当|不得|必须|须(?:遵守|在|于|按|向|备)|禁止")
 
 
@@ -154,7 +156,7 @@ def read_chinese_stage(document: DocumentText) -> PolicyStage | None:
     if NUMBERED.search(title):
         return next((stage for stage, words in _NUMBERED_HEADS if words.search(head)), PolicyStage.FINAL)
     found = next(((stage,) for stage, words in _HEADS if words.search(head)), None)
-    if found:
+    if found and not (found[0] is PolicyStage.PILOT and _ON_TRIAL.search(title)):
         return found[0]
     if _ADJUSTS.search(document.folded, 0, _FIRST_CHARS):
         return PolicyStage.AMENDMENT

@@ -45,6 +45,7 @@ _QUESTIONS = TitleSign(
 _EVENTS = TitleSign(
     None,
     match_any(
+        r"\bmonetary policy statement\b",
         r"\bsuspension of trading in\b|\btrading halt\b",
         r"\b(?:meets?|met) (?:with|counterpart|his|her|the|in)\b",
         r"\b(?:chairs?|hosts?|addresses|attends?|visits?|welcomes|congratulates|lays foundation|inaugurates|hails)\b",
@@ -220,7 +221,8 @@ _CONSULTATION = TitleSign(
         r"|statement))(?!.{0,50}\b(?:response|outcome|conclusions?|summary of responses|decision|closed)\b)",
     ),
     match_any(
-        r"^proposal for a (?:council )?(?:regulation|directive|decision)\b|^PS ?\d|\bfinal rules\b",
+        r"\bcommission proposes\b|^proposal for a (?:council )?(?:regulation|directive|decision)\b|^PS ?\d",
+        r"\bfinal rules\b",
         r"\bresponse to [A-Z][\w ]{1,30}(?:'s)? .{0,30}consultation|^FR/\d",
     ),
 )
@@ -265,6 +267,7 @@ _PLAN = TitleSign(
 _DRAFT = TitleSign(
     PolicyStage.DRAFT,
     match_any(
+        r"\bfinal draft\b|\bcommission proposes\b",
         r"\bcompromise (?:text|proposal)\b",
         r"\bdraft (?:ITS|RTS)\b|\bsubmits? (?:final )?draft\b|^(?:final|zero|working) draft\b",
         r"\bexposure draft\b|\bdiscussion draft\b|\bbill\b(?! of\b)",

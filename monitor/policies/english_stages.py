@@ -184,6 +184,7 @@ _NEWS = match_any(
     r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
 _FINAL = match_any(
+    r"\bnational emergency\b",
     r"\banti-(?:dumping|subsidy)\b|\bsafeguard investigation|\bnotification no\.",
     r"\bletter to \w+ (?:trustees|boards|ceos)|\bstatement of (?:supervisory|policy)|\brecommendations? for\b",
     r"\bfee rates\b|\b(?:increase in|schedule of) fees\b|\bpayment policies\b",
