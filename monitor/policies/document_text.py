@@ -19,8 +19,12 @@ MAX_CHARS = 120_000
 _FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
+_CORNERED_NAME = (
+    "要点|办法|规定|注意事项|法|标准|准则|规则|细则|条例|规范|原则|须知|基准|规程|纲要|程序|守则|指引|手册|规约|通则|规例|章程"
+)
 _CORNERED = re.compile(
-    "「([^「」《》\\n]{2,60}(?:要点|办法|规定|注意事项|法|标准|准则|规则|细则|条例|规范|原则|须知|基准|规程|纲要))」"
+    f"「([^「」《》\\n]{{2,60}}(?:{_CORNERED_NAME})(?:\\([^「」()]{{1,12}}\\))?)」"
+    "|(?<=[为名正定止布告改])「([^「」《》\\n]{4,60})」(?=的?(?:通函|指引|文件|公告|通告|函|手册|备考)|第|草案|部分|，?并自|,?并自|[。\\n]|$)"
 )
 _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
@@ -157,7 +161,7 @@ def _split_chinese(line: str) -> Iterator[str]:
 
 def _mark_titles(text: str) -> str:
     """Return a text with 《》 around the names of rules that stand in 「」, as bodies of Taiwan write them."""
-    return _CORNERED.sub(r"《\1》", text)
+    return _CORNERED.sub(lambda found: f"《{found[1] or found[2]}》", text)
 
 
 def fold(text: str) -> str:
