@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from monitor.policies.document_text import DocumentText
 from monitor.policies.chinese_numbers import CHINESE_NUMBER
@@ -64,19 +65,19 @@ class ChineseNames:
         """Return the documents that a span of the folded text names, in their order."""
         text = self.document.folded[start:end]
         found, taken = [], []
-        for first, last in list_titles(text):
+        for first, last in islice(list_titles(text), _MAX_NAMED):
             named = self._read_title(text, first, last, start)
             taken.append((named.start - start, named.end - start))
             if not _NO_DOCUMENT.search(text[first + 1 : last - 1]):
                 found.append(named)
         for pattern in (CHINESE_NUMBER, _BARE_CODE):
-            for number in pattern.finditer(text):
+            for number in islice(pattern.finditer(text), _MAX_NAMED):
                 span = number.start(), number.end()
                 if any(begin < span[1] and span[0] < stop for begin, stop in taken) or _is_serial(number[0]):
                     continue
                 taken.append(span)
                 found.append(NamedDocument(None, self._write(start, *span), start + span[0], start + span[1]))
-        for law in _BARE_LAW.finditer(text):
+        for law in islice(_BARE_LAW.finditer(text), _MAX_NAMED):
             span = law.span("name")
             if _NO_LAW.search(law["name"]) or any(begin < span[1] and span[0] < stop for begin, stop in taken):
                 continue

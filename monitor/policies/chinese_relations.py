@@ -22,7 +22,7 @@ _ENDED = (
     r"(?:废止|废除|失效|停止(?:执行|使用|适用|实施|施行)|终止(?:执行|实施|适用|施行)?|不再(?:执行|施行|实施|适用(?!于)|沿用|有效|使用|生效)"
     r"|作废|予以(?:撤销|撤回|取消)|现?(?:予|已)(?:撤销|撤回|废除)|被(?:废止|撤销|取消))"
 )
-_FILLED = r"(?:也|均|即|届时|自动|相应|一并|同时|同步|即行|予以|全部|现予?|已|已经|于|自[^，。；]{1,24}起|之日起?|[，,])*"
+_FILLED = r"(?:也|均|即|届时|自动|相应|一并|同时|同步|即行|予以|全部|现予?|已|已经|于|自[^，。；]{1,24}起|自即日|自[^，。；]{1,12}日(?=停止|废止|失效)|之日起?|[，,])*"
 _LISTED = (
     r"(?:等\s?[\d一二三四五六七八九十]{0,3}\s?[件项个部份]*)?(?:中|内)?(?:的?有?[关相]?的?(?:规定|条款|内容|要求))?"
     r"(?:行政规范性文件|规范性文件|文件|通知|办法|公告|通告|规章|细则|政策|函|批示|通函|法律|行政法规|令)?"
@@ -45,8 +45,9 @@ _AMEND_AHEAD = re.compile(
 )
 _AMEND_TARGET = re.compile(r"(?:将|对|把)[^，《。；]{0,40}$")
 _SUSPENDED_AHEAD = re.compile(r"(?:暂停|暂缓|推迟|延期|中止|恢复)(?:执行|实施|施行|适用)[^，《。；]{0,16}$")
+_SUBJECT_AHEAD = re.compile(r"(?:^|主旨\s?:|[一二三四五六七八九十]、)\s?(?:修正|修改|修订)[^，。；《]{0,6}$")
 _DRAFTED_AHEAD = re.compile(r"(?:以|拟|建议|将|决定)[^，。；《]{0,6}(?:修改|修订|修正)[^，。；《]{0,6}$")
-_STARTS_BEHIND = re.compile(r"(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)")
+_STARTS_BEHIND = re.compile(r"(?:[^，。；]{0,24}，)?(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)")
 _CONSULTED = re.compile(r"(?:考虑|回应|吸收|参考)[^。；，]{0,20}$")
 _BASE_VERB = re.compile(
     r"根据|依据|按照|依照|遵照|基于|援引|行使|以(?=[^，。；]{0,30}为依据)|(?:^|[，。；\s])(?:按|依|据)(?=$|《|[^，。；法]{0,12}$)"
@@ -103,7 +104,7 @@ _TITLE_ISSUES = re.compile(r"印发|发布|公布|出台|颁布|制定|批准|�
 _TITLE_REVISED = re.compile(r"(?:经|新)(?:修改|修订|修正)后?的?[^《]{0,8}$")
 _TITLE_OF_TIME = re.compile(r"》?[^《]{0,12}(?:征求意见|咨询|反馈|申报|报名|申请)[^《]{0,8}(?:时间|期限|截止|时限|期)")
 _TITLE_COMMENCES = re.compile(r"》?\s?(?:的)?\(?(?:指定)?(?:生效|实施|施行|开始实施)")
-_TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施|贯彻)")
+_TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施|[^《]{0,12}(?:贯彻|落实|宣贯))")
 _INNER = re.compile(r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《]{0,8}[〈《](?P<name>[^〈〉《》]{4,80})[〉》]")
 _INNER_TYPES = {"修": RelationType.AMENDS, "废": RelationType.REPEALS, "印": None}
 
@@ -241,6 +242,7 @@ class _Reader:
             (is_changed and (is_aimed or is_amendment))
             or (is_amendment and (_AMEND_AHEAD.search(place.ahead) or "补充" in self.document.title))
             or _SUSPENDED_AHEAD.search(place.ahead)
+            or _SUBJECT_AHEAD.search(place.ahead)
             or (self.stage in _DRAFTING and _DRAFTED_AHEAD.search(place.ahead))
         )
         return RelationType.AMENDS if is_amended else None

@@ -12,15 +12,28 @@ from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_d
 
 _BODY_END = (
     r"(?:部|委|局|厅|署|院|办|办公室|办公厅|司|会|政府|银行|中心|总局|处|所|组|法院|检察院|长官|公署|分局|支队|总队|协会|学会|联合会"
-    r"|集团|公司|管理局|交易所|机构|监管局|大队|专署|社|科|小组|联席会议|党组|书院|大学|研究院|海关|税务局|管委会|财政司|秘书处|当局)"
+    r"|集团|公司|管理局|交易所|机构|监管局|大队|专署|社|科|小组|联席会议|党组|书院|大学|研究院|海关|税务局|管委会|财政司|秘书处|当局"
+    r"|分行|支行|联盟|总站|监察专员公署|仲裁庭|监督总署|事务监督)"
 )
 _BODY = re.compile(rf"[\u4e00-\u9fff]{{1,38}}{_BODY_END}(?:\([\u4e00-\u9fff]{{2,12}}(?:代章|章|{_BODY_END})\))?")
+_FIRM = r"^(?!.{0,40}(?:交易所|结算|清算|转让系统|交易中心|电网|交易系统)).{0,60}有限(?:责任)?公司$"
 _NO_BODY = re.compile(
-    r"[。；，：:!?、]|^附件|^第[一二三四五六七八九十]|负责|以上|通知|公告|有限公司$|如下|此件|抄送|^\d|联系"
+    r"[。；，：:!?、]|^附件|^第[一二三四五六七八九十]|负责|以上|通知|公告|如下|此件|抄送|^\d|联系"
+    rf"|{_FIRM}"
 )
+_OFFICE_END = (
+    r"(?:部长|主任|局长|署长|市长|省长|州长|县长|区长|主席|行长|总理|会长|院长|审计长|专员|司长|关长|社长|总裁|检察长|理事长|特首|长官|委员长|总监|处长|秘书长|建筑事务监督|主任委员)"
+)
+_NAME = r"(?!以上|特此|此致|附件|敬启)[\u4e00-\u9fff×○·]{2,4}"
+_OFFICE = re.compile(rf"^(?:(?:19|20)\d\d年\d{{1,2}}月\d{{1,2}}日\s+)?(?P<office>[\u4e00-\u9fff]{{2,20}}?{_OFFICE_END})(?P<name>\s+[\u4e00-\u9fff×○·\s]{{2,8}})?$")
 _PERSON = re.compile(
-    r"^(?:[\u4e00-\u9fff]{0,20}(?:部长|主任|局长|署长|市长|省长|州长|县长|区长|主席|行长|总理|会长|院长|自治区主席|审计长|专员|司长|关长|社长|总裁|检察长|理事长|特首"
-    r"|长官|委员长))[\s:]{0,4}[\u4e00-\u9fff·×]{1,12}(?:[\s]+[\u4e00-\u9fff×]{1,4})*$"
+    rf"^(?:[\u4e00-\u9fff]{{0,20}}{_OFFICE_END})[\s:]{{0,4}}[\u4e00-\u9fff·×○]{{1,12}}(?:[\s]+[\u4e00-\u9fff×○]{{1,4}})*$"
+)
+_NAME_LINE = re.compile(_NAME)
+_BARE_OFFICE = re.compile(rf"(?:副|助理|代理|署理|高级|首席|常务)*{_OFFICE_END}|主任委员|.*副[^副]{{0,2}}{_OFFICE_END}")
+_HEAD_ORDER = re.compile(
+    rf"^中华民国\s?[\d一二三四五六七八九十百〇零]{{2,6}}年\s?[\d一二三四五六七八九十]{{1,3}}月\s?[\d一二三四五六七八九十]{{1,3}}日\s?"
+    rf"(?P<body>[\u4e00-\u9fff]{{2,20}}?{_BODY_END})[\u4e00-\u9fff]{{0,10}}字第"
 )
 _FOOT_AFTER = re.compile(r"^(?:\(?此件|附件|抄送|主办|责任|分送|联系|\(?信息公开|\(?公开|公开方式|印发|-{2,}|\(?本)")
 _LABELLED_DAY = re.compile(
@@ -36,7 +49,10 @@ _ADOPTED = re.compile(
 _MADE = re.compile(r"^(?:制定|订定|签署|核准|作成|通过|发布|公布)[。.]?$")
 _MAKER = re.compile(r"^(?P<body>[\u4e00-\u9fff]{2,20}?)(?:根据|依据|依照|按照|行使)")
 _ORDER_HEAD = re.compile(
-    rf"^(?P<body>[\u4e00-\u9fff\s]{{2,60}}?{_BODY_END})\s?(?:令|公告|通告|文件|行政处罚决定书|通知|批复)\s?(?:$|[\(第〔\[]|20\d\d)"
+    rf"^(?P<body>[\u4e00-\u9fff\s]{{2,60}}?{_BODY_END})\s?(?:令|公告|通告|文件|行政处罚决定书|(?:民事|刑事|行政)?(?:判决书|裁定书|调解书)|决定书|通知|批复|书?函)\s?(?:$|[\(第〔\[]|20\d\d)"
+)
+_ORDER_DAY = re.compile(
+    rf"^(?P<body>[\u4e00-\u9fff]{{2,30}}?{_BODY_END})\s?(?:令|公告|函)\s+(?:中华民国)?\s?[\d一二三四五六七八九十百〇零]{{2,6}}年[\s\d一二三四五六七八九十]{{1,4}}月[\s\d一二三四五六七八九十]{{1,4}}日$"
 )
 _TITLE_BODIES = re.compile(
     rf"^(?P<bodies>(?:[\u4e00-\u9fff]{{1,30}}?{_BODY_END}(?:\([\u4e00-\u9fff]{{2,10}}\))?[\s、等]{{0,3}}){{1,10}}?)"
@@ -49,11 +65,14 @@ _ADOPTER = re.compile(
 _ACTS_ZH = re.compile(
     r"(?:^|[，。日]|日\))\s?"
     rf"(?P<bodies>[\u4e00-\u9fff]{{2,30}}?{_BODY_END}(?:、[\u4e00-\u9fff]{{2,30}}?{_BODY_END}){{0,6}})(?:\([^()]{{2,16}}\))?\s?"
-    r"(?:(?:今|昨)[日天]|近日|日前|联合|共同|依据|依法|宣布|刊发|公布|发布|发出|印发|推出|要求(?!的)|决定|于\s?(?:20\d\d年|\d{1,2}月)|就[^，。]{2,60}(?:展开|征询|咨询|征求|刊发|发表))"
+    r"(?:(?:今|昨)[日天]|近日|日前|联合|共同|依据|根据|按照|依照|依法|宣布|刊发|公布|发布|发出|印发|推出|要求(?!的)|决定|于\s?(?:20\d\d年|\d{1,2}月)|就[^，。]{2,60}(?:展开|征询|咨询|征求|刊发|发表))"
 )
-_NO_ACTOR = re.compile("会议|届|本[局署会部]|有限公司$|^(?:由|经|根据|按照|向|对|与|将|因|为|该|各|新)|国务院常务")
+_NO_ACTOR = re.compile(f"会议|届|本[局署会部]|{_FIRM}|^(?:由|经|根据|按照|向|对|与|将|因|为|该|各|新)|国务院常务")
 _ACTING_LINES, _ACTING_CHARS = 6, 200
+_HEAD_PLACE, _LETTER_LINES = 2, 10
+_ADDRESS = re.compile(r"(?:致|敬启者|受文者|执事先生)[\s:]?")
 _ZH_HEAD_LINES, _MAX_ORDER_HEAD_CHARS = 10, 60
+_PARENT = re.compile(r"[\u4e00-\u9fff]{4,40}?公司(?:全资)?(?:附属公司|子公司)(?=[\u4e00-\u9fff])")
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
 
@@ -75,7 +94,7 @@ def _is_acronym_of_other(issuer: str, found: Signature) -> bool:
 
 
 def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
-    foot = _find_foot(document)
+    foot = _find_foot(document, is_issued=is_issued)
     labelled = _find_labelled_day(document)
     issuers, at = (foot.issuers, foot.issuers_at) if foot else ([], None)
     made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
@@ -88,8 +107,11 @@ def _read_chinese(document: DocumentText, *, is_issued: bool) -> Signature:
     return Signature(issuers, made_on, at, made_at)
 
 
-def _find_foot(document: DocumentText) -> Signature | None:
-    """Return the bodies above the first date that stands alone under a body or a person's office."""
+def _find_foot(document: DocumentText, *, is_issued: bool) -> Signature | None:
+    """Return the bodies above the first date that stands alone under a body or a person's office.
+
+    A person and a day at the head of what nobody issued are those of a speech.
+    """
     lines = document.lines
     alone: Signature | None = None
     for place, line in enumerate(lines):
@@ -112,6 +134,8 @@ def _find_foot(document: DocumentText) -> Signature | None:
             return Signature(bodies, day[0], (line.start + day[2], line.end), made_at)
         if rest and rest not in ("印发", "()", "( )"):
             bodies = _split_bodies(line.text[: day[1]])
+            if place > _HEAD_PLACE and not line.text[: day[1]].strip() and _PERSON.match(rest):
+                return Signature([], day[0], None, made_at)
             if bodies and line.text[day[2] :].strip() in ("", "印发") and place > 2:
                 found = Signature(bodies, day[0], (line.start, line.start + day[1]), made_at)
                 if line.text[day[2] :].strip() == "印发" and alone:
@@ -121,8 +145,11 @@ def _find_foot(document: DocumentText) -> Signature | None:
                 alone = alone or Signature([], day[0], None, made_at)
             continue
         signed = _collect_bodies(document, lines, place)
-        if signed is not None:
+        if signed is not None and (signed[0] or is_issued or place > _HEAD_PLACE):
             return Signature(signed[0], day[0], signed[1], made_at)
+        is_letter = place < _LETTER_LINES and any(_ADDRESS.match(near.text) for near in lines[place - 1 : place + 2])
+        if is_letter and not rest:
+            return Signature([], day[0], None, made_at)
         if place > 2 and (place >= len(lines) - 4 or _FOOT_AFTER.match(lines[place + 1].text)):
             alone = alone or Signature([], day[0], None, made_at)
     return alone
@@ -141,6 +168,11 @@ def _collect_bodies(
         text = lines[above].text
         if _PERSON.match(text):
             is_signed = True
+            continue
+        if _NAME_LINE.fullmatch(text) and above > 0 and (office := _OFFICE.match(lines[above - 1].text)):
+            is_signed = is_signed or not office["name"]
+            continue
+        if is_signed and _OFFICE.match(text):
             continue
         bodies = _split_bodies(text) if above > 0 else []
         if not bodies:
@@ -199,7 +231,12 @@ def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]]
 
 
 def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
-    """Return the day that stands alone under the head of an order, as bodies of Taiwan date theirs."""
+    """Return the day under the head of an order or beside it, as bodies of Taiwan date theirs."""
+    for line in document.lines[:4]:
+        head = _HEAD_ORDER.match(line.text) or (_ORDER_DAY.match(line.text) if len(line.text) < _MAX_ORDER_HEAD_CHARS else None)
+        dates = [date for date in find_dates(line.text) if date.value.to_date()] if head else []
+        if dates and (day := dates[0].value.to_date()):
+            return day, (line.start + dates[0].start, line.start + dates[0].end)
     for head, line in pairwise(document.lines[:4]):
         if len(head.text) < _MAX_ORDER_HEAD_CHARS and _ORDER_HEAD.match(head.text) and len(line.text) < 30:
             day = parse_whole_day(line.text)
@@ -210,13 +247,27 @@ def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | 
 
 def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     """Return the bodies that a document without a foot names: labelled, at its head, as its makers, in its title."""
+    titled = _find_title_bodies(document)
     found = _find_labelled_bodies(document) or _find_head_bodies(document) or _find_adopting_body(document)
     if found is not None:
-        return found
-    titled, acting = _find_title_bodies(document), _find_acting_body(document)
+        return (titled, None) if len(titled) > 1 and set(found[0]) < set(titled) else found
+    acting = _find_acting_body(document)
     if acting and (not titled or (len(titled) == 1 and _is_short_for(titled[0], acting[0][0]))):
         return acting
-    return titled, None
+    return (titled, None) if titled else _find_office(document)
+
+
+def _find_office(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
+    """Return the office that a person signs with, where no body does: 環境及生態局局長, 行政長官."""
+    for place, line in enumerate(document.lines):
+        office = _OFFICE.match(line.text)
+        if not office or place == 0 or _BARE_OFFICE.fullmatch(office["office"]):
+            continue
+        below = document.lines[place + 1].text if place + 1 < len(document.lines) else ""
+        if office["name"] or _NAME_LINE.fullmatch(below):
+            span = line.start + office.start("office"), line.start + office.end("office")
+            return [document.original[span[0] : span[1]]], span
+    return [], None
 
 
 def _is_short_for(short: str, full: str) -> bool:
@@ -228,6 +279,9 @@ def _is_short_for(short: str, full: str) -> bool:
 def _find_adopting_body(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
     """Return the body in the brackets under the title that say who published a rule and when."""
     for line in document.lines[:5]:
+        if ordered := _HEAD_ORDER.match(line.text):
+            span = line.start + ordered.start("body"), line.start + ordered.end("body")
+            return [document.original[span[0] : span[1]]], span
         adopted = _ADOPTED.match(line.text)
         for date in reversed(find_dates(adopted["inside"])) if adopted else ():
             maker = _ADOPTER.match(adopted["inside"], date.end) if adopted else None
@@ -241,11 +295,12 @@ def _find_acting_body(document: DocumentText) -> tuple[list[str], tuple[int, int
     """Return the body that the first paragraphs say has acted: 运输署今日就…展开咨询."""
     for line in document.lines[:_ACTING_LINES]:
         if found := _ACTS_ZH.search(line.text, 0, _ACTING_CHARS):
-            pieces = _TITLE_SPLIT.split(found["bodies"])
-            start = line.start + found.start("bodies")
-            original = _TITLE_SPLIT.split(document.original[start : start + len(found["bodies"])])
+            parent = _PARENT.match(found["bodies"])
+            start = line.start + found.start("bodies") + (parent.end() if parent else 0)
+            pieces = _TITLE_SPLIT.split(document.folded[start : line.start + found.end("bodies")])
+            original = _TITLE_SPLIT.split(document.original[start : line.start + found.end("bodies")])
             if all(_BODY.fullmatch(piece) and not _NO_ACTOR.search(piece) for piece in pieces):
-                return original, (start, start + len(found["bodies"]))
+                return original, (start, line.start + found.end("bodies"))
     return None
 
 
@@ -266,7 +321,8 @@ def _find_head_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int
     found: list[str] = []
     start = end = 0
     for line in document.lines[:_ZH_HEAD_LINES]:
-        head = _ORDER_HEAD.match(line.text) if len(line.text) < _MAX_ORDER_HEAD_CHARS else None
+        is_short = len(line.text) < _MAX_ORDER_HEAD_CHARS
+        head = (_ORDER_HEAD.match(line.text) or _ORDER_DAY.match(line.text)) if is_short else None
         bodies = _split_bodies(head["body"] if head else line.text)
         if bodies:
             start, end = (start if found else line.start), line.end

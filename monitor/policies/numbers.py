@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from monitor.dates import find_dates
-from monitor.policies.chinese_numbers import CHINESE_NUMBER, NUMBER_AT_END, trim_number
+from monitor.policies.chinese_numbers import CHINESE_NUMBER, CHINESE_LABEL, NUMBER_AT_END, trim_number
 from monitor.policies.document_text import DocumentText
 
 _EU = (
@@ -66,7 +66,7 @@ _ENGLISH = (
 )
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
-    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|(?:本[局署会司部处]|我们的?)?档(?:案编)?号|^Reference(?:\snumber)?"
+    r"(?:^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
     r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular"
     r"|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
@@ -76,7 +76,8 @@ _HEAD_LINES = 14
 _MAX_LINE_CHARS = 90
 _MAX_TITLE_LINE_CHARS = 120
 _LEADS_TITLE = re.compile(r"[A-Z]{2,4}\s?\d{2}/\d")
-_CODE_LINES = 4
+_CODE_LINES, _CODE_HEAD_LINES = 4, 8
+_CHINESE_CODE = re.compile(r"(?=[^a-z]*\d)(?=[^a-z]*[A-Z])[A-Z0-9][A-Z0-9/.-]{4,24}")
 _MAX_BESIDE_CHARS, _MAX_BESIDE_ENGLISH_CHARS = 40, 60
 _CODES = re.compile(r"[A-Z]\d{1,3}/\d{1,4}[A-Z]?(?:\s[A-Z]\d{1,3}/\d{1,4}[A-Z]?){1,3}")
 _BARE_VALUE = re.compile(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])")
@@ -153,7 +154,8 @@ def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
 
 
 def _find_labelled(document: DocumentText) -> OwnNumber | None:
-    for found in _OWN_LABEL.finditer(document.folded, 0, 4_000):
+    label = CHINESE_LABEL if document.is_chinese else _OWN_LABEL
+    for found in label.finditer(document.folded, 0, 4_000):
         value, start = found["value"], found.start("value")
         if codes := _CODES.fullmatch(value.strip()):
             return _make(document, start, start + codes.end())
@@ -182,7 +184,12 @@ def _find_chinese(document: DocumentText) -> OwnNumber | None:
             is_order = before.endswith("令") and own.number.startswith(("第", "〔", "[", "("))
             return replace(own, number="令" + own.number) if is_order else own
         before = line.text.replace(" ", "")
-    return _find_in_title(document) or _find_at_line_end(document) or _find_bracketed(document)
+    return (
+        _find_in_title(document)
+        or _find_at_line_end(document)
+        or _find_bracketed(document)
+        or _find_chinese_code(document)
+    )
 
 
 def _find_at_line_end(document: DocumentText) -> OwnNumber | None:
@@ -191,6 +198,14 @@ def _find_at_line_end(document: DocumentText) -> OwnNumber | None:
         found = NUMBER_AT_END.search(line.text) if len(line.text) < _MAX_TITLE_LINE_CHARS else None
         if found and not found["number"].startswith("第"):
             return _make(document, line.start + found.start("number"), line.start + found.end("number"))
+    return None
+
+
+def _find_chinese_code(document: DocumentText) -> OwnNumber | None:
+    """Return the code that is a line of its own at the head of a circular: 26EC31, APP-172."""
+    for line in document.lines[:_CODE_HEAD_LINES]:
+        if _CHINESE_CODE.fullmatch(line.text) and not find_dates(line.text, order="dmy"):
+            return _make(document, line.start, line.end)
     return None
 
 
