@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from monitor.document import Relation
 from monitor.policies.chinese_names import ChineseNames, flatten, group_named, list_titles
-from monitor.policies.document_text import DocumentText, Sentence, fold
 from monitor.policies.chinese_numbers import CHINESE_NUMBER
+from monitor.policies.document_text import DocumentText, Sentence, fold
 from monitor.policies.numbers import NamedDocument
 from monitor.vocabulary import PolicyStage, RelationType
 
@@ -19,10 +19,14 @@ _STANDARD_NUMBER = re.compile(
     r"(?<![A-Za-z])[A-Z]{2,4}\d{0,6}(?:/[A-Z]{1,6})?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
 )
 _ENDED = (
-    r"(?:废止|废除|失效|停止(?:执行|使用|适用|实施|施行)|终止(?:执行|实施|适用|施行)?|不再(?:执行|施行|实施|适用(?!于)|沿用|有效|使用|生效)"
+    r"(?:废止|废除|失效|停止(?:执行|使用|适用|实施|施行)|终止(?:执行|实施|适用|施行)?|不再(?:执行|施行"
+    r"|实施|适用(?!于)|沿用|有效|使用|生效)"
     r"|作废|予以(?:撤销|撤回|取消)|现?(?:予|已)(?:撤销|撤回|废除)|被(?:废止|撤销|取消))"
 )
-_FILLED = r"(?:也|均|即|届时|自动|相应|一并|同时|同步|即行|予以|全部|现予?|已|已经|于|自[^，。；]{1,24}起|自即日|自[^，。；]{1,12}日(?=停止|废止|失效)|之日起?|[，,])*"
+_FILLED = (
+    r"(?:也|均|即|届时|自动|相应|一并|同时|同步|即行|予以|全部|现予?|已|已经|于|自[^，。；]{1,24}起|自即日"
+    r"|自[^，。；]{1,12}日(?=停止|废止|失效)|之日起?|[，,])*"
+)
 _LISTED = (
     r"(?:等\s?[\d一二三四五六七八九十]{0,3}\s?[件项个部份]*)?(?:中|内)?(?:的?有?[关相]?的?(?:规定|条款|内容|要求))?"
     r"(?:行政规范性文件|规范性文件|文件|通知|办法|公告|通告|规章|细则|政策|函|批示|通函|法律|行政法规|令)?"
@@ -32,30 +36,42 @@ _REPEAL_AHEAD = re.compile(
     r"(?:废止|废除|宣布失效|停止(?:执行|适用|使用|实施)|撤销|撤回|终止执行)(?:下列|以下|了)?[^，。；]{0,20}$"
 )
 _REPLACE_AHEAD = re.compile(r"(?:代替|替代|取代|替换)(?:标准号?|文件)?(?:为|了|原|:|\s)*[^。；，]{0,40}$")
-_REPLACE_BEHIND = re.compile(rf"{_LISTED}[^。；《]{{0,10}}(?:被|由|以)(?:本|该|上述)[^。；《]{{0,16}}(?:代替|取代|替代)")
+_REPLACE_BEHIND = re.compile(
+    rf"{_LISTED}[^。；《]{{0,10}}(?:被|由|以)(?:本|该|上述)[^。；《]{{0,16}}(?:代替|取代|替代)"
+)
 _AMENDED = (
     r"(?:(?:作|做)(?:出|了)?(?:如下|以下|部分|相应)?的?(?:修改|修正|修订|调整|补充)|予以(?:修改|修正|修订|调整|补充)"
-    r"|进行(?:了)?(?:修改|修订|修正|调整|补充)|(?:修改|修正|修订|调整|改)为|有?效?期?(?:延长|延续)(?:至|到|[一二三四五六七八九十\d])"
-    r"|(?:增加|新增|增补)(?:一|两|第|以下|如下|[二三四五六七八九十])|删[去除]|(?:部分|个别|有关)?(?:条款|内容|条文)的?修改|的?行文修改"
+    r"|进行(?:了)?(?:修改|修订|修正|调整|补充)|(?:修改|修正|修订|调整|改)为|有?效?期?(?:延长|延续)(?:至|到"
+    r"|[一二三四五六七八九十\d])"
+    r"|(?:增加|新增|增补)(?:一|两|第|以下|如下|[二三四五六七八九十])|删[去除]|(?:部分|个别|有关)?(?:条款"
+    r"|内容|条文)的?修改|的?行文修改"
     r"|(?:暂停|暂缓|中止|推迟|延期|恢复)(?:执行|实施|施行|适用|生效))"
 )
-_AMEND_BEHIND = re.compile(rf"{_LISTED}[^《。；，]{{0,40}}?{_AMENDED}|(?:中|内)的?[“\"]|[^《。；，]{{0,20}}[，,]有效期延长")
+_AMEND_BEHIND = re.compile(
+    rf"{_LISTED}[^《。；，]{{0,40}}?{_AMENDED}|(?:中|内)的?[“\"]|[^《。；，]{{0,20}}[，,]有效期延长"
+)
 _AMEND_AHEAD = re.compile(
-    r"(?:修改|修订|修正|增订|更正|延长|暂停(?:执行|实施|施行|适用)?|暂缓|中止|推迟|恢复执行)(?:了|后的)?[^，《。；]{0,16}$"
+    r"(?:修改|修订|修正|增订|更正|延长|暂停(?:执行|实施|施行|适用)?|暂缓|中止|推迟|恢复执行)(?:了"
+    r"|后的)?[^，《。；]{0,16}$"
 )
 _AMEND_TARGET = re.compile(r"(?:将|对|把)[^，《。；]{0,40}$")
 _SUSPENDED_AHEAD = re.compile(r"(?:暂停|暂缓|推迟|延期|中止|恢复)(?:执行|实施|施行|适用)[^，《。；]{0,16}$")
 _SUBJECT_AHEAD = re.compile(r"(?:^|主旨\s?:|[一二三四五六七八九十]、)\s?(?:修正|修改|修订)[^，。；《]{0,6}$")
 _DRAFTED_AHEAD = re.compile(r"(?:以|拟|建议|将|决定)[^，。；《]{0,6}(?:修改|修订|修正)[^，。；《]{0,6}$")
-_STARTS_BEHIND = re.compile(r"(?:[^，。；]{0,24}，)?(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)")
+_STARTS_BEHIND = re.compile(
+    r"(?:[^，。；]{0,24}，)?(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)"
+)
 _CONSULTED = re.compile(r"(?:考虑|回应|吸收|参考)[^。；，]{0,20}$")
 _BASE_VERB = re.compile(
-    r"根据|依据|按照|依照|遵照|基于|援引|行使|以(?=[^，。；]{0,30}为依据)|(?:^|[，。；\s])(?:按|依|据)(?=$|《|[^，。；法]{0,12}$)"
+    r"根据|依据|按照|依照|遵照|基于|援引|行使|以(?=[^，。；]{0,30}为依据)|(?:^|[，。；\s])(?:按|依|据)(?=$"
+    r"|《|[^，。；法]{0,12}$)"
     r"|[办法则定例准](?:按|依|据)$"
 )
 _CARRY_VERB = re.compile(r"贯彻|落实|(?:^|[为：:，])(?:更好)?(?:执行|实施)|转发")
 _TO_DO = re.compile(r"请[^。]{0,30}(?:贯彻|落实|执行)")
-_BASE_BREAK = re.compile(r"制定|规定[，,]|要求[，,]|制订|现[将就]|结合|决定|作出|给予|起草|[，,](?!.{0,8}(?:及|和|以及|、)$)")
+_BASE_BREAK = re.compile(
+    r"制定|规定[，,]|要求[，,]|制订|现[将就]|结合|决定|作出|给予|起草|[，,](?!.{0,8}(?:及|和|以及|、)$)"
+)
 _REMEDY = re.compile("不服|复议|诉讼|逾期(?:不|未)|加处罚款")
 _GROUND_LABEL = re.compile(
     r"^(?:[一二三四五六七八九十\d]{1,3}[、.．]|\([一二三四五六七八九十\d]{1,3}\))?\s?[\u4e00-\u9fff]{0,6}依据\s?:"
@@ -65,28 +81,36 @@ _NUMBERED = re.compile(r"^(?:[一二三四五六七八九十]{1,3}[、.．]|\([�
 _ROW = re.compile(r"^(?:\d{1,3}\s|《|[一二三四五六七八九十]{1,3}、|\([一二三四五六七八九十\d]{1,3}\)|\d{1,3}[、.．)])")
 _AIM = re.compile(r"^\S{1,4}\s?(?:编制|制定|起草)?(?:目的|依据|背景|概述|引言|总则)(?:和依据|及依据)?[。.]?$")
 _LIST_HEAD = re.compile(
-    r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件|规章|法规|下列)|(?:废止|失效)的?[^。]{0,30}(?:目录|清单)"
+    r"(?:废止|失效|停止执行|修改)[^。]{0,60}(?:如下|目录|:|清单|文件|规章|法规|下列)|(?:废止"
+    r"|失效)的?[^。]{0,30}(?:目录|清单)"
     r"|^附件[^。]{0,30}废止|宣布失效|(?:下列|以下)[^。]{0,40}(?:废止|失效|停止执行|修改)"
 )
 _LIST_KEPT = re.compile(r"继续有效|继续执行|予以保留|保留的")
 _GENERIC = re.compile(
-    r"(?:新|本|该|原|旧|暂行)?(?:管理|暂行|实施)?(?:办法|通知|规定|条例|意见|方案|细则|指引|决定|标准|公告|规则|规划|法|指南|目录|规范|措施|计划|清单|令|函|解释|指导意见|批复)"
+    r"(?:新|本|该|原|旧|暂行)?(?:管理|暂行|实施)?(?:办法|通知|规定|条例|意见|方案|细则|指引|决定|标准|公告"
+    r"|规则|规划|法|指南|目录|规范|措施|计划|清单|令|函|解释|指导意见|批复)"
 )
 _NOT_REPEALED = re.compile(r"(?:不|未|尚未)(?:予)?废止|废止(?:前|之前)")
 _OLDER = re.compile(
-    r"(?:原|旧|此前|(?:19|20)\d\d年[^，。；]{0,40}(?:公布|发布|印发|颁布|下发|实施|施行|制定|出台|通过)的?)[^，。；]{0,30}$"
+    r"(?:原|旧|此前|(?:19|20)\d\d年[^，。；]{0,40}(?:公布|发布|印发|颁布|下发|实施|施行|制定|出台"
+    r"|通过)的?)[^，。；]{0,30}$"
 )
-_ISSUED_AHEAD = re.compile(r"(?:印发|发布|出台|公布|颁布|制定|修订|就|现将|关于|对|解读|了解|理解|执行|主题:)[^《。]{0,30}$")
+_ISSUED_AHEAD = re.compile(
+    r"(?:印发|发布|出台|公布|颁布|制定|修订|就|现将|关于|对|解读|了解|理解|执行|主题:)[^《。]{0,30}$"
+)
 _ISSUED_BEHIND = re.compile(
-    r"(?:等)?(?:\([^()]{1,60}\))?(?:印发|发布|出台|公布|施行|实施|正式|已|将|自|的(?:出台|发布|解读|有关|相关|适用|主要))"
+    r"(?:等)?(?:\([^()]{1,60}\))?(?:印发|发布|出台|公布|施行|实施|正式|已|将|自|的(?:出台|发布|解读|有关"
+    r"|相关|适用|主要))"
 )
 _READ_BEHIND = re.compile(
-    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称|所指|规定的|中的?[“\"]|是指)|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
+    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称"
+    r"|所指|规定的|中的?[“\"]|是指)|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
 )
 _SELF = re.compile(r"本(?:咨询)?(?:通告|公告|通知|通函|函|批复|指引|手册|备考|解释|答复)")
 _LISTED_FORM = re.compile(r"(?:通知|办法|规定|意见|公告|细则|规则|函|方案|制度|标准|条例|指南|决定)\)?$")
 _MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 5, 120
 _READ_SENTENCES, _MIN_MENTIONS, _MAX_HEAD_CHARS = 40, 2, 24
+_ROW_NAMES = 2
 _LISTING = (PolicyStage.REPEAL, PolicyStage.AMENDMENT, PolicyStage.FINAL, PolicyStage.IMPLEMENTATION)
 _READING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
 _DRAFTING = (PolicyStage.CONSULTATION, PolicyStage.DRAFT)
@@ -97,15 +121,19 @@ _DRAFT_NAME = re.compile(
 )
 _TITLE_REPEALS = re.compile(r"(?:废止|废除|停止(?:执行|适用|实施)|宣布失效|失效|撤销|撤回)[^《]{0,20}$")
 _TITLE_AMENDS = re.compile(
-    r"(?<![经新])(?:修改|修订|修正|增订|调整|延长|暂停(?:执行|实施|施行)?|暂缓|推迟|中止|更正|恢复执行)(?!后?的)[^《]{0,16}$"
+    r"(?<![经新])(?:修改|修订|修正|增订|调整|延长|暂停(?:执行|实施|施行)?|暂缓|推迟|中止|更正"
+    r"|恢复执行)(?!后?的)[^《]{0,16}$"
 )
 _TITLE_CARRIES = re.compile(r"(?:贯彻|落实|执行|实施|转发)[^《]{0,20}$")
 _TITLE_ISSUES = re.compile(r"印发|发布|公布|出台|颁布|制定|批准|征求|订定")
 _TITLE_REVISED = re.compile(r"(?:经|新)(?:修改|修订|修正)后?的?[^《]{0,8}$")
 _TITLE_OF_TIME = re.compile(r"》?[^《]{0,12}(?:征求意见|咨询|反馈|申报|报名|申请)[^《]{0,8}(?:时间|期限|截止|时限|期)")
 _TITLE_COMMENCES = re.compile(r"》?\s?(?:的)?\(?(?:指定)?(?:生效|实施|施行|开始实施)")
+_TITLE_LOCAL = re.compile(r"》?的?(?:办法|规定|细则|条例|若干)")
 _TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施|[^《]{0,12}(?:贯彻|落实|宣贯))")
-_INNER = re.compile(r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《]{0,8}[〈《](?P<name>[^〈〉《》]{4,80})[〉》]")
+_INNER = re.compile(
+    r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《]{0,8}[〈《](?P<name>[^〈〉《》]{4,80})[〉》]"
+)
 _INNER_TYPES = {"修": RelationType.AMENDS, "废": RelationType.REPEALS, "印": None}
 
 
@@ -129,13 +157,14 @@ class _Progress:
     listed: RelationType | None = None
     line: int = -1
 
-    def advance(self, document: DocumentText, number: int, stage: PolicyStage) -> None:
-        if number == self.line:
+    def advance(self, document: DocumentText, sentence: Sentence, stage: PolicyStage) -> None:
+        if _ARTICLE.match(sentence.text) and not sentence.text.startswith(("第一条", "第1条")):
+            self.is_opening = False
+        if sentence.line == self.line:
             return
-        self.line, line = number, document.lines[number].text
-        is_later_article = _ARTICLE.match(line) and not line.startswith(("第一条", "第1条"))
+        self.line, line = sentence.line, document.lines[sentence.line].text
         is_numbered = _NUMBERED.match(line) and not _AIM.search(line) and stage is not PolicyStage.ENFORCEMENT
-        if is_later_article or is_numbered:
+        if is_numbered:
             self.is_opening = False
         if stage not in _LISTING or len(line) >= _MAX_ROW_CHARS:
             return
@@ -176,7 +205,8 @@ class _Reader:
         self.own = {
             _fold_title(title[first + 1 : last - 1])
             for first, last in list_titles(title)
-            if not _TITLE_COMMENCES.match(title, last)
+            if (self.stage in _ISSUING and not _TITLE_COMMENCES.match(title, last))
+            or (self.stage is PolicyStage.AMENDMENT and _TITLE_ISSUES.search(title[:first]))
         }
         if self.stage in _ISSUING:
             self.own.add(_fold_title(title))
@@ -185,10 +215,12 @@ class _Reader:
         """Yield what each sentence says that is done to the documents that it names."""
         progress = _Progress()
         for sentence in sentences:
-            progress.advance(self.document, sentence.line, self.stage)
+            progress.advance(self.document, sentence, self.stage)
             if self.stage in _READING and not _SELF.search(sentence.text):
                 continue
             named = self.names.find(sentence.start, sentence.end)
+            if progress.listed and len(named) == _ROW_NAMES:
+                named = _join_row(*named)
             passage = self.document.quote(sentence.start, sentence.end)
             if not named and progress.listed and (title := _read_listed(sentence, self.stage)):
                 yield Relation(type=progress.listed, title=title, passage=passage)
@@ -221,9 +253,7 @@ class _Reader:
         is_answered = self.stage is PolicyStage.FINAL and _CONSULTED.search(place.ahead)
         return RelationType.BASED_ON if is_answered and re.search("征求意见|咨询", place.named) else None
 
-    def _classify_change(
-        self, place: "_Place", progress: _Progress, is_grounded: str | None
-    ) -> RelationType | None:
+    def _classify_change(self, place: "_Place", progress: _Progress, is_grounded: str | None) -> RelationType | None:
         """Return whether a document ends, replaces or changes others."""
         if not _NOT_REPEALED.search(place.text) and (
             _REPEAL_AHEAD.search(place.ahead) or (not is_grounded and _REPEAL_BEHIND.match(place.behind))
@@ -236,7 +266,9 @@ class _Reader:
         is_changed = bool(_AMEND_BEHIND.match(place.behind))
         if progress.listed and _ROW.match(place.text) and place.is_first:
             return RelationType.AMENDS if is_changed else progress.listed
-        is_aimed = _AMEND_TARGET.search(place.ahead) or (is_changed and not place.ahead.strip(" 、一二三四五六七八九十.()"))
+        is_aimed = _AMEND_TARGET.search(place.ahead) or (
+            is_changed and not place.ahead.strip(" 、一二三四五六七八九十.()")
+        )
         is_amendment = self.stage is PolicyStage.AMENDMENT
         is_amended = (
             (is_changed and (is_aimed or is_amendment))
@@ -255,7 +287,7 @@ class _Reader:
         if not target.number and _GENERIC.fullmatch(fold(target.title)):
             return True
         name = _fold_title(target.title)
-        if self.stage not in _ISSUING or name not in self.own:
+        if name not in self.own:
             return False
         is_other = bool(target.number) and _fold(target.number or "") != self.own_number
         if kind in (RelationType.REPEALS, RelationType.REPLACES):
@@ -274,8 +306,9 @@ class _Reader:
         numbers = dict(self._pair_numbers())
         for first, last in list_titles(title):
             kind = self._classify_title(title[:first], title[last - 1 :])
-            for name, of_name in [(written[first + 1 : last - 1], kind), *_iter_inner(written[first + 1 : last - 1])]:
-                name = _clean(name) or ""
+            whole = written[first + 1 : last - 1]
+            for within, of_name in [(whole, kind), *_iter_inner(whole)]:
+                name = _clean(within) or ""
                 if of_name is not None and name and not _GENERIC.fullmatch(fold(name)):
                     yield Relation(type=of_name, number=numbers.get(_fold(name)), title=name, passage=written)
 
@@ -291,9 +324,10 @@ class _Reader:
             return RelationType.REPEALS
         if _TITLE_AMENDS.search(ahead):
             return RelationType.AMENDS
+        if _TITLE_CARRIES.search(ahead) and _TITLE_LOCAL.match(behind):
+            return RelationType.IMPLEMENTS
         if self.stage not in _DRAFTING and (
-            _TITLE_CARRIES.search(ahead)
-            or (self.stage is PolicyStage.IMPLEMENTATION and _TITLE_CARRIED.match(behind))
+            _TITLE_CARRIES.search(ahead) or (self.stage is PolicyStage.IMPLEMENTATION and _TITLE_CARRIED.match(behind))
         ):
             return RelationType.IMPLEMENTS
         return fixed
@@ -344,6 +378,13 @@ class _Reader:
                     found[key] = (rank, relation)
         sure = [pair for key, pair in found.items() if pair[0] < 2 or mentions[key] >= _MIN_MENTIONS]
         return min(sure, key=lambda pair: pair[0])[1] if sure else None
+
+
+def _join_row(first: NamedDocument, second: NamedDocument) -> list[NamedDocument]:
+    """Return the title and the number of a row as one document."""
+    if first.number or second.title:
+        return [first, second]
+    return [NamedDocument(first.title, second.number, first.start, second.end)]
 
 
 def _iter_inner(title: str) -> Iterator[tuple[str, RelationType | None]]:

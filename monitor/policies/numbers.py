@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from monitor.dates import find_dates
-from monitor.policies.chinese_numbers import CHINESE_NUMBER, CHINESE_LABEL, NUMBER_AT_END, trim_number
+from monitor.policies.chinese_numbers import CHINESE_LABEL, CHINESE_NUMBER, NUMBER_AT_END, trim_number
 from monitor.policies.document_text import DocumentText
 
 _EU = (
