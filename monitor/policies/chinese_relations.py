@@ -48,7 +48,7 @@ _AMENDED = (
     r"|(?:暂停|暂缓|中止|推迟|延期|恢复)(?:执行|实施|施行|适用|生效))"
 )
 _AMEND_BEHIND = re.compile(
-    rf"{_LISTED}[^《。；，]{{0,40}}?{_AMENDED}|(?:中|内)的?[“\"]|[^《。；，]{{0,20}}[，,]有效期延长"
+    rf"{_LISTED}[^《。；，]{{0,40}}?{_AMENDED}|(?:中|内)的?[“\"]|[^《。；]{{0,60}}有效期(?:延长|延续|顺延|延至|展期)"
 )
 _AMEND_AHEAD = re.compile(
     r"(?:修改|修订|修正|增订|更正|延长|暂停(?:执行|实施|施行|适用)?|暂缓|中止|推迟|恢复执行)(?:了"
@@ -103,9 +103,10 @@ _ISSUED_BEHIND = re.compile(
     r"|相关|适用|主要))"
 )
 _READ_BEHIND = re.compile(
-    r"(?:\([^()]{1,60}\))?(?:第[一二三四五六七八九十百〇零\d]{1,5}[条款项]){1,3}[^，。；]{0,12}(?:所称"
-    r"|所指|规定的|中的?[“\"]|是指)|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
+    r"(?:\([^()]{1,60}\))?(?:第?[一二三四五六七八九十百〇零\dA-Z.()]{1,9}[条款项段章节]){1,3}"
+    r"|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
 )
+_ASKED = re.compile(r"(?:问|Q|一问)\s?[\d一二三四五六七八九十]{0,3}\s?[:：.、]")
 _SELF = re.compile(r"本(?:咨询)?(?:通告|公告|通知|通函|函|批复|指引|手册|备考|解释|答复)")
 _LISTED_FORM = re.compile(r"(?:通知|办法|规定|意见|公告|细则|规则|函|方案|制度|标准|条例|指南|决定)\)?$")
 _MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 5, 120
@@ -121,16 +122,19 @@ _DRAFT_NAME = re.compile(
 )
 _TITLE_REPEALS = re.compile(r"(?:废止|废除|停止(?:执行|适用|实施)|宣布失效|失效|撤销|撤回)[^《]{0,20}$")
 _TITLE_AMENDS = re.compile(
-    r"(?<![经新])(?:修改|修订|修正|增订|调整|延长|暂停(?:执行|实施|施行)?|暂缓|推迟|中止|更正"
-    r"|恢复执行)(?!后?的)[^《]{0,16}$"
+    r"(?:(?<![经新])(?:修改|修订|修正|增订)|调整|延长|暂停(?:执行|实施|施行)?|暂缓|推迟|中止|更正|恢复执行|(?:继续|延续)(?:执行|实施|施行)?)"
+    r"(?!后?的)[^《]{0,16}$"
 )
+_TITLE_AMENDED = re.compile(r"》?[^《]{0,16}(?:修改单|补充(?:通知|公告|规定|意见)|更正|勘误|条款的?修改)")
+_AMENDING_NAME = re.compile(r"\(修[订正]\)|修正案")
 _TITLE_CARRIES = re.compile(r"(?:贯彻|落实|执行|实施|转发)[^《]{0,20}$")
 _TITLE_ISSUES = re.compile(r"印发|发布|公布|出台|颁布|制定|批准|征求|订定")
 _TITLE_REVISED = re.compile(r"(?:经|新)(?:修改|修订|修正)后?的?[^《]{0,8}$")
 _TITLE_OF_TIME = re.compile(r"》?[^《]{0,12}(?:征求意见|咨询|反馈|申报|报名|申请)[^《]{0,8}(?:时间|期限|截止|时限|期)")
 _TITLE_COMMENCES = re.compile(r"》?\s?(?:的)?\(?(?:指定)?(?:生效|实施|施行|开始实施)")
 _TITLE_LOCAL = re.compile(r"》?的?(?:办法|规定|细则|条例|若干)")
-_TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施|[^《]{0,12}(?:贯彻|落实|宣贯))")
+_TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施)")
+_TITLE_SPREAD = re.compile(r"》?[^《]{0,12}(?:贯彻|落实|宣贯)")
 _INNER = re.compile(
     r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《]{0,8}[〈《](?P<name>[^〈〉《》]{4,80})[〉》]"
 )
@@ -309,6 +313,8 @@ class _Reader:
             whole = written[first + 1 : last - 1]
             for within, of_name in [(whole, kind), *_iter_inner(whole)]:
                 name = _clean(within) or ""
+                if of_name is RelationType.AMENDS and _AMENDING_NAME.search(fold(name)):
+                    continue
                 if of_name is not None and name and not _GENERIC.fullmatch(fold(name)):
                     yield Relation(type=of_name, number=numbers.get(_fold(name)), title=name, passage=written)
 
@@ -318,17 +324,17 @@ class _Reader:
             return None
         if _TITLE_REVISED.search(ahead) or _TITLE_COMMENCES.match(behind):
             return None
+        if _TITLE_AMENDED.match(behind):
+            return RelationType.AMENDS
         if _TITLE_ISSUES.search(ahead) and not _TITLE_REPEALS.search(ahead[-6:]):
             return None
         if _TITLE_REPEALS.search(ahead):
             return RelationType.REPEALS
         if _TITLE_AMENDS.search(ahead):
             return RelationType.AMENDS
-        if _TITLE_CARRIES.search(ahead) and _TITLE_LOCAL.match(behind):
-            return RelationType.IMPLEMENTS
-        if self.stage not in _DRAFTING and (
-            _TITLE_CARRIES.search(ahead) or (self.stage is PolicyStage.IMPLEMENTATION and _TITLE_CARRIED.match(behind))
-        ):
+        is_carried = _TITLE_CARRIES.search(ahead) and (self.stage not in _DRAFTING or _TITLE_LOCAL.match(behind))
+        is_local = self.stage is PolicyStage.IMPLEMENTATION and _TITLE_CARRIED.match(behind)
+        if is_carried or is_local or (self.stage not in _DRAFTING and _TITLE_SPREAD.match(behind)):
             return RelationType.IMPLEMENTS
         return fixed
 
@@ -366,7 +372,7 @@ class _Reader:
                 if place.find_ground():
                     continue
                 is_issued = _ISSUED_AHEAD.search(place.ahead) or _ISSUED_BEHIND.match(place.behind)
-                is_read = _READ_BEHIND.match(sentence.text, target.end - sentence.start)
+                is_read = _READ_BEHIND.match(sentence.text, target.end - sentence.start) or _ASKED.match(sentence.text)
                 rank = 0 if target.title and _fold(fold(target.title)) in title else 1 if is_issued or is_read else 2
                 relation = Relation(
                     type=RelationType.INTERPRETS,
