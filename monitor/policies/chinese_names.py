@@ -19,7 +19,7 @@ _KIND = (
     r"|规章|文|令|函)"
 )
 _BEHIND_TITLE = re.compile(rf"\s?(?:的?{_KIND})?\s?(?P<brackets>{_BRACKET}(?:\s?{_BRACKET})?)")
-_LINK_TO_TITLE = re.compile(rf"{_KIND}?(?:公布|发布|印发|颁布|下发)?的?\s?")
+_LINK_TO_TITLE = re.compile(rf"{_KIND}?(?:公布|发布|印发|颁布|下发|核准|批准|核定|通过)?的?\s?")
 _MAX_LINK_CHARS = 12
 _LETTER_CODE = (
     r"(?:[A-Z]{2,6}(?=[A-Z-]{0,16}\d)(?:-[A-Z0-9]{1,6}){1,5}"

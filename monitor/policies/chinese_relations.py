@@ -57,7 +57,7 @@ _AMEND_AHEAD = re.compile(
 _AMEND_TARGET = re.compile(r"(?:将|对|把)[^，《。；]{0,40}$")
 _SUSPENDED_AHEAD = re.compile(r"(?:暂停|暂缓|推迟|延期|中止|恢复)(?:执行|实施|施行|适用)[^，《。；]{0,16}$")
 _SUBJECT_AHEAD = re.compile(r"(?:^|主旨\s?:|[一二三四五六七八九十]、)\s?(?:修正|修改|修订)[^，。；《]{0,6}$")
-_DRAFTED_AHEAD = re.compile(r"(?:以|拟|建议|将|决定)[^，。；《]{0,6}(?:修改|修订|修正)[^，。；《]{0,6}$")
+_DRAFTED_AHEAD = re.compile(r"(?:修改|修订|修正)了?[^，。；《]{0,6}$")
 _STARTS_BEHIND = re.compile(
     r"(?:[^，。；]{0,24}，)?(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)"
 )
@@ -106,6 +106,8 @@ _READ_BEHIND = re.compile(
     r"(?:\([^()]{1,60}\))?(?:第?[一二三四五六七八九十百〇零\dA-Z.()]{1,9}[条款项段章节]){1,3}"
     r"|规定的?[“\"]|[^。；《]{0,30}提供(?:指导|指引|说明|可接受)"
 )
+_EXPLAINS = re.compile(r"(?:的?(?:政策)?(?:解读|解讀|释义|釋義|问答|問答|说明|常见问题|常見問題))+$")
+_CONSTRUED_AHEAD = re.compile(r"核释[^，。；]{0,4}$")
 _ASKED = re.compile(r"(?:问|Q|一问)\s?[\d一二三四五六七八九十]{0,3}\s?[:：.、]")
 _SELF = re.compile(r"本(?:咨询)?(?:通告|公告|通知|通函|函|批复|指引|手册|备考|解释|答复)")
 _LISTED_FORM = re.compile(r"(?:通知|办法|规定|意见|公告|细则|规则|函|方案|制度|标准|条例|指南|决定)\)?$")
@@ -254,6 +256,8 @@ class _Reader:
         """Return what is said of a document that only begins to hold, or that asked the questions now answered."""
         if self.stage is PolicyStage.IMPLEMENTATION and progress.is_opening and _STARTS_BEHIND.match(place.behind):
             return RelationType.IMPLEMENTS
+        if _CONSTRUED_AHEAD.search(place.ahead):
+            return RelationType.INTERPRETS
         is_answered = self.stage is PolicyStage.FINAL and _CONSULTED.search(place.ahead)
         return RelationType.BASED_ON if is_answered and re.search("征求意见|咨询", place.named) else None
 
@@ -300,6 +304,7 @@ class _Reader:
             return not (is_other or (self.stage in _DRAFTING and re.search("修订|修正|修改", self.document.title)))
         return not (
             kind is RelationType.IMPLEMENTS
+            and name != _fold_title(self.document.title)
             and bool(_TITLE_CARRIES.search(self.document.title.split("《")[0]))
             and not _TITLE_ISSUES.search(self.document.title)
         )
@@ -348,7 +353,7 @@ class _Reader:
         title, written = self.document.title, self.document.original_title
         numbers, is_found = dict(self._pair_numbers()), False
         for first, last in list_titles(title):
-            name = _clean(written[first + 1 : last - 1]) or ""
+            name = _EXPLAINS.sub("", _clean(written[first + 1 : last - 1]) or "")
             number = numbers.get(_fold(name))
             if name in self.names.aliases:
                 name, number = self.names.aliases[name]
