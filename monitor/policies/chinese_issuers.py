@@ -14,7 +14,7 @@ _BODY_END = (
     r"|支队|总队|协会|学会|联合会"
     r"|集团|公司|管理局|交易所|机构|监管局|大队|专署|社|科|小组|联席会议|党组|书院|大学|研究院|海关|税务局"
     r"|管委会|财政司|秘书处|当局"
-    r"|分行|支行|联盟|总站|仲裁庭|监督总署|事务监督)"
+    r"|分行|支行|联盟|总站|仲裁庭|监督总署|事务监督|中央)"
 )
 _HAN = "[\u4e00-\u9fff]"
 _BODY = re.compile(rf"{_HAN}{{1,38}}{_BODY_END}(?:\({_HAN}{{2,12}}(?:代章|章|{_BODY_END})\))?")
@@ -93,6 +93,8 @@ _NO_ACTOR = re.compile(
 _PARENT = re.compile(rf"{_HAN}{{4,40}}?公司(?:全资)?(?:附属公司|子公司)(?={_HAN})")
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
+_SEAL = re.compile(r"\s?\((?:盖章|代章|印章|公章|章|印)\)(?=\s|$)")
+_BRACKETED = re.compile(r"\([^()]{8,20}\)")
 _ADDRESS = re.compile(r"(?:致|敬启者|受文者|执事先生)[\s:]?")
 _ACTING_LINES, _ACTING_CHARS = 6, 200
 _HEAD_PLACE, _LETTER_LINES = 2, 10
@@ -107,7 +109,7 @@ def read_chinese_signature(document: DocumentText, *, is_issued: bool) -> Signat
     made_on, made_at = (foot.made_on, foot.made_at) if foot else (None, None)
     if labelled and (made_on is None or not issuers):
         made_on, made_at = labelled
-    if made_on is None and (adopted := _find_adopted_day(document) or _find_head_day(document)):
+    if made_on is None and (adopted := _find_adopted_day(document) or _find_head_day(document, is_issued=is_issued)):
         made_on, made_at = adopted
     if not issuers and is_issued:
         issuers, at = _find_chinese_issuers(document)
@@ -200,7 +202,7 @@ def _restore(document: DocumentText, line: Line, bodies: Sequence[str]) -> Itera
 
 def _split_bodies(text: str) -> list[str]:
     """Return the bodies that a line names and nothing else; letters set apart (公 安 部) are joined."""
-    bare = text.strip(" ()")
+    bare = _SEAL.sub("", text).strip(" ()")
     if not 2 <= len(bare) <= 120 or _NO_BODY.search(bare):
         return []
     pieces = bare.split()
@@ -235,8 +237,11 @@ def _find_adopted_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]]
     return None
 
 
-def _find_head_day(document: DocumentText) -> tuple[dt.date, tuple[int, int]] | None:
-    """Return the day under the head of an order or beside it, as bodies of Taiwan date theirs."""
+def _find_head_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.date, tuple[int, int]] | None:
+    """Return the day in brackets under a title, or that of the head of an order, as bodies of Taiwan date theirs."""
+    for line in document.lines[:3] if is_issued else ():
+        if _BRACKETED.fullmatch(line.text) and (bracketed := parse_whole_day(line.text)):
+            return bracketed[0], (line.start, line.end)
     for line in document.lines[:4]:
         is_head = _HEAD_ORDER.match(line.text) or (len(line.text) < _MAX_HEAD_CHARS and _ORDER_DAY.match(line.text))
         for date in find_dates(line.text) if is_head else ():
