@@ -93,6 +93,7 @@ _NO_ACTOR = re.compile(
 _PARENT = re.compile(rf"{_HAN}{{4,40}}?公司(?:全资)?(?:附属公司|子公司)(?={_HAN})")
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
+_CLOSING = re.compile(r"(?:执行|实施|办理|落实|特此通知|特此公告|特此通告|函复|批复|周知)[。.!！]?$")
 _SEAL = re.compile(r"\s?\((?:盖章|代章|印章|公章|章|印)\)(?=\s|$)")
 _BRACKETED = re.compile(r"\([^()]{8,20}\)")
 _ADDRESS = re.compile(r"(?:致|敬启者|受文者|执事先生)[\s:]?")
@@ -144,7 +145,8 @@ def _find_foot(document: DocumentText, *, is_issued: bool) -> Signature | None:
         near = lines[place - 1 : place + 2]
         if place < _LETTER_LINES and not rest and any(_ADDRESS.match(each.text) for each in near):
             return Signature([], day[0], None, made_at)
-        if place > _HEAD_PLACE and (place >= len(lines) - 4 or _FOOT_AFTER.match(lines[place + 1].text)):
+        is_foot = place >= len(lines) - 4 or _FOOT_AFTER.match(lines[place + 1].text)
+        if place > _HEAD_PLACE and (is_foot or _CLOSING.search(lines[place - 1].text)):
             alone = alone or Signature([], day[0], None, made_at)
     return alone
 
@@ -260,11 +262,20 @@ def _find_chinese_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
     titled = _find_title_bodies(document)
     found = _find_labelled_bodies(document) or _find_head_bodies(document) or _find_adopting_body(document)
     if found is not None:
-        return (titled, None) if len(titled) > 1 and set(found[0]) < set(titled) else found
+        is_part = len(titled) > 1 and set(found[0]) < set(titled)
+        is_longer = len(titled) == len(found[0]) == 1 and _is_with_place(found[0][0], titled[0])
+        return (titled, None) if is_part or is_longer else found
     acting = _find_acting_body(document)
     if acting and (not titled or (len(titled) == 1 and _is_short_for(titled[0], acting[0][0]))):
         return acting
     return (titled, None) if titled else _find_office(document)
+
+
+def _is_with_place(long: str, body: str) -> bool:
+    """Whether a name has a province ahead of a body that says where it is: 云南省昆明市人民政府."""
+    return bool(re.fullmatch("[\u4e00-\u9fff]{2,8}(?:省|自治[区區])", long.removesuffix(body))) and len(body) < len(
+        long
+    )
 
 
 def _find_office(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:

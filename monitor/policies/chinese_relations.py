@@ -61,6 +61,7 @@ _DRAFTED_AHEAD = re.compile(r"(?:修改|修订|修正)了?[^，。；《]{0,6}$"
 _STARTS_BEHIND = re.compile(
     r"(?:[^，。；]{0,24}，)?(?:将|已)?(?:于|自)[^，。；]{0,24}(?:实施|施行|执行|印发|发布|生效)"
 )
+_CARRIED_BEHIND = re.compile(r"(?:文件)?(?:精神|要求|部署)?(?:落地|落实|贯彻落实|有效实施)")
 _CONSULTED = re.compile(r"(?:考虑|回应|吸收|参考)[^。；，]{0,20}$")
 _BASE_VERB = re.compile(
     r"根据|依据|按照|依照|遵照|基于|援引|行使|以(?=[^，。；]{0,30}为依据)|(?:^|[，。；\s])(?:按|依|据)(?=$"
@@ -138,7 +139,7 @@ _TITLE_LOCAL = re.compile(r"》?的?(?:办法|规定|细则|条例|若干)")
 _TITLE_CARRIED = re.compile(r"》?的?(?:实施|若干措施)")
 _TITLE_SPREAD = re.compile(r"》?[^《]{0,12}(?:贯彻|落实|宣贯)")
 _INNER = re.compile(
-    r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《]{0,8}[〈《](?P<name>[^〈〉《》]{4,80})[〉》]"
+    r"(?P<verb>修改|修订|修正|废止|实施|贯彻|执行|印发)[^〈《<]{0,8}[〈《<](?P<name>[^〈〉《》<>]{4,80})[〉》>]"
 )
 _INNER_TYPES = {"修": RelationType.AMENDS, "废": RelationType.REPEALS, "印": None}
 
@@ -254,7 +255,10 @@ class _Reader:
 
     def _classify_start(self, place: "_Place", progress: _Progress) -> RelationType | None:
         """Return what is said of a document that only begins to hold, or that asked the questions now answered."""
-        if self.stage is PolicyStage.IMPLEMENTATION and progress.is_opening and _STARTS_BEHIND.match(place.behind):
+        is_carried = _CARRIED_BEHIND.match(place.behind) or (
+            self.stage is PolicyStage.IMPLEMENTATION and _STARTS_BEHIND.match(place.behind)
+        )
+        if progress.is_opening and is_carried and self.stage is not PolicyStage.ENFORCEMENT:
             return RelationType.IMPLEMENTS
         if _CONSTRUED_AHEAD.search(place.ahead):
             return RelationType.INTERPRETS
@@ -400,8 +404,11 @@ def _join_row(first: NamedDocument, second: NamedDocument) -> list[NamedDocument
 
 def _iter_inner(title: str) -> Iterator[tuple[str, RelationType | None]]:
     """Yield the names within a title: 关于修改〈…〉的决定, 某省实施〈…〉办法."""
-    for inner in _INNER.finditer(title):
-        yield inner["name"], _INNER_TYPES.get(inner["verb"][0], RelationType.IMPLEMENTS)
+    for inner in _INNER.finditer(fold(title)):
+        yield (
+            title[inner.start("name") : inner.end("name")],
+            _INNER_TYPES.get(inner["verb"][0], RelationType.IMPLEMENTS),
+        )
 
 
 def _read_listed(sentence: Sentence, stage: PolicyStage) -> str | None:

@@ -17,6 +17,10 @@ MAX_CHARS = 120_000
 """How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""
 
 _FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
+_YEAR_IN_WORDS = re.compile("[一二][0OoОо○〇零一二三四五六七八九]{3}(?=\\s?年)")
+_ZEROS = str.maketrans("0OoОо○", "〇〇〇〇〇〇")
+_NARROW_MARK = re.compile("(?<=[\u4e00-\u9fff》)〕”])[,;](?!\\d)")
+_WIDE_MARKS = {",": "，", ";": "；"}
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
 _CORNERED_NAME = (
@@ -167,8 +171,13 @@ def _mark_titles(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
-    return _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
+    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place.
+
+    Chinese commas are wide, and the zeros of a year in words (二00六, 二OO六) are those of Chinese.
+    """
+    folded = _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
+    widened = _NARROW_MARK.sub(lambda mark: _WIDE_MARKS[mark[0]], folded)
+    return _YEAR_IN_WORDS.sub(lambda year: year[0].translate(_ZEROS), widened)
 
 
 def is_chinese(text: str) -> bool:

@@ -9,7 +9,7 @@ from monitor.policies.document_text import DocumentText, Sentence
 from monitor.vocabulary import PolicyStage, RelationType
 
 _MAX_RELATIONS = 60
-_ISSUED = re.compile(r"(?:印发|发布|公布)[〈《]([^〈〉《》]{4,80})[〉》]的?(?:通知|公告|通告|决定|令)$")
+_ISSUED = re.compile(r"(?:印发|发布|公布)[〈《<]([^〈〉《》<>]{4,80})[〉》>]的?(?:通知|公告|通告|决定|令)$")
 """The document that another one only issues: 关于印发〈…〉的通知 and what it issues are one."""
 
 
