@@ -94,7 +94,7 @@ _PARENT = re.compile(rf"{_HAN}{{4,40}}?公司(?:全资)?(?:附属公司|子公�
 _SEVERAL = re.compile(r"[一二三四五六七八九十多]+(?:部|委|局|厅)")
 _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
 _CLOSING = re.compile(r"(?:执行|实施|办理|落实|特此通知|特此公告|特此通告|函复|批复|周知)[。.!！]?$")
-_SEAL = re.compile(r"\s?\((?:盖章|代章|印章|公章|章|印)\)(?=\s|$)")
+_STAMP = re.compile(r"\s?\((?:盖章|代章|印章|公章|章|印)\)(?=\s|$)")
 _BRACKETED = re.compile(r"\([^()]{8,20}\)")
 _ADDRESS = re.compile(r"(?:致|敬启者|受文者|执事先生)[\s:]?")
 _ACTING_LINES, _ACTING_CHARS = 6, 200
@@ -204,7 +204,7 @@ def _restore(document: DocumentText, line: Line, bodies: Sequence[str]) -> Itera
 
 def _split_bodies(text: str) -> list[str]:
     """Return the bodies that a line names and nothing else; letters set apart (公 安 部) are joined."""
-    bare = _SEAL.sub("", text).strip(" ()")
+    bare = _STAMP.sub("", text).strip(" ()")
     if not 2 <= len(bare) <= 120 or _NO_BODY.search(bare):
         return []
     pieces = bare.split()

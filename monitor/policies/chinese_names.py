@@ -78,7 +78,7 @@ class ChineseNames:
         for first, last in islice(list_titles(text), _MAX_NAMED):
             named = self._read_title(text, first, last, start)
             taken.append((named.start - start, named.end - start))
-            if not _NO_DOCUMENT.search(text[first + 1 : last - 1]):
+            if is_document(text[first + 1 : last - 1]):
                 found.append(named)
         for pattern in (CHINESE_NUMBER, _BARE_CODE):
             for number in islice(pattern.finditer(text), _MAX_NAMED):
@@ -125,6 +125,11 @@ class ChineseNames:
         first += len(kind[0]) if (kind := _HEAD.match(folded, first - offset - start)) else 0
         last -= len(tail[0]) if tail else 0
         return normalize_number(self.document.original[first:last], is_chinese=True)
+
+
+def is_document(title: str) -> bool:
+    """Whether a title is of a document that others can refer to, not of a certificate, a form or a newspaper."""
+    return bool(title) and not _NO_DOCUMENT.search(title)
 
 
 def _is_serial(number: str) -> bool:

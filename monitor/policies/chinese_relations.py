@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from monitor.document import Relation
-from monitor.policies.chinese_names import ChineseNames, flatten, group_named, list_titles
+from monitor.policies.chinese_names import ChineseNames, flatten, group_named, is_document, list_titles
 from monitor.policies.chinese_numbers import CHINESE_NUMBER
 from monitor.policies.document_text import DocumentText, Sentence, fold
 from monitor.policies.numbers import NamedDocument
@@ -71,7 +71,7 @@ _BASE_VERB = re.compile(
 _CARRY_VERB = re.compile(r"贯彻|落实|(?:^|[为：:，])(?:更好)?(?:执行|实施)|转发")
 _TO_DO = re.compile(r"请[^。]{0,30}(?:贯彻|落实|执行)")
 _BASE_BREAK = re.compile(
-    r"制定|规定[，,]|要求[，,]|制订|现[将就]|结合|决定|作出|给予|起草|[，,](?!.{0,8}(?:及|和|以及|、)$)"
+    r"制定|规定[，,]|要求[，,]|制订|订立|订定|发布|印发|现[将就]|结合|决定|作出|给予|起草|[，,](?!.{0,8}(?:及|和|以及|、)$)"
 )
 _REMEDY = re.compile("不服|复议|诉讼|逾期(?:不|未)|加处罚款")
 _GROUND_LABEL = re.compile(
@@ -324,7 +324,7 @@ class _Reader:
                 name = _clean(within) or ""
                 if of_name is RelationType.AMENDS and _AMENDING_NAME.search(fold(name)):
                     continue
-                if of_name is not None and name and not _GENERIC.fullmatch(fold(name)):
+                if of_name is not None and is_document(fold(name)) and not _GENERIC.fullmatch(fold(name)):
                     yield Relation(type=of_name, number=numbers.get(_fold(name)), title=name, passage=written)
 
     def _classify_title(self, ahead: str, behind: str) -> RelationType | None:
@@ -361,7 +361,7 @@ class _Reader:
             number = numbers.get(_fold(name))
             if name in self.names.aliases:
                 name, number = self.names.aliases[name]
-            if not _GENERIC.fullmatch(fold(name)):
+            if is_document(fold(name)) and not _GENERIC.fullmatch(fold(name)):
                 is_found = True
                 yield Relation(type=RelationType.INTERPRETS, number=number, title=name, passage=written)
         if not is_found and (best := self._find_explained(sentences)):

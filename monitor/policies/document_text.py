@@ -19,7 +19,7 @@ MAX_CHARS = 120_000
 _FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
 _YEAR_IN_WORDS = re.compile("[一二][0OoОо○〇零一二三四五六七八九]{3}(?=\\s?年)")
 _ZEROS = str.maketrans("0OoОо○", "〇〇〇〇〇〇")
-_NARROW_MARK = re.compile("(?<=[\u4e00-\u9fff》)〕”])[,;](?!\\d)")
+_NARROW_MARK = re.compile("(?:(?<=[\u4e00-\u9fff》”])|(?<=[\u4e00-\u9fff][)〕]))[,;](?!\\d)")
 _WIDE_MARKS = {",": "，", ";": "；"}
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")

@@ -103,6 +103,13 @@ def read(title: str, text: str, stage: PolicyStage) -> list[tuple[str, str | Non
             REPEAL,
             ["repeals 交规〔2012〕774号 甲办法"],
         ),
+        (
+            "關于印發《某市貫徹落實〈甲政策措施〉實施方案》的通知",
+            "推動《乙意見》(湘政辦發〔2023〕4號)文件落地見效。",
+            FINAL,
+            ["implements 甲政策措施", "implements 湘政辦發〔2023〕4號 乙意見"],
+        ),
+        ("刊憲", "局長根據《電訊條例》（第106章）訂立的《2026年牌照規例》今日刊憲。", FINAL, ["based_on 電訊條例"]),
         ("2026年立法计划", "修订《商标法》，废止《某某条例》。", PLAN, []),
         (
             "关于暂停执行措施的公告",
@@ -236,6 +243,26 @@ def test_numbers_are_read_as_bodies_write_them(title: str, text: str, number: st
 def test_whoever_signs_is_the_issuer(title: str, text: str, issuers: list[str], made_on: dt.date | None) -> None:
     found = read_signature(DocumentText(title, text), issuer=None, is_issued=True)
     assert (found.issuers, found.made_on) == (issuers, made_on)
+
+
+@pytest.mark.parametrize(
+    ("title", "site", "issuers"),
+    [
+        ("市场监管总局 国家发展改革委关于收费的公告", "市场监管总局", ["市场监管总局", "国家发展改革委"]),
+        ("关于收费的公告", "市场监管总局", ["市场监管总局"]),
+        ("關於收費的公告", "行政院公報資訊網", []),
+    ],
+)
+def test_the_body_of_a_page_stands_in_where_the_document_names_none(title: str, site: str, issuers: list[str]) -> None:
+    assert read_signature(DocumentText(title, "公告如下。"), issuer=site, is_issued=True).issuers == issuers
+
+
+def test_a_page_with_narrow_commas_and_mixed_zeros_is_read() -> None:
+    text = "云南省昆明市人民政府\n昆政〔2008〕11号\n现将《办法甲》印发,请遵照执行。\n二OO八年九月二十二日\n办法甲\n第一条 总则。"
+    document = DocumentText("昆明市人民政府关于印发办法的通知", text)
+    found = read_signature(document, issuer=None, is_issued=True)
+    assert (found.issuers, found.made_on) == (["昆明市人民政府"], dt.date(2008, 9, 22))
+    assert "印发，请" in document.folded
 
 
 def test_a_day_under_the_name_of_a_speaker_is_not_that_of_a_document() -> None:
