@@ -287,6 +287,7 @@ class _Reader:
             or (is_amendment and (_AMEND_AHEAD.search(place.ahead) or "补充" in self.document.title))
             or _SUSPENDED_AHEAD.search(place.ahead)
             or _SUBJECT_AHEAD.search(place.ahead)
+            or (progress.is_opening and place.ahead.endswith("调整") and CHINESE_NUMBER.search(place.named))
             or (self.stage in _DRAFTING and _DRAFTED_AHEAD.search(place.ahead))
         )
         return RelationType.AMENDS if is_amended else None

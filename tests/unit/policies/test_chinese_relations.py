@@ -188,6 +188,7 @@ def test_a_document_says_what_it_does_to_others(title: str, text: str, stage: Po
         ("关于某标准的公告", "公告\n2026年第77号\n批准某标准为国家标准，编号为GB/T 51498-2026。", "2026年第77号"),
         ("关于某标准的公告", "公告\n2026年第6号\n标准编号：GB 18581—2026", "2026年第6号"),
         ("关于中标结果的公告", "项目编号：ZB-2026-017\n采购人：甲局", None),
+        ("农业农村部公告第912号", "为规范标签，现予公布。", "公告第912号"),
         ("旅游通知", "序号 名称\n按照国发〔2026〕3号文件，请各地执行。", None),
     ],
 )
@@ -258,7 +259,8 @@ def test_the_body_of_a_page_stands_in_where_the_document_names_none(title: str, 
 
 
 def test_a_page_with_narrow_commas_and_mixed_zeros_is_read() -> None:
-    text = "云南省昆明市人民政府\n昆政〔2008〕11号\n现将《办法甲》印发,请遵照执行。\n二OO八年九月二十二日\n办法甲\n第一条 总则。"
+    head = "云南省昆明市人民政府\n昆政〔2008〕11号\n现将《办法甲》印发,请遵照执行。\n"
+    text = head + "二OO八年九月二十二日\n办法甲\n第一条 总则。"
     document = DocumentText("昆明市人民政府关于印发办法的通知", text)
     found = read_signature(document, issuer=None, is_issued=True)
     assert (found.issuers, found.made_on) == (["昆明市人民政府"], dt.date(2008, 9, 22))
