@@ -369,5 +369,7 @@ def _find_title_bodies(document: DocumentText) -> list[str]:
         piece for piece in _TITLE_SPLIT.split(document.original_title[: found.end("bodies")].strip(" 、等")) if piece
     ]
     pieces = [piece for piece in _TITLE_SPLIT.split(found["bodies"].strip(" 、等")) if piece]
-    is_whole = len(written) == len(pieces) and all(map(_BODY.fullmatch, pieces))
+    is_whole = (
+        len(written) == len(pieces) and all(map(_BODY.fullmatch, pieces)) and not any(map(_NO_BODY.search, written))
+    )
     return written if is_whole and not _SEVERAL.match(pieces[0]) else []
