@@ -240,18 +240,18 @@ class _Reader:
 
     def _classify(self, place: "_Place", progress: _Progress) -> RelationType | None:
         """Return what a sentence says that is done to a list of documents, by the words ahead of it and behind it."""
-        is_grounded = place.find_ground()
-        if self.stage is not PolicyStage.PLAN and (change := self._classify_change(place, progress, is_grounded)):
+        ground = place.find_ground()
+        if self.stage is not PolicyStage.PLAN and (
+            change := self._classify_change(place, progress, is_grounded=ground is not None)
+        ):
             return change
         if self.stage in _READING:
             return None
-        if is_grounded is None:
+        if ground is None:
             return self._classify_start(place, progress)
         if self.stage is PolicyStage.ENFORCEMENT:
-            return RelationType.BASED_ON if is_grounded[0] == "b" and not _REMEDY.search(place.text) else None
-        if not progress.is_opening and not _GROUND_LABEL.match(place.text):
-            return None
-        return RelationType.BASED_ON if is_grounded[0] == "b" else RelationType.IMPLEMENTS
+            return None if ground is RelationType.IMPLEMENTS or _REMEDY.search(place.text) else ground
+        return ground if progress.is_opening or _GROUND_LABEL.match(place.text) else None
 
     def _classify_start(self, place: "_Place", progress: _Progress) -> RelationType | None:
         """Return what is said of a document that only begins to hold, or that asked the questions now answered."""
@@ -265,7 +265,7 @@ class _Reader:
         is_answered = self.stage is PolicyStage.FINAL and _CONSULTED.search(place.ahead)
         return RelationType.BASED_ON if is_answered and re.search("征求意见|咨询", place.named) else None
 
-    def _classify_change(self, place: "_Place", progress: _Progress, is_grounded: str | None) -> RelationType | None:
+    def _classify_change(self, place: "_Place", progress: _Progress, *, is_grounded: bool) -> RelationType | None:
         """Return whether a document ends, replaces or changes others."""
         if not _NOT_REPEALED.search(place.text) and (
             _REPEAL_AHEAD.search(place.ahead) or (not is_grounded and _REPEAL_BEHIND.match(place.behind))
@@ -459,11 +459,13 @@ class _Place:
         is_first = len(head) < _MAX_HEAD_CHARS and "《" not in head
         return cls(sentence.text, sentence.text[first:last], flatten(ahead), flatten(behind).lstrip(" "), is_first)
 
-    def find_ground(self) -> str | None:
+    def find_ground(self) -> RelationType | None:
         """Return whether a document rests on the list or carries it out: by the nearest verb ahead of it."""
         bases, carries = list(_BASE_VERB.finditer(self.ahead)), list(_CARRY_VERB.finditer(self.ahead))
         base, carry = bases[-1] if bases else None, carries[-1] if carries else None
         if carry and (base is None or carry.start() > base.start()):
             between = self.ahead[carry.end() :]
-            return None if re.search(r"[，,]|情况|工作", between) or _TO_DO.search(self.ahead) else "carried out"
-        return None if base is None or _BASE_BREAK.search(self.ahead, base.end()) else "based on"
+            return (
+                None if re.search(r"[，,]|情况|工作", between) or _TO_DO.search(self.ahead) else RelationType.IMPLEMENTS
+            )
+        return None if base is None or _BASE_BREAK.search(self.ahead, base.end()) else RelationType.BASED_ON
