@@ -17,10 +17,20 @@ MAX_CHARS = 120_000
 """How far a document is read: its days, numbers and relations stand at its head and foot and in its articles."""
 
 _FOLDED = str.maketrans("（）：﹝﹞［］【】　\u00a0\u2009\u202f’諮谘託慮", "():〔〕[][]    '咨咨托虑")
+_YEAR_IN_WORDS = re.compile("[一二][0OoОо○〇零一二三四五六七八九]{3}(?=\\s?年)")
+_ZEROS = str.maketrans("0OoОо○", "〇〇〇〇〇〇")
+_NARROW_MARK = re.compile("(?:(?<=[\u4e00-\u9fff》”])|(?<=[\u4e00-\u9fff][)〕]))[,;](?!\\d)")
+_WIDE_MARKS = {",": "，", ";": "；"}
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]{2,}")
+_CORNERED_NAME = (
+    "要点|办法|规定|注意事项|法|标准|准则|规则|细则|条例|规范|原则|须知|基准|规程|纲要|程序|守则|指引"
+    "|手册|规约|通则|规例|章程"
+)
 _CORNERED = re.compile(
-    "「([^「」《》\\n]{2,60}(?:要点|办法|规定|注意事项|法|标准|准则|规则|细则|条例|规范|原则|须知|基准|规程|纲要))」"
+    f"「([^「」《》\\n]{{2,60}}(?:{_CORNERED_NAME})(?:\\([^「」()]{{1,12}}\\))?)」"
+    "|(?<=[为名正定止布告改])「([^「」《》\\n]{4,60})」(?=的?(?:通函|指引|文件|公告|通告|函|手册|备考)|第"
+    "|草案|部分|，?并自|,?并自|[。\\n]|$)"
 )
 _LINE = re.compile(r"[^\n]+")
 _CHINESE_END = re.compile(r"[。！？!?]+[”’」』)》\"']*")
@@ -157,12 +167,17 @@ def _split_chinese(line: str) -> Iterator[str]:
 
 def _mark_titles(text: str) -> str:
     """Return a text with 《》 around the names of rules that stand in 「」, as bodies of Taiwan write them."""
-    return _CORNERED.sub(r"《\1》", text)
+    return _CORNERED.sub(lambda found: f"《{found[1] or found[2]}》", text)
 
 
 def fold(text: str) -> str:
-    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place."""
-    return _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
+    """Return the text in simplified characters, plain digits and narrow brackets; each character keeps its place.
+
+    Chinese commas are wide, and the zeros of a year in words (二00六, 二OO六) are those of Chinese.
+    """
+    folded = _SIGNS.sub(" ", simplify(fold_digits(text)).translate(_FOLDED))
+    widened = _NARROW_MARK.sub(lambda mark: _WIDE_MARKS[mark[0]], folded)
+    return _YEAR_IN_WORDS.sub(lambda year: year[0].translate(_ZEROS), widened)
 
 
 def is_chinese(text: str) -> bool:

@@ -4,24 +4,9 @@ import re
 from dataclasses import dataclass, replace
 
 from monitor.dates import find_dates
+from monitor.policies.chinese_numbers import CHINESE_LABEL, CHINESE_NUMBER, NUMBER_AT_END, trim_number
 from monitor.policies.document_text import DocumentText
 
-_HAN = "[\u4e00-\u9fff]"
-_YEAR = r"(?:19|20)\d\d"
-_OPEN, _CLOSE = r"[〔\[({]", r"[〕\])}]"
-_CHINESE = (
-    rf"(?:{_HAN}|[A-Za-z]){{1,16}}(?:\s?\({_HAN}{{1,6}}\))?\s?{_OPEN}\s?{_YEAR}\s?{_CLOSE}\s?(?:第\s?)?\d{{1,5}}\s?号"
-    rf"|(?:公告|通告|令|决定)?\s?{_YEAR}\s?年\s?第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?:公告|令|通告)?"
-    rf"|(?:(?:(?![年月日以第]){_HAN}){{2,20}})?令\s?(?:{_OPEN}{_YEAR}年?{_CLOSE})?\s?第\s?(?:\d{{1,4}}"
-    rf"|[〇零一二三四五六七八九十百]{{1,6}})\s?号"
-    rf"|{_HAN}{{1,12}}字\s?第\s?\d{{8,12}}\s?号"
-    rf"|{_YEAR}\s?年\s?{_HAN}{{1,4}}字\s?第\s?\d{{1,4}}\s?号"
-    r"|第\s?\d{1,4}/(?:19|20)\d\d\s?号"
-    rf"|(?<!{_HAN}){_OPEN}{_YEAR}{_CLOSE}\s?第\s?\d{{1,4}}\s?号"
-    rf"|(?<!{_HAN})第\s?(?:\d{{1,4}}|[〇零一二三四五六七八九十百]{{1,6}})\s?号(?!修正|令|文|公报)"
-    r"|(?<![A-Za-z])(?:GB|GBZ|DB\d{2,6}|DL|NB|YD|HJ|JT|JR|SJ|QB|HG|SY|MT|TB|CJ|JG|JGJ|JJF|JJG|YY|WS|NY|LY|SL|MH"
-    r"|AQ|GA|XF|RB|RCC|T/[A-Z]{2,8})(?:/T|/Z)?\s?\d{1,6}(?:\.\d{1,3})?\s?[—–-]\s?(?:19|20)\d\d"
-)
 _EU = (
     r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))"
     r"\s\((?:EU|EC|EEC|CFSP|JHA|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
@@ -79,10 +64,9 @@ _ENGLISH = (
     r"|\b(?:RPS|CAP|TAN|GAR|RCED|PPM|HTM|LIT|PGN|SPN|FCTR|TRD|ACOP|INDG|HSG|MGN|MIN|MSN)[\s-]\d{2,10}\b"
     r"|\b(?:Docket|File)\sNos?\.\s[A-Z0-9][A-Z0-9-]{2,20}"
 )
-CHINESE_NUMBER = re.compile(_CHINESE)
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _OWN_LABEL = re.compile(
-    r"(?<![\u4e00-\u9fff])(?:发文字号|文\s?号|文件编号|发文文号|公告文号|文书号|决定书文号|编号|(?:本[局署会司部处]|我们的?)?档(?:案编)?号|^Reference(?:\snumber)?"
+    r"(?:^Reference(?:\snumber)?"
     r"|^Ref(?:erence)?(?:\sno)?\.?|Document\s(?:number|ID)|Circular\sNo\.?|Our\sref\.?|Notice\sno\.?"
     r"|Ref\.\sNo\.?|^Number|Paper\sref\.?|Order\sno\.?|(?:Announcement|Matter|Notice|Opportunity|Instrument|Circular"
     r"|Bulletin)\s(?:number|no\.?)(?=:?\s[A-Z0-9][\w-]*\d)|^No(?=:))\s?[:：]?\s?(?P<value>[^\n]{2,60})",
@@ -91,9 +75,9 @@ _OWN_LABEL = re.compile(
 _HEAD_LINES = 14
 _MAX_LINE_CHARS = 90
 _MAX_TITLE_LINE_CHARS = 120
-_AT_END = re.compile(rf"(?:公告|通知|通告|办法|规定|决定|意见|批复)\s?\((?P<number>{_CHINESE})\)$")
 _LEADS_TITLE = re.compile(r"[A-Z]{2,4}\s?\d{2}/\d")
-_CODE_LINES = 4
+_CODE_LINES, _CODE_HEAD_LINES = 4, 8
+_CHINESE_CODE = re.compile(r"(?=[^a-z]*\d)(?=[^a-z]*[A-Z])[A-Z0-9][A-Z0-9/.-]{4,24}")
 _MAX_BESIDE_CHARS, _MAX_BESIDE_ENGLISH_CHARS = 40, 60
 _CODES = re.compile(r"[A-Z]\d{1,3}/\d{1,4}[A-Z]?(?:\s[A-Z]\d{1,3}/\d{1,4}[A-Z]?){1,3}")
 _BARE_VALUE = re.compile(r"[A-Za-z0-9\u4e00-\u9fff][A-Za-z0-9\u4e00-\u9fff/().〔〕\[\]第号-]{2,40}(?=\s|$|[，,;；])")
@@ -162,11 +146,7 @@ def find_own_number(document: DocumentText, *, explains: bool = False) -> OwnNum
 def _tidy(written: str, *, is_chinese: bool) -> str:
     """Return a number without the body and the word that stand before it: 国务院令第812号, 公告2026年第3号."""
     number = normalize_number(written, is_chinese=is_chinese)
-    return (
-        re.sub(r"^(?:公告|通告|决定)(?=\d)|(?<=号)(?:公告|通告)$|^[\u4e00-\u9fff]{2,20}(?=令[第〔(\[])", "", number)
-        if is_chinese
-        else number
-    )
+    return trim_number(number) if is_chinese else number
 
 
 def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
@@ -174,7 +154,8 @@ def _make(document: DocumentText, start: int, end: int) -> OwnNumber:
 
 
 def _find_labelled(document: DocumentText) -> OwnNumber | None:
-    for found in _OWN_LABEL.finditer(document.folded, 0, 4_000):
+    label = CHINESE_LABEL if document.is_chinese else _OWN_LABEL
+    for found in label.finditer(document.folded, 0, 4_000):
         value, start = found["value"], found.start("value")
         if codes := _CODES.fullmatch(value.strip()):
             return _make(document, start, start + codes.end())
@@ -203,15 +184,28 @@ def _find_chinese(document: DocumentText) -> OwnNumber | None:
             is_order = before.endswith("令") and own.number.startswith(("第", "〔", "[", "("))
             return replace(own, number="令" + own.number) if is_order else own
         before = line.text.replace(" ", "")
-    return _find_in_title(document) or _find_at_line_end(document) or _find_bracketed(document)
+    return (
+        _find_in_title(document)
+        or _find_at_line_end(document)
+        or _find_bracketed(document)
+        or _find_chinese_code(document)
+    )
 
 
 def _find_at_line_end(document: DocumentText) -> OwnNumber | None:
     """Return the number in brackets behind a title that the text repeats: 关于…的公告(2026年第22号)."""
     for line in document.lines[:3]:
-        found = _AT_END.search(line.text) if len(line.text) < _MAX_TITLE_LINE_CHARS else None
+        found = NUMBER_AT_END.search(line.text) if len(line.text) < _MAX_TITLE_LINE_CHARS else None
         if found and not found["number"].startswith("第"):
             return _make(document, line.start + found.start("number"), line.start + found.end("number"))
+    return None
+
+
+def _find_chinese_code(document: DocumentText) -> OwnNumber | None:
+    """Return the code that is a line of its own at the head of a circular: 26EC31, APP-172."""
+    for line in document.lines[:_CODE_HEAD_LINES]:
+        if _CHINESE_CODE.fullmatch(line.text) and not find_dates(line.text, order="dmy"):
+            return _make(document, line.start, line.end)
     return None
 
 

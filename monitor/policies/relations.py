@@ -9,6 +9,8 @@ from monitor.policies.document_text import DocumentText, Sentence
 from monitor.vocabulary import PolicyStage, RelationType
 
 _MAX_RELATIONS = 60
+_ISSUED = re.compile(r"(?:印发|发布|公布)[〈《<]([^〈〉《》<>]{4,80})[〉》>]的?(?:通知|公告|通告|决定|令)$")
+"""The document that another one only issues: 关于印发〈…〉的通知 and what it issues are one."""
 
 
 def read_relations(
@@ -65,5 +67,8 @@ def _is_same(one: Relation, other: Relation) -> bool:
     if one.number and other.number:
         return _fold(one.number) == _fold(other.number)
     if one.title and other.title:
-        return _fold(one.title) == _fold(other.title)
+        titles = _fold(one.title), _fold(other.title)
+        return titles[0] == titles[1] or any(
+            _fold(inner) in titles for title in (one.title, other.title) for inner in _ISSUED.findall(title)
+        )
     return False
