@@ -14,7 +14,7 @@ from monitor.policies.document_text import Sentence
 from monitor.vocabulary import DeadlineKind, PolicyStage
 
 NO_DEADLINE = "none"
-_LEAST_PROBABILITY = 0.4
+_LEAST_PROBABILITY = 0.36
 _LEAST_FOR_PROPOSED = 0.2
 _STEMMER = stemmer("english")
 _WORD = re.compile(r"[a-z]+|\d+|[^\w\s]")
