@@ -1,318 +1,362 @@
-"""Tells where an English document stands in the life of its policy: its title, its action line, its form."""
+"""Tells where an English document stands in the life of its policy: its title, its action line, its first words."""
 
 import re
 
 from monitor.policies.document_text import DocumentText
+from monitor.policies.english_stage_titles import ENGLISH_SIGNS, GUIDANCE
+from monitor.policies.title_signs import match_any
 from monitor.vocabulary import PolicyStage
 
-_HEAD_CHARS, _FIRST_CHARS = 1_500, 600
+_HEAD_CHARS, _FIRST_CHARS, _OPENING_CHARS = 1_500, 600, 420
 _I = re.IGNORECASE
-_EN_TITLES: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
-    (
-        PolicyStage.INTERPRETATION,
-        re.compile(r"^guidance (?:for|to|note for)\b(?!.{0,80}\b(?:consultation|comment)$)", _I),
-    ),
+_BILL = match_any(
+    r"\bBill(?:,? 20\d\d)?$",
+    r"^(?:H\. ?R\.|S\.|Bill [A-Z]{1,2}-) ?\d",
+    r"\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)",
+    r"\bBill\b(?! of\b).{0,30}\b(?:introduced|reading|reported|tabled|committee stage|passed by)",
+)
+_BILL_BODY = re.compile(r"^(?:A BILL|introduced the following bill\b)|\bBE IT ENACTED\b", re.MULTILINE)
+_OPENINGS: tuple[tuple[PolicyStage | None, re.Pattern[str]], ...] = (
     (
         PolicyStage.FINAL,
-        re.compile(
-            r"\(commencement\b[^)]*\) (?:notice|order|proclamation|regulations)\b"
-            r"|\bresponses? to (?:the )?(?:feedback|submissions|comments)\b|^statement:",
-            _I,
+        match_any(
+            r"\bHAS ADOPTED\b|\b(?:we have|has|have) decided to (?:impose|introduce|proceed|make|require|adopt)",
+            r"\b(?:regulations?|rules?|standard|order) (?:has|have) (?:now )?been made\b|\bby variation order\b",
+        ),
+    ),
+    (
+        None,
+        match_any(
+            r"^(?:remarks (?:of|by)|good (?:morning|afternoon|evening)|thank you|ladies and gentlemen|friends,"
+            r"|it is (?:a|my|so) )",
+            r"\bseasonally adjusted\b|\bmedia advisory\b|\bour annual report\b|\bclosing date for applications\b",
+            r"\bsalary range\b|\bwill begin trading\b|\bexclusive (?:patent )?licen[cs]e\b|\bwinners will be\b",
         ),
     ),
     (
         PolicyStage.QA,
-        re.compile(
-            r"\bQ ?& ?As?\b|\bquestions and answers\b|\bfrequently asked questions\b|\bFAQs?\b"
-            r"|\bquestions answered\b|\bpublish(?:es|ed) answers\b|\byour questions\b|\banswers (?:to|on)\b",
-            _I,
-        ),
-    ),
-    (PolicyStage.CONSULTATION, re.compile(r"\bextension of (?:the )?comment period\b|\breopening of comment\b", _I)),
-    (
-        PolicyStage.ENFORCEMENT,
-        re.compile(
-            r"\bfinal notice\b|\bdecision notice\b|\bnotice of final decision\b|\bfin(?:es|ed)\b|\bpenalt(?:y"
-            r"|ies)\b(?!.{0,20}\b(?:framework"
-            r"|policy|guidelines?|rules?|regime|regulations?))|\bcensur"
-            r"|\bcharge[sd]\b.{1,80}\b(?:with|over|for|in connection)\b|\bsettle[sd]?\b"
-            r"|\bcease[- ]and[- ]desist\b|\bin the matter of\b|\bconsent order\b|\benforcement (?:action|order"
-            r"|notice|undertaking)|\bsanction(?:s|ed)\b(?! (?:regulations?|regime|order|act|list|\())"
-            r"|\bordered to\b|\bbans?\b.{0,30}\b(?:from|director|adviser|broker|trader|former|for)\b|\bconvict"
-            r"|\bprosecut|\binfringement notice\b|\bpublic reprimand|\breprimand|\bpays?\b.{0,30}(?:million|\$|£"
-            r"|€)|\bcancel(?:s|led)\b.{0,30}\blicen[cs]e|\bsuspen(?:ds|ded)\b.{0,40}\b(?:licen[cs]e"
-            r"|registration)|\bwarning letter\b|\bnotice of (?:violation|contravention)|\bassessing civil\b"
-            r"|\bprohibition order\b|\binstitut(?:es|ing) proceedings|\bdirections? against\b"
-            r"|\bdecision\b.{0,30}\b(?:abuse|cartel)|\bimprovement notice\b|\bcourt orders?\b"
-            r"|\border (?:imposing|instituting|against|assessing)",
-            _I,
+        match_any(
+            r"(?:^|\n)\s*\W?(?:Q(?:uestion)?\s?\d*\s?[.:)]|Q\d)",
+            r"(?:\b(?:what|how|can|do|does|is|are|am|who|whom|when|which|may|must|will|should|where"
+            r"|why)\b[^?.\n]{3,110}\?\s?){2}",
+            r"\bAnswer:",
+            r"\bmost common questions\b",
         ),
     ),
     (
         PolicyStage.CONSULTATION,
-        re.compile(
-            r"\bnotice of proposed rule ?making|\bproposed rules?\b|\bNPRM\b|\brequest for (?:comments?"
-            r"|information|input)|\bcall for (?:evidence|input|views|information)|\bdiscussion paper"
-            r"|\bissues paper|\bconsultation paper|\bgreen paper|\bhave your say"
-            r"|\bseeks? (?:public )?(?:comments?|views|feedback|input)|\binvit(?:es|ing"
-            r"|ation to) .{0,20}(?:comments?|views|feedback)|\bpublic comment|\bproposed (?:changes|amendments?"
-            r"|revisions?|guidance|guidelines?|regulations?|order|standard|determination|policy|decision"
-            r"|directive|licence|reforms?|requirements?)|\bproposals? (?:for|to|on)\b|\bDP\d\d/\d+|\bCP\d\d/\d+:"
-            r"|\bCP\d\d/\d+\b(?!.{0,60}(?:final|response|feedback))|\bconsult(?:s|ing)? on\b"
-            r"|\bconsultation(?:s)?\b(?! (?:response|conclusions?|outcome|summary|report|feedback"
-            r"|statement))(?!.{0,50}\b(?:response|outcome|conclusions?|summary of responses)\b)"
-            r"|\bdraft .{0,60}for (?:comment|consultation)",
-            _I,
+        match_any(
+            r"\bwould like to hear\b|\b(?:complete|take) (?:the|our) survey\b|\bwritten representations\b",
+            r"\b(?:invit|seek|welcom|request|gather|ask)(?:es|ed|ing|s)?\b(?: for)?[^.\n]{0,50}\b(?:comments?|views"
+            r"|feedback|responses?|submissions?|opinions?)\b",
+            r"\b(?:views|comments?|responses?|submissions?|feedback) (?:may|should|must|can|are"
+            r"|is)\b[^.\n]{0,80}\b(?:sent|submitted|received|made|delivered|in writing|welcome|invited|due|by"
+            r"|before)\b",
+            r"\bcomments due\b|\bopen for comments?\b|\brespond by\b|\bfeedback period\b",
         ),
     ),
     (
-        PolicyStage.PLAN,
-        re.compile(
-            r"\bregulatory agenda|\bunified agenda|\bwork (?:programme|program|plan)\b|\bforward (?:work"
-            r"|regulatory) (?:programme|program|plan)|\bregulatory initiatives grid|\brulemaking plan"
-            r"|\blegislative (?:programme|program|plan|agenda)|\bannual plan\b|\bbusiness plan\b"
-            r"|\bstandards plan\b|\bpriorities for 20\d\d|\bforward plan\b|\bregulatory (?:plan|priorities"
-            r"|roadmap)|\bforward regulatory",
-            _I,
+        PolicyStage.ENFORCEMENT,
+        match_any(
+            r"\b(?:will|agreed to|must|ordered to|to) pay\b[^.\n]{0,50}[$£€₹¥]",
+            r"\b(?:fined|penalty of|(?<!liable to a )(?<!maximum )(?<!on conviction to a )fine of|imposed a"
+            r"|civil penalty|monetary penalty|fines totalling)\b",
+            r"\brespondent\b|\bsuspended (?:the|its|his|her) (?:licen[cs]e|registration|service approval)",
+            r"\bsentenced\b|\bconvicted\b|\brestrained from\b|\bcourt.s order\b|\bare being recalled\b",
+            r"\bDecision: Upheld\b|\bapparent violations\b|\bpleaded guilty\b|\b(?:contravened|breached)\b",
+            r"\bcourt (?:heard|found)\b|\bunlicensed\b[^.\n]{0,60}\b(?:found|ordered|closed)|\bconsents to\b",
+            r"\bwas prohibited from\b",
+        ),
+    ),
+    (
+        PolicyStage.INTERPRETATION,
+        match_any(
+            r"\b(?:is|are) not legally binding\b|\b(?:isn.t|is not|does not constitute) legal advice\b",
+            r"\bno legal (?:standing|force|effect)\b|\b(?:not be|may not be) (?:used or )?cited\b",
+            r"\bauthoritative interpretation\b",
+            r"\b(?:does|do) not (?:create|impose|introduce|add|amend|replace)\b[^.\n]{0,40}\b(?:requirements?"
+            r"|obligations?|dut(?:y|ies)|rules?|code|law)",
+            r"\bexplains how [^.\n]{0,60}\b(?:reads?|interprets?|appl(?:y|ies)|works?)\b",
+            r"\b(?:this|the) (?:letter|note|notice|statement|bulletin|circular|document|guide|paper|advisory|page"
+            r"|ruling|sheet|guidance)\b[^.\n]{0,20}\b(?:explains(?! our reasons)|describes how|responds to your"
+            r"|walks you|summari[sz]es|clarifies|illustrates|offers (?:\w+ )?guidance|(?:provides|gives"
+            r"|sets out) (?:\w+ )?guidance)",
+            r"\bresponds to your request\b|\bcommission's reading\b|\bin plain words\b|\bcreates? no new\b",
+            r"\bit is clarified\b|\bhow we read\b",
         ),
     ),
     (
         PolicyStage.REPEAL,
-        re.compile(
-            r"\brepeal(?:s|ing|ed)?\b|\brevo(?:cations?|kes?|king|ked)\b|\brescission|\brescind(?:s|ing|ed)?\b"
-            r"|\bwithdraw(?:al|s|ing|n)\b(?! of (?:cash|funds))|\bremoval of (?:obsolete|outdated)|\bceas(?:es"
-            r"|ing) to apply\b|\bcancellation of (?:the )?(?:circular|notice|guid)",
-            _I,
+        match_any(
+            r"^[^\n]{0,160}\b(?:hereby (?:revoked|repealed|rescinded|revokes|repeals|rescinds|cancelled)|nullif(?:y"
+            r"|ies)|(?:is|are|was|were|has been|have been) (?:revoked|repealed|rescinded|withdrawn|cancelled"
+            r"|archived)|no longer (?:appl(?:y|ies)|ha(?:s|ve) effect|in force|be relied)|shall have no force)\b"
         ),
     ),
     (
         PolicyStage.AMENDMENT,
-        re.compile(
-            r"\bamendments?\)?\b(?! (?:proposal|paper))|\bamend(?:s|ing|ed|atory)\b|\bcorrect(?:ion|ing)s?\b"
-            r"|\bcorrigendum\b|\bvariation (?:to|of)\b|\bmodification of\b|\b(?:delay|extension"
-            r"|postponement) of (?:the )?(?:effective|compliance|applicability|implementation|commencement) date"
-            r"|\bfinal rule; (?:delay|correction)|\berratum\b",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.INTERPRETATION,
-        re.compile(
-            r"\bexplain(?:ed|er|s|ing)\b|\bexplanatory (?:memorandum|notes?|statement)|\bfact ?sheet\b"
-            r"|\bguidance (?:note )?(?:on|for|to|about)\b|\bfinali[sz]ed guidance\b|\bguide to\b"
-            r"|\binterpret(?:ation|ive|ative|ing)|\bat a glance\b|\bstaff (?:bulletin|guidance)"
-            r"|\bcompliance guide|\bwhat (?:you need to know|the .{2,40} means?)|\bregulatory guide\b"
-            r"|\binformation sheet\b|\bunderstanding the\b|\bgood practice note|\bguidance note\b|\bhow to\b"
-            r"|\bclarif(?:y|ies|ication)",
-            _I,
+        match_any(
+            r"\b(?:further )?to amend\b|\bhas been (?:varied|altered|amended)\b|\b(?:is|are) amended\b|\bamends\b",
+            r"\bhas (?:today )?varied\b",
+            r"\b(?:hereby )?extends? (?:by \w+|the (?:due date|deadline|relief|period|transition|time))",
+            r"\bshould read\b",
+            r"\bin (?:section|regulation|article|annex|rule|schedule|paragraph)[^.\n]{1,40}\b(?:omit|substitute"
+            r"|insert|replace|is replaced|are replaced)",
         ),
     ),
     (
         PolicyStage.PILOT,
-        re.compile(
-            r"\bpilot(?:s|ing)?\b|\bsandbox\b|\btrial (?:scheme|programme|program|of)\b|\bregulatory (?:sandbox"
-            r"|testbed)|\btestbed\b",
-            _I,
+        match_any(
+            r"\bpilot notice\b|\bthe (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b",
+            r"\b(?:one-year|twelve-month|six-month|\w+-month) (?:pilot|trial)\b",
+            r"\b(?:time-limited|controlled|live) testing\b",
+            r"\b(?:pilot|trial|sandbox)\b[^\n]{0,250}\b(?:pilot|trial|sandbox|participants?|cohort)\b|\bpathfinder\b",
+            r"\bto take part in (?:the|a) (?:pilot|trial)|\bin the (?:pilot|sandbox|trial)\b",
         ),
     ),
     (
         PolicyStage.IMPLEMENTATION,
-        re.compile(
-            r"\bimplementing (?:regulation|decision|rules?|directive|act|measures?|technical)"
-            r"|\bimplementation (?:of|plan|guidance|measures?|regulations?)\b|\btransposi(?:tion|ng)"
-            r"|\bimplement(?:s|ing)\b",
-            _I,
+        match_any(
+            r"\bgives? (?:further|full|legal) effect to\b|\bin line with (?:the )?federal\b|\bperform tasks under\b",
+            r"\b(?:surveillance|competent) authorit\w+ (?:for|under)\b|\bso that the agreement\b|\bto satisfy the\b",
+            r"\binto domestic (?:use|law)\b|\blocal rules that\b",
+            r"\bannounced (?:in|by) the\b[^.\n]{0,60}\b(?:budget|chancellor)\b",
+            r"\bto deliver the\b|\btells (?:offices|councils|colleges|trusts|agencies|schools|officers)\b",
+            r"\b(?:officers|formations|operators in \w+) (?:are to|shall|will) (?:apply|process|follow)\b",
+            r"\b(?:give|gives|giving|gave) (?:local )?effect to\b(?! (?:this|these|section|article|that|it"
+            r"|the memorandum))",
+            r"\bto implement\b(?! (?:this|these))|\bin execution of\b|\bfor the application of\b",
+            r"\bcarry\b[^.\n]{0,60}\binto\b",
+            r"\b(?:put|puts|putting|brings?|bringing)\b[^.\n]{0,60}\binto (?:practice|operation|local)\b",
+            r"\btranspos(?:es?|ing)\b|\bin continuation of\b|\bexecute the\b",
+            r"\bwill (?:apply|administer)\b[^.\n]{0,60}\bas set out\b|\badminister the\b",
+            r"\boperationali[sz]\w+",
+            r"\bsets? out how\b[^.\n]{0,80}\b(?:will|must|should|are to|shall)\b[^.\n]{0,40}\b(?:apply|administer"
+            r"|carry|operate|deliver|implement|use|run|handle)\b",
+            r"\binstructs\b|\bdirects? (?:regional|field|local|state|all|district)\b",
+            r"\b(?:to (?:meet|comply with|discharge|fulfil|carry out)|as required by|for the purposes of|(?:adopt"
+            r"|incorporat)\w* by reference)\b[^.\n]{0,80}(?:\bRegulation \(E|\bDirective\b|\bfederal\b"
+            r"|\bConvention\b|\btreaty\b)",
+            r"\b(?:further|pursuant) to the\b[^.\n]{0,60}\b(?:order|announcement|resolution|national act"
+            r"|policy note)\b",
+            r"\bfollowing the\b[^.\n]{0,40}\bissued by\b|\bprovince.s part\b|\bunder the federal\b",
+            r"\b(?:meets|fulfil(?:s|ling)) the federal\b|\brules? by which \w+ (?:meets|implements)",
+            r"\bis directed to refer\b",
+            r"(?<!member )\b(?:trusts|schools|councils|local authorities|agencies|(?:field|district"
+            r"|regional) offices?|states|counties|municipalities|colleges|universities|boards|administrators"
+            r"|police forces) (?:\w+ )?(?:are|must|should|shall|will) (?:now )?(?:to|required|asked|told|directed"
+            r"|begin|carry|apply|follow|put)\b",
+            r"\b(?:local|national|state|provincial|county|municipal) (?:rules|measures|arrangements|procedures?"
+            r"|ordinance|decree|instructions)\b[^.\n]{0,80}\b(?:Regulation|Directive|Act|federal|law)\b",
+            r"\bcarry out locally\b",
+        ),
+    ),
+    (
+        PolicyStage.PLAN,
+        match_any(
+            r"\bexpects? to (?:propose|publish|issue|consult|make)\b|\bwill be introduced in this session\b",
+            r"\bwork for next year\b|\bplanned outputs\b",
+            r"\bintends? to (?:make|issue|publish|begin|amend|propose|consult)\b",
+            r"\brulemakings? (?:it|he|she|they) (?:intends?|aims?|plans?)|\btentative timetable\b|\bquarter [1-4]:",
+            r"\bQ[1-4]\)|\bstage [1-4],|\bplanned (?:for|regulatory)\b|\bfiles for adoption\b",
+            r"\b(?:over|in) the next (?:two|twelve|\d+) (?:quarters|months)",
         ),
     ),
     (
         PolicyStage.DRAFT,
-        re.compile(
-            r"\bexposure draft\b|\bbill\b(?! of)|\bdraft (?:delegated|implementing|regulations?|rules?|order|law"
-            r"|act|directive|standard|ordinance|legislation|guidance|guidelines|statutory instrument|bill)"
-            r"|\bdraft$|\bintroduces? legislation",
-            _I,
+        match_any(
+            r"\bprovisional text\b|\bdiscussion draft\b|\bwill be (?:placed|laid|put) (?:before|to)\b",
+            r"\bnot yet (?:been )?(?:introduced|adopted|in force)|\bas introduced\b|\bread (?:the|a) first time\b",
+            r"\bvoted in plenary\b|\bgoes to plenary\b|\bdraft was laid\b",
         ),
     ),
 )
-_EN_NEWS = re.compile(
-    r"\bspeech\b|\bremarks\b|\bmeets?\b|\bmeeting\b|\bvisits?\b|\bappoint|\bconference\b|\bstatistics\b"
-    r"|\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent))|\bfigures\b"
-    r"|\bindex\b|\bsurvey\b|\bannual report\b|\bquarterly\b|\bmonthly\b|\bbulletin\b|\bwelcom|\bstatement (?:by"
-    r"|from|on)\b|\bblog\b|\bnewsletter\b|\bwebinar|\bworkshop|\bevent\b|\bhearing\b|\bopens? new office"
-    r"|\bmemorandum of understanding|\bMoU\b|\bcelebrat|\baward|\bjoins\b|\bnamed\b"
-    r"|\bnew (?:chair|chief|head|director|commissioner)|\bcareers?\b|\bvacanc|\boutlook\b"
-    r"|\breport (?:on|shows|finds)|\bstudy\b"
-    r"|\bresearch\b|\bminutes\b|\breadout\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b"
-    r"|\bprofile\b|\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\btestimony\b|\bkeynote\b"
-    r"|\bspring|\bupdate on\b",
-    _I,
+"""What the first words show of a document whose title does not name its stage."""
+
+_NEWS = match_any(
+    r"\bmeets?\b|\bmeeting\b|\bstatistics\b",
+    r"\bdata\b(?! (?:protection|security|rules?|regulations?|standards?|privacy|act|sharing|cent|vendors?|access)|-)",
+    r"\bfigures\b|\bindex\b(?! options)|\bsurvey\b|\bquarterly\b|\bmonthly\b|\bwelcom",
+    r"(?<!policy )\bstatement (?:by|from|on)\b|\bevent\b|\bhearing\b|\bnamed\b",
+    r"\bnew (?:chair|chief|head|director|commissioner)|\boutlook\b|\breport (?:on|shows|finds)|\bstudy\b",
+    r"\bresearch\b|\bminutes\b|\bcongratulat|\brise[sn]?\b|\bfell\b|\bfalls?\b|\bgrew\b|\bprofile\b",
+    r"\butili[sz]ation\b|\bbackground note\b|\bper ?cent\b|\b\d+%|\bretire|\bspring|\bupdate on\b|\bwrangles\b",
+    r"\bcelebrat|\bspeech\b|\bremarks\b|\bvisits?\b|\bnewsletter\b|\bblog\b|\bpublishes [A-Z]\w+ \w+ 20\d\d$",
 )
-_EN_FINAL = re.compile(
+_FINAL = match_any(
+    r"\bnational emergency\b",
+    r"\banti-(?:dumping|subsidy)\b|\bsafeguard investigation|\bnotification no\.",
+    r"\bletter to \w+ (?:trustees|boards|ceos)|\bstatement of (?:supervisory|policy)|\brecommendations? for\b",
+    r"\bfee rates\b|\b(?:increase in|schedule of) fees\b|\bpayment policies\b",
+    r"\bban on\b.{0,40}\b(?:starts|begins)|\bthresholds?\b.{0,30}\bset\b|\breserve ratio\b",
     r"\bfinal (?:rules?|regulations?|guidelines?|guidance|order|decision|determination|standards?|report|policy"
-    r"|text)\b|\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirective\b|\bact\b|\bordinance\b"
-    r"|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b|\bcode of (?:practice|conduct)"
-    r"|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b|\bwhite paper\b|\bframework\b"
-    r"|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)|\bresponse to (?:the )?consultation"
-    r"|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?|\badopt(?:s|ed|ion)\b"
-    r"|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bdirection\b|\bsupervisory statement|\bSS\d+/\d\d"
-    r"|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round"
-    r"|open|applications?|closing)|\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications"
-    r"|\bproclamation\b|\bmanual\b",
-    _I,
+    r"|text)\b",
+    r"\bpolicy statement\b|\bPS\d\d/\d+|\bregulations?\b|\brules?\b|\bdirectives?\b|\bdirections?\b|\bact\b",
+    r"\bordinance\b|\border\b|\bguidelines?\b|\bcircular\b|\bnotice\b|\bstandards?\b",
+    r"\bcode of (?:practice|conduct)|\bdetermination\b|\bdecision\b|\binstrument\b|\bpolicy\b|\bstrategy\b",
+    r"\bwhite paper\b|\bframework\b|\brequirements?\b|\bconsultation (?:conclusions?|response|outcome)",
+    r"\bresponse to (?:the )?consultation|\bscheme\b|\bplan\b|\bby-?law|\bexecutive order|\blicen[cs]e conditions?",
+    r"\badopt(?:s|ed|ion)\b|\bapproves?\b|\bissues?\b|\bguidance\b|\bpublishes\b|\bsupervisory (?:statement|letter)",
+    r"\bSS\d+/\d\d|\btariff|\brelief\b|\bwaiver\b|\bexempt(?:s|ion)\b|\bproclamation\b|\bmanual\b",
+    r"\brecommendation \(|\bnow applicable\b|\bin(?:to)? (?:force|effect)\b|\btakes effect\b|\bclosure of\b|\bgazett",
+    r"\bfinali[sz]ed as\b|\b(?:dear|letter to) (?:ceo|industry|firms|trustees|banks|insurers)|\bno-action\b",
+    r"\bposition statement\b|\blevel (?:for|from)\b|\bcompliance dates?\b",
+    r"\b(?:interim|safeguard|emergency) measures\b|\bset at\b",
+    r"\b(?:code|list|charges|fees|rates|rules|limits)\b.{0,40}\b(?:published|confirmed|announced)$",
+    r"\b(?:fund|grants?|subsid(?:y|ies))\b.{0,60}\b(?:round|open|applications?|closing)",
+    r"\bcall for (?:applications|proposals|tenders)|\binvit(?:es|ing) applications",
 )
-_EN_BINDING_BODY = re.compile(
-    r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b|\bhereby (?:makes?"
-    r"|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)|\bin (?:the )?exercise of (?:the"
-    r"|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b|\bthis (?:standard"
-    r"|regulation|order|rule|instrument|notice|circular|direction) applies|\bshall enter into force"
-    r"|\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )",
-    _I,
+_BINDING = match_any(
+    r"\bfinal rules?\b|\bcomes? into force\b|\b(?:is|are|will be|takes?) effect(?:ive)?\b",
+    r"\bhereby (?:makes?|issues?|adopts?|directs?|orders?|amend)|\bmade (?:under|in exercise)",
+    r"\bin (?:the )?exercise of (?:the|its) powers|\bpolicy statement\b|\bHAS ADOPTED|\bmakes\b[^.\n]{3,90}\bunder\b",
+    r"\bshall enter into force",
+    r"\bthis (?:standard|regulation|order|rule|instrument|notice|circular|direction) applies",
+    r"\bhas (?:today )?(?:issued|published|adopted|made|approved) (?:the |its |new |final |a )|^effective\b",
+    r"\bapplicable (?:to|from)\b|\bshould follow it\b|\btakes effect\b|\bapplies to all\b",
+    r"\bfrom (?:today|\w+ \d{1,2}|\d{1,2} \w+)\b[^.\n]{0,80}\b(?:will be|must|need|offence)\b",
+    r"\b(?:businesses|firms|companies|employers|operators|traders) must\b|\bcommences on\b",
+    r"\bguidelines issued under\b",
 )
-ENGLISH_ASKS = re.compile(
-    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?|remarks)\b[^.\n]{0,80}\b(?:must|should|may"
+_OFFENCE = match_any(
+    r"\b(?:fine[sd]?|penalt(?:y|ies)|prosecut\w+|convict\w+|offen[cs]es?|guilty|infringements?|violat(?:ed|ions?)"
+    r"|misconduct|defraud\w*|misled|recall(?:ed)?|seized|raided|found that|failed|breach(?:ed|es)?|suspended|ordered"
+    r"|assessed|disqualified|struck off|banned)\b"
+)
+"""What shows a case against a firm where neither the title nor the form speaks of a rule."""
+_APPLIES = match_any(
+    r"\btakes effect\b|\bin(?:to)? (?:force|effect)\b|\bapplicable\b|\b(?:expected|required) to follow\b",
+    r"\bissu(?:ing|es) this guidance\b|\bfinal guidance\b|\badopted\b|\bapplies (?:to|from)\b|\bit replaces\b",
+    r"\bmust comply\b",
+)
+"""What shows that guidance binds or was issued to be followed, and does not only explain."""
+ENGLISH_ASKS = match_any(
+    r"\b(?:comments?|responses?|views|feedback|submissions?|representations?|remarks)\b[^.\n]{0,80}\b(?:must|should"
+    r"|may"
     r"|can|are|is|by|within|before|until|no later than|on or before|due|invited|welcome)\b|\b(?:invit|seek|welcom"
     r"|request)(?:es|ed|ing|s)?\b[^.\n]{0,60}\b(?:comments?|views|feedback|responses?|submissions?)\b"
     r"|\bcomment period\b|\bconsultation (?:closes|ends|period|is open|runs)|\bplease (?:send|respond|submit)"
-    r"|\bfeedback (?:open|period)|\bcalls? for comments|\bhear your views|\blet us (?:know|have) (?:your|what)",
-    _I,
+    r"|\bfeedback (?:open|period)|\bcalls? for comments|\bhear your views|\blet us (?:know|have) (?:your|what)"
 )
-_EN_DRAFT_BODY = re.compile(
+_DRAFT_BODY = match_any(
     r"\b(?:proposed rule|ACTION: Proposed|notice of proposed rulemaking|consultation paper|discussion paper"
     r"|request for comments?|call for (?:evidence|input)|we (?:are )?(?:propos|consult)|we are seeking"
-    r"|proposes? to|this consultation)\b",
-    _I,
+    r"|proposes? to|this consultation)\b"
 )
-_EN_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
-    (PolicyStage.REPEAL, re.compile(r"\b(?:withdrawal|rescission|removal|repeal|revocation)\b", _I)),
+_ACTIONS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
+    (PolicyStage.REPEAL, match_any(r"\b(?:withdrawal|rescission|removal|repeal|revocation)\b")),
     (
         PolicyStage.AMENDMENT,
-        re.compile(r"\b(?:delay|correct(?:ion|ing)|technical amendments?|correcting amendments?|partial stay)\b", _I),
+        match_any(
+            r"\b(?:delay|correct(?:ion|ing)|technical amendments?|correcting amendments?|partial stay|rehearing"
+            r"|amendment of final)\b"
+        ),
     ),
     (
         PolicyStage.CONSULTATION,
-        re.compile(
-            r"^(?!.*\b(?:final|temporary|direct)\b).*\b(?:proposed|comments?(?: period)?|petition|advance notice)\b", _I
+        match_any(
+            r"^(?!.*\b(?:final|temporary|direct)\b).*\b(?:proposed|comments?(?: period)?|petition|advance notice)\b"
         ),
     ),
-    (
-        PolicyStage.FINAL,
-        re.compile(r"\b(?:final|temporary|emergency)\b.{0,20}\b(?:rules?|orders?|determination)\b", _I),
-    ),
+    (PolicyStage.FINAL, match_any(r"\b(?:final|temporary|emergency)\b.{0,20}\b(?:rules?|orders?|determination)\b")),
 )
 """What the line ACTION: of the Federal Register says that a document does."""
-_EN_ACTION = re.compile(r"^ACTION:\s?(?P<value>[^\n]{3,160})", re.MULTILINE)
-_EN_SUBTITLE = re.compile(r"^(?:amending|extending|correcting|repealing|implementing|supplementing)\b", _I)
-_EN_HEAD_LINES = 10
-_EN_PILOT_BODY = re.compile(
-    r"\b[Pp]ilot notice\b|\b[Tt]he (?:pilot|trial|sandbox) (?:starts|runs|begins|will (?:start|run|begin))\b"
+_ACTION = re.compile(r"^ACTION:\s?(?P<value>[^\n]{3,160})", re.MULTILINE)
+_SUBTITLE = match_any(r"^(?:amending|extending|correcting|repealing|implementing|supplementing)\b")
+_HEAD_LINES = 10
+_FORMS = re.compile(
+    r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
+    r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
+    r"|proclamation|no-action|exemptive relief|funding opportunity|competition (?:closes|opens)"
+    r"|emergency rules?|code of practice)\b"
+    r"|\b(?:window for (?:requests|applications|bids)|applications? (?:close|open|must|should|are (?:open|invited))"
+    r"|apply by|submission deadline for|deadline for (?:applications|proposals|bids))\b",
+    _I | re.MULTILINE,
 )
-_EN_BILL = re.compile(
-    r"\bBill(?:,? 20\d\d)?$|^(?:H\. ?R\.|S\.|Bill [A-Z]{1,2}-) ?\d|\bBill\b.{0,12}\bexplanatory (?:memorandum|notes?)",
-    _I,
-)
-_EN_BILL_BODY = re.compile(r"^(?:A BILL|introduced the following bill\b)|\bBE IT ENACTED\b", re.MULTILINE)
-_EN_FORMS: tuple[tuple[PolicyStage, re.Pattern[str]], ...] = (
-    (
-        PolicyStage.INTERPRETATION,
-        re.compile(
-            r"\b(?:this|the) (?:letter|note|notice|statement|bulletin|circular|document|guide|paper|advisory|page)"
-            r" (?:offers|provides|gives|sets out) (?:\w+ )?guidance\b|\bdoes not (?:impose|create|introduce|add)"
-            r" (?:any )?(?:new |additional )?(?:requirements|obligations|duties)\b",
-            _I,
-        ),
-    ),
-    (
-        PolicyStage.FINAL,
-        re.compile(
-            r"^(?:general licen[cs]e|regulatory position statement|supervisory statement|policy statement|statement of"
-            r" policy|public notice|industry letter|dear (?:ceo|chair|cfo|cro)|guideline|circular|directive|ordinance"
-            r"|proclamation|no-action|exemptive relief|funding opportunity|competition (?:closes|opens)"
-            r"|emergency rules?|code of practice)\b",
-            _I | re.MULTILINE,
-        ),
-    ),
-    (
-        PolicyStage.FINAL,
-        re.compile(
-            r"\b(?:window for (?:requests|applications|bids)|applications? (?:close|open|must|should|are (?:open"
-            r"|invited))"
-            r"|apply by|submission deadline for|deadline for (?:applications|proposals|bids))\b",
-            _I,
-        ),
-    ),
-)
-"""Words of a head that show what a document is where its title does not say so."""
-_EN_VIEWS = re.compile(
+"""Words of a head that show that a document was issued where its title does not say so."""
+_VIEWS = match_any(
     r"\b(?:sound|good|better) practices?\b.{0,200}\b(?:observed|identified|share|expect|illustrate)"
     r"|\bissued as guidance\b|\bgives our view\b"
-    r"|\bcreates? no new (?:duty|duties|obligations?|requirements?)\b",
-    _I,
 )
 _MIN_NORMS = 2
-_EN_QUOTED = re.compile(r"[“\"][^“”\"\n]{1,300}[”\"]")
-_EN_NORMS = re.compile(
-    r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b", _I
-)
-_EN_GIVES_EFFECT = re.compile(
-    r"\b(?:give|gives|giving) effect to (?:the )?(?:[A-Z]\w+ ){0,3}(?:Directive|Regulation)\b"
-    r"|\btranspos(?:es?|ing) (?:the )?(?:[A-Z]\w+ ){0,3}Directive\b"
-)
+_QUOTED = re.compile(r"[“\"][^“”\"\n]{1,300}[”\"]")
+_NORMS = match_any(r"\b(?:must|shall|may not|(?:is|are) required to|(?:is|are) (?:revoked|repealed|prohibited))\b")
 
 
 def read_english_stage(document: DocumentText) -> PolicyStage | None:
     title, head = document.title, document.folded[:_HEAD_CHARS]
-    if _EN_BILL.search(title) or _EN_BILL_BODY.search(head):
+    if _BILL.search(title) or _BILL_BODY.search(head):
         return PolicyStage.DRAFT
     if acted := _read_action(document):
         return acted
-    stage = next((stage for stage, words in _EN_TITLES if words.search(title)), None)
-    first = head[:_FIRST_CHARS]
-    if _is_proposal(title, first, stage) and ENGLISH_ASKS.search(document.folded, 0, 4 * _HEAD_CHARS):
+    sign = next((sign for sign in ENGLISH_SIGNS if sign.shows(title, title)), None)
+    stage = sign.stage if sign else None
+    is_open = sign is None or stage in (PolicyStage.DRAFT, PolicyStage.AMENDMENT)
+    if is_open and _is_proposal(title, head[:_FIRST_CHARS], stage) and _asks(document):
         return PolicyStage.CONSULTATION
     if stage is PolicyStage.IMPLEMENTATION and _is_amending(document):
         return PolicyStage.AMENDMENT
-    if stage in (None, PolicyStage.INTERPRETATION) and _EN_PILOT_BODY.search(first):
+    pilots = next(words for stage, words in _OPENINGS if stage is PolicyStage.PILOT)
+    if stage is PolicyStage.INTERPRETATION and pilots.search(head[:_OPENING_CHARS]):
         return PolicyStage.PILOT
-    is_news = _EN_NEWS.search(title) and not re.search(r"\bfinal rules?\b|\bregulations? 20\d\d", title, _I)
-    return stage if stage is not None or is_news else _read_english_form(document, head)
+    if sign is GUIDANCE:
+        return _read_guidance(document)
+    return _read_opening(document, head) if sign is None else stage
+
+
+def _asks(document: DocumentText) -> bool:
+    return bool(ENGLISH_ASKS.search(document.folded, 0, 4 * _HEAD_CHARS))
 
 
 def _is_proposal(title: str, first: str, stage: PolicyStage | None) -> bool:
     """Whether a document may be out for comment by its title's stage and its first words."""
     if stage is None:
         is_final = re.search(r"\bfinal rule\b|\bpolicy statement\b", first, _I)
-        return bool(_EN_DRAFT_BODY.search(first)) and not is_final
+        return bool(_DRAFT_BODY.search(first)) and not is_final
     if stage is PolicyStage.DRAFT:
-        return not re.search(r"\bexposure draft\b", title, _I)
-    return stage is PolicyStage.AMENDMENT and bool(re.search(r"\bproposed\b|\bconsult", title + first, _I))
+        return not re.search(r"\bexposure draft\b|^proposal for a\b", title, _I)
+    return bool(re.search(r"\bproposed\b|\bconsult", title + first, _I))
 
 
-def _read_english_form(document: DocumentText, head: str) -> PolicyStage | None:
-    """Return the stage of a document whose title names none, by its form, its enacting words and its duties."""
+def _read_guidance(document: DocumentText) -> PolicyStage:
+    explains = next(words for stage, words in _OPENINGS if stage is PolicyStage.INTERPRETATION)
+    first = document.folded[:_FIRST_CHARS]
+    is_applied = _APPLIES.search(f"{document.title}\n{first}") and not explains.search(first)
+    return PolicyStage.FINAL if is_applied else PolicyStage.INTERPRETATION
+
+
+def _read_opening(document: DocumentText, head: str) -> PolicyStage | None:
+    """Return the stage of a document whose title names none, by its first words, its form and its duties."""
     if _is_amending(document):
         return PolicyStage.AMENDMENT
-    is_final = bool(_EN_FINAL.search(document.title) or _EN_BINDING_BODY.search(head))
-    if is_final and _EN_GIVES_EFFECT.search(head):
-        return PolicyStage.IMPLEMENTATION
-    if re.search(r"\bcomments due\b|\bopen for comments?\b", head, _I):
-        return PolicyStage.CONSULTATION
-    if _EN_VIEWS.search(head):
+    opening = head[:_OPENING_CHARS]
+    if found := next(((stage,) for stage, words in _OPENINGS if words.search(opening)), None):
+        return found[0]
+    if not _FINAL.search(document.title) and len(_OFFENCE.findall(opening)) >= _MIN_NORMS:
+        return PolicyStage.ENFORCEMENT
+    is_final = bool(_FINAL.search(document.title) or _BINDING.search(head))
+    if _NEWS.search(document.title) and not re.search(
+        r"\bfinal\b.{0,30}\brules?\b|\bregulations? (?:20\d\d|\()|\bguidelines\b|\bcircular\b", document.title, _I
+    ):
+        return None
+    if _VIEWS.search(head):
         return PolicyStage.INTERPRETATION
-    by_form = next((form for form, words in _EN_FORMS if words.search(head)), None)
-    is_binding = is_final or len(_EN_NORMS.findall(_EN_QUOTED.sub("", head))) >= _MIN_NORMS
-    return by_form or (PolicyStage.FINAL if is_binding else None)
+    if _FORMS.search(head):
+        return PolicyStage.FINAL
+    is_binding = is_final or len(_NORMS.findall(_QUOTED.sub("", head))) >= _MIN_NORMS
+    return PolicyStage.FINAL if is_binding else None
 
 
 def _is_amending(document: DocumentText) -> bool:
     """Whether a line below the title says that it amends another one: amending Regulation (EU) 2019/1793."""
-    return any(_EN_SUBTITLE.match(line.text) for line in document.lines[:_EN_HEAD_LINES])
+    return any(_SUBTITLE.match(line.text) for line in document.lines[:_HEAD_LINES])
 
 
 def _read_action(document: DocumentText) -> PolicyStage | None:
     """Return the stage that the line ACTION: names; one that only says Final rule leaves an amendment to the title."""
-    action = _EN_ACTION.search(document.folded, 0, 4 * _HEAD_CHARS)
-    stage = next((stage for stage, words in _EN_ACTIONS if words.search(action["value"])), None) if action else None
+    action = _ACTION.search(document.folded, 0, 4 * _HEAD_CHARS)
+    stage = next((stage for stage, words in _ACTIONS if words.search(action["value"])), None) if action else None
     if stage is PolicyStage.FINAL:
-        named = next((stage for stage, words in _EN_TITLES if words.search(document.title)), None)
+        named = next((sign.stage for sign in ENGLISH_SIGNS if sign.shows(document.title, document.title)), None)
         return named if named in (PolicyStage.AMENDMENT, PolicyStage.REPEAL) else stage
     return stage
