@@ -87,7 +87,7 @@ def _weigh(
         named.add((sentence.start, mention.day))
         if mention.is_counted and _is_said_again(sentence, day.place):
             continue
-        kind = classify_day(day)
+        kind = classify_day(day, is_news=reading.is_news)
         if kind is None or _is_ruled_out(kind, mention, reading):
             continue
         if kind in _BINDING and not day.proposed and rules.is_uncertain(sentence, mention.start, reading):
@@ -99,9 +99,7 @@ def _weigh(
 
 
 def _is_ruled_out(kind: DeadlineKind, mention: DayMention, reading: DayReading) -> bool:
-    """Whether a document cannot state this: news binds nobody, a draft counts from no day that is known yet."""
-    if reading.is_news and kind in _BINDING:
-        return True
+    """Whether a document cannot state this: a draft counts from no day that is known yet."""
     if reading.asks_comments and kind in _OF_WHOLE and mention.is_counted:
         return True
     is_past = mention.day is not None and reading.published_on is not None and mention.day < reading.published_on
