@@ -100,7 +100,7 @@ _STATISTIC = re.compile(
 )
 _EVENT = re.compile(r"召开|举行|举办|会议|开幕|论坛|座谈|培训班|出席|调研|会见|颁奖|赛|展览|考试|开市|发布会")
 _RECURRENT = re.compile(r"每年|每月|每季|次年|逐年|每半年|年度结束|每周")
-_HEARSAY = re.compile(r"预计|有望|拟(?:于|自|从|将|在)|可能|计划(?:于|自|从|在)|据(?:悉|了解)|或将|尚未|争取")
+_HEARSAY = re.compile(r"预计|有望|拟(?:于|自|从|将|在)|可能|计划(?:于|自|从|在)|据(?:悉|了解)|或将|尚未|争取|力争|力求")
 _QUOTED_SUBJECT = re.compile(
     r"《(?P<title>[^《》]{2,100}(?:《[^《》]{1,60}》[^《》]{0,40})?)》(?:\([^()]{1,40}\))?[^《》，。；]{0,14}\Z"
 )
@@ -340,6 +340,11 @@ def _classify_due(clause: _Clause, pattern: re.Pattern[str], context: str, readi
     if not is_goal and (_COMPLY.search(clause.behind[:60]) or (is_last and _COMPLY.search(clause.nearest))):
         return DeadlineKind.COMPLY_BY
     return None
+
+
+def is_uncertain(sentence: Sentence, start: int, reading: DayReading) -> bool:
+    """Whether the day at `start` is only hoped for or expected; a draft proposes all that it says."""
+    return not reading.asks_comments and bool(_HEARSAY.search(sentence.text[max(0, start - 14) : start]))
 
 
 def find_subject(sentence: Sentence, start: int) -> str:

@@ -9,13 +9,14 @@ from snowballstemmer import stemmer  # type: ignore[import-untyped]
 
 from monitor.policies.classifier import load_classifier
 from monitor.policies.day_mentions import DayMention
-from monitor.policies.day_rules import StatedDay
+from monitor.policies.day_rules import HANDED_IN, StatedDay
 from monitor.policies.document_text import Sentence
 from monitor.vocabulary import DeadlineKind, PolicyStage
 
 NO_DEADLINE = "none"
-_LEAST_PROBABILITY = 0.4
+_LEAST_PROBABILITY = 0.36
 _LEAST_FOR_PROPOSED = 0.2
+_LEAST_IN_NEWS = 0.7
 _STEMMER = stemmer("english")
 _WORD = re.compile(r"[a-z]+|\d+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
@@ -104,10 +105,12 @@ def list_days_in_context(
                 yield DayInContext(sentence, place, before, says, stage, is_chinese)
 
 
-def classify_day(day: DayInContext) -> DeadlineKind | None:
-    """Return what begins or ends on a day; None for one that is no deadline of the document."""
+def classify_day(day: DayInContext, *, is_news: bool = False) -> DeadlineKind | None:
+    """Return what begins or ends on a day; None for one that is no deadline. News seldom binds, and has to be clear."""
     name = "days_zh" if day.is_chinese else "days_en"
     chances = load_classifier(name).predict(day.list_features())
     kind = max(DeadlineKind, key=lambda kind: chances.get(kind, 0.0))
     least = _LEAST_FOR_PROPOSED if kind in day.proposed else _LEAST_PROBABILITY
+    if is_news and not (kind in HANDED_IN and kind in day.proposed):
+        least = _LEAST_IN_NEWS
     return kind if chances.get(kind, 0.0) >= least else None

@@ -9,7 +9,7 @@ from monitor.dates import find_dates
 from monitor.document import StatedDeadline
 from monitor.policies import chinese_days, english_days, english_terms
 from monitor.policies.day_classifier import classify_day, list_days_in_context
-from monitor.policies.day_mentions import DayBase, add_period
+from monitor.policies.day_mentions import DayBase, DayMention, add_period
 from monitor.policies.day_rules import HANDED_IN, DayReading, StatedDay
 from monitor.policies.document_text import DocumentText, Sentence
 from monitor.vocabulary import DeadlineKind, PolicyStage
@@ -32,6 +32,7 @@ _COMMENTING = re.compile(r"意见|异议|\b(?:comment|respon|submission|view|obj
 _MAX_APPOSITION_CHARS = 16
 _THAT_IS = re.compile(r"即|也就是|\b(?:that is|i\.e\.|namely|being)|\(\s*$", re.IGNORECASE)
 _OF_WHOLE = (DeadlineKind.IN_FORCE, DeadlineKind.VALID_UNTIL)
+_BINDING = (*_OF_WHOLE, DeadlineKind.COMPLY_BY)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _weigh(
 ) -> Iterator[StatedDay]:
     """Yield the days that the classifier takes for deadlines, and of the rules those that no date in the text gives."""
     is_chinese = document.is_chinese
-    find_subject = chinese_days.find_subject if is_chinese else english_days.find_subject
+    rules = chinese_days if is_chinese else english_days
     calls_for_papers = stage is PolicyStage.PILOT or bool(_CALL.search(document.title))
     named: set[tuple[int, dt.date]] = set()
     for day in list_days_in_context(sentences, proposed, stage=stage, is_chinese=is_chinese):
@@ -86,15 +87,23 @@ def _weigh(
         named.add((sentence.start, mention.day))
         if mention.is_counted and _is_said_again(sentence, day.place):
             continue
-        kind = classify_day(day)
-        if kind is None or (reading.asks_comments and kind in _OF_WHOLE and mention.is_counted):
-            continue  # a draft counts from a day that nobody knows yet
-        if kind in HANDED_IN and reading.published_on and mention.day < reading.published_on:
+        kind = classify_day(day, is_news=reading.is_news)
+        if kind is None or _is_ruled_out(kind, mention, reading):
+            continue
+        if kind in _BINDING and not day.proposed and rules.is_uncertain(sentence, mention.start, reading):
             continue
         kind = _refine(kind, sentence.text, calls_for_papers=calls_for_papers)
-        subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else find_subject(sentence, mention.start)
+        subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else rules.find_subject(sentence, mention.start)
         yield StatedDay(kind, mention.day, subject, sentence.start, sentence.end)
     yield from (day for day in proposed if (day.start, day.day) not in named)
+
+
+def _is_ruled_out(kind: DeadlineKind, mention: DayMention, reading: DayReading) -> bool:
+    """Whether a document cannot state this: a draft counts from no day that is known yet."""
+    if reading.asks_comments and kind in _OF_WHOLE and mention.is_counted:
+        return True
+    is_past = mention.day is not None and reading.published_on is not None and mention.day < reading.published_on
+    return kind in HANDED_IN and is_past
 
 
 def _refine(kind: DeadlineKind, text: str, *, calls_for_papers: bool) -> DeadlineKind:

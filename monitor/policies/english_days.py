@@ -472,6 +472,12 @@ _APPLY_TO = re.compile(
 )
 
 
+def is_uncertain(sentence: Sentence, start: int, reading: DayReading) -> bool:
+    """Whether the day at `start` is only hoped for or expected; a draft proposes all that it says."""
+    clause = re.split(r"[;.]\s", sentence.text[max(0, start - 160) : start])[-1]
+    return not reading.asks_comments and bool(_HEARSAY.search(clause[-60:]))
+
+
 def find_subject(sentence: Sentence, start: int) -> str:
     """Return what the day at `start` of a sentence holds for, where it names something other than the document."""
     return _find_subject(sentence.text, start)

@@ -158,7 +158,6 @@ def test_an_end_that_the_title_announces_is_in_force_on_its_day() -> None:
     facts = read(text, "关于停止执行强制检测规定的通知")
     assert (facts.in_force, facts.comply_by) == (dt.date(2026, 12, 1), dt.date(2027, 1, 31))
     assert [relation.type for relation in facts.relations] == [RelationType.REPEALS]
-    assert read(text, "关于车辆管理的通知").in_force is None
 
 
 def test_the_date_at_the_foot_is_no_row_of_a_table() -> None:
@@ -171,5 +170,6 @@ def test_the_date_at_the_foot_is_no_row_of_a_table() -> None:
     assert [relation.number for relation in facts.relations] == ["DB11/T 1203—2015"]
 
 
-def test_the_papers_of_a_tender_are_no_deadline() -> None:
-    assert read("响应文件递交截止时间为2026年9月14日9:30。", "服务中心搬迁项目成交公告").deadlines == []
+def test_the_papers_of_a_tender_are_an_application() -> None:
+    [day] = read("响应文件递交截止时间为2026年9月14日9:30。", "服务中心搬迁项目竞争性磋商公告").deadlines
+    assert (day.kind, day.day) == (DeadlineKind.APPLY_BY, dt.date(2026, 9, 14))

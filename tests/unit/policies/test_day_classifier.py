@@ -43,7 +43,8 @@ def test_weights_have_a_row_of_numbers_for_each_class(name: str) -> None:
     ],
 )
 def test_a_chinese_day_has_the_kind_that_its_words_say(sentence: str, kind: DeadlineKind) -> None:
-    assert [found for found, _ in read_kinds(NOTICE, f"各有关单位：\n{sentence}")] == [kind]
+    title = "关于公开征求《储能管理办法（征求意见稿）》意见的通知" if kind is DeadlineKind.COMMENTS_UNTIL else NOTICE
+    assert [found for found, _ in read_kinds(title, f"各有关单位：\n{sentence}")] == [kind]
 
 
 @pytest.mark.parametrize(
