@@ -20,6 +20,7 @@ from monitor.exports.document import (
     find_numeric_columns,
     format_inline,
     format_link_text,
+    is_short,
     normalize_line,
     sanitize_link_target,
 )
@@ -150,7 +151,8 @@ def _render_table(table: Table) -> str:
         tone = table.tones[index] if index < len(table.tones) else "plain"
         notes = f'<span class="notes">{_render_spans(table.notes_of(index))}</span>' if table.notes_of(index) else ""
         cells = "".join(
-            f'<td{kind} data-label="{_escape_text(label)}">{_escape_text(cell)}{"" if column < last else notes}</td>'
+            f'<td{kind or _mark_short(cell)} data-label="{_escape_text(label)}">'
+            f"{_escape_text(cell)}{'' if column < last else notes}</td>"
             for column, (label, cell, kind) in enumerate(zip(table.header, row, classes, strict=True))
         )
         rows.append(f'<tr class="{tone}">{cells}</tr>')
@@ -164,8 +166,12 @@ def _render_spans(spans: list[Span], between: str = "") -> str:
 def _render_span(span: Span) -> str:
     url = sanitize_link_target(span.url)
     if url is None:
-        return f"<span>{escape(format_inline(span.text))}</span>"
+        return f"<span{_mark_short(span.text)}>{escape(format_inline(span.text))}</span>"
     return f'<a href="{escape(url)}" rel="noopener noreferrer">{escape(format_link_text(span.text))}</a>'
+
+
+def _mark_short(text: str) -> str:
+    return ' class="short"' if is_short(text) else ""
 
 
 def _escape_text(text: str) -> str:

@@ -207,8 +207,11 @@ class BriefingService:
         """Return the items that fit the topic or were not judged for it, and how many do not fit."""
         if topic is None:
             return items, 0
-        fits = await self.store.briefing_facts.load_fits(topic, [item.id or 0 for item in items])
-        kept = [item for item in items if (fit := fits.get(item.id or 0)) is None or fit.is_match]
+        ids = [item.id or 0 for item in items]
+        fits = await self.store.briefing_facts.load_fits(topic, ids)
+        unjudged = await self.store.briefing_facts.list_unjudged(topic, [item for item in ids if item not in fits])
+        meant = {item for item, fit in fits.items() if fit.is_match} | unjudged
+        kept = [item for item in items if item.id in meant]
         return kept, len(items) - len(kept)
 
     async def _list_items(
