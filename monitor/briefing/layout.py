@@ -38,6 +38,7 @@ from monitor.vocabulary import DateSource, ItemChangeKind, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
 MIN_THEME_ITEMS = 2
+_MIN_ENTRIES_WITH_CONTENTS = 8  # a shorter briefing is read from its headlines on
 _CHANGES_OF_TEXT = (ItemChangeKind.DEADLINE_MOVED, ItemChangeKind.FIGURE_CHANGED, ItemChangeKind.TEXT_CHANGED)
 
 
@@ -190,7 +191,7 @@ def build_document(briefing: Briefing) -> Document:
             *build_closing_blocks(briefing, words),
         ],
         colophon=build_colophon(briefing, words),
-        contents=words("contents"),
+        contents=words("contents") if len(list_entries(briefing)) >= _MIN_ENTRIES_WITH_CONTENTS else "",
         contents_after=bool(briefing.headlines),
         written_at=briefing.generated_at,
     )
@@ -467,7 +468,7 @@ def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Sp
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
     """Return what differs: in sentences, or the clauses by what became of them; then the parts that these leave out."""
-    named = [words.translate(each.message) for each in change.changes]
+    named = [words.translate(each.message).rstrip("。.") for each in change.changes]
     covered = {PagePart.ATTACHMENT} if named else set()
     if any(each.kind in _CHANGES_OF_TEXT for each in change.changes):
         covered.add(PagePart.PARAGRAPH)

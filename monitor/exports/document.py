@@ -20,6 +20,7 @@ _INVISIBLE_CHARS = re.compile(
 )
 _MAX_LINK_TEXT_CHARS = 300
 _MAX_UNBROKEN_WIDTH = 24
+ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b", re.ASCII)
 _SAFE_URL_CHARS = "%:/?#[]@!$&()*+,;=~"
 
 

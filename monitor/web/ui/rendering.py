@@ -21,7 +21,7 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.exports.document import is_short
+from monitor.exports.document import ISO_DAY, is_short
 from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
 from monitor.web.auth import Principal
@@ -93,6 +93,7 @@ class Templates:
             number=lambda value: format_decimal(value, locale=language),
             host=_parse_host,
             truncate=_truncate,
+            unbroken=_keep_days_whole,
         )
         environment.tests["short"] = is_short
         return environment
@@ -187,6 +188,15 @@ Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
 FormFlag = Annotated[bool, Form()]
 FilterText = Annotated[str, Query(max_length=200)]
+
+
+def _keep_days_whole(text: str) -> Markup:
+    """Mark up the dates of a text, so that no line ends within one."""
+    shown, end = Markup(""), 0
+    for day in ISO_DAY.finditer(text):
+        shown += text[end : day.start()] + Markup('<span class="short">{}</span>').format(day[0])
+        end = day.end()
+    return shown + text[end:]
 
 
 def _truncate(text: str, max_chars: int) -> str:
