@@ -102,7 +102,8 @@ class RecordedTopics:
     def __init__(self) -> None:
         self.calls: list[list[int]] = []
 
-    async def judge(self, item_ids: Sequence[int]) -> None:
+    async def judge(self, item_ids: Sequence[int], *, run_id: str | None = None) -> None:
+        assert run_id is None or run_id == "run"
         self.calls.append(list(item_ids))
 
 
