@@ -149,7 +149,7 @@ def build_alert_notification(delivery: Delivery, alerts: Sequence[AlertView], la
     titles = list(dict.fromkeys(alert.title for alert in alerts))
     summary = words("notification.alerts", count=len(alerts), titles=titles)
     if len(alerts) == 1:
-        summary = f"{words.translate(alerts[0].message)} {alerts[0].title}"
+        summary = f"{words.translate(alerts[0].message).rstrip('。.')} · {alerts[0].title}"
     subject = f"[{words('notification.alert')}] {summary[:_MAX_SUBJECT_CHARS]}"
     points = [
         f"{words.get_word('alert', alert.kind)} · {words.translate(alert.message)}\n"
