@@ -302,7 +302,7 @@ _LEADING_NUMBER = re.compile(
     r"|[A-Z]{1,6} ?\d{1,4}/\d{1,4}\s*[:–—-]\s+(?=\w))"
 )
 _TRAILING_STAGE = re.compile(
-    r"\s*[:–—-]\s(?:final|proposed|draft) (?:rules?|amendments?|guidance|determinations?|standards?|changes)"
+    r"\s?[:–—-]\s(?:final|proposed|draft) (?:rules?|amendments?|guidance|determinations?|standards?|changes)"
     r"(?: (?:and|to) .{0,60})?$",
     re.IGNORECASE,
 )
