@@ -71,7 +71,9 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await filled(desk.app)
     await page.get_by_role("link", name="编写简报").first.click()
     await page.get_by_role("button", name="显示").click()
-    await expect(page.get_by_text("生成于").first).to_be_visible(timeout=60_000)  # the page follows the composing
+    await expect(page.get_by_text("生成于").first).to_be_visible(
+        timeout=60_000
+    )  # the page follows the composing by itself
     await page.get_by_role("button", name="保存").click()
     await expect(page.locator(".notice")).to_contain_text("简报已保存")
 

@@ -35,7 +35,7 @@ async def filed(desk: Any) -> list[int]:
             first_seen=NOW,
         )
         saved, _ = await store.items.save(item)
-        await store.items.update(saved.id or 0, text=f"第一条 制定本办法。\n第{number}号。自2040年1月1日起施行。")
+        await store.items.update(saved.id or 0, text=f"第一条 制定本办法。\n第{number}号。自2050年1月1日起施行。")
         ids.append(saved.id or 0)
     await desk.app.policies.file_documents("run")
     return ids
@@ -52,7 +52,7 @@ async def test_the_list_goes_on_where_it_ended(reader: Any, filed: list[int]) ->
     assert {policy["name"] for policy in [*first["policies"], *rest["policies"]]} == set(NAMES)
     assert rest["next"] is None
     [found] = (await reader.get("/api/policies?q=储能&stage=final&source=局")).json()["policies"]
-    assert (found["documents"], found["next_deadline"]) == (1, "2040-01-01")
+    assert (found["documents"], found["next_deadline"]) == (1, "2050-01-01")
     assert (await reader.get("/api/policies?stage=repeal")).json()["policies"] == []
     assert (await reader.get("/api/policies?cursor=x")).status_code == 400
 
@@ -64,7 +64,7 @@ async def test_a_policy_is_shown_whole_and_an_item_names_it(reader: Any, filed: 
         (filed[0], "final", "policy.started")
     ]
     assert [(day["item"], day["kind"], day["day"]) for day in file["deadlines"]] == [
-        (filed[0], "in_force", "2040-01-01")
+        (filed[0], "in_force", "2050-01-01")
     ]
     item = (await reader.get(f"/api/items/{filed[0]}")).json()
     assert (item["policy"], item["facts"]["stage"]) == ({"id": found["id"], "name": NAMES[0]}, "final")
