@@ -411,12 +411,10 @@ def _add_facts(item: BriefingItem, known: BriefingFacts, words: BriefingMessages
     item_id = item.id or 0
     facts, fit = known.facts.get(item_id), known.fits.get(item_id)
     days = [HeadlineDeadline(d.kind, d.day, d.moved_from, d.verdict) for d in _list_item_deadlines(item, known)]
-    is_match = fit is not None and fit.is_match
-    reason = fit.reason if fit is not None and is_match else item.rank_reason
     return item.model_copy(
         update={
-            "why": explain_importance(facts, days, reason, words, today=today),
-            "relevance": words.translate(fit.reason) if fit is not None and is_match else "",
+            "why": explain_importance(facts, days, item.rank_reason, words, today=today),
+            "relevance": words.translate(fit.reason) if fit is not None and fit.is_match else "",
             "kind": facts.kind if facts else None,
             "stage": facts.stage if facts else None,
             "policy": known.policies.get(item_id, ""),

@@ -149,7 +149,7 @@ def build_alert_notification(delivery: Delivery, alerts: Sequence[AlertView], la
     titles = list(dict.fromkeys(alert.title for alert in alerts))
     summary = words("notification.alerts", count=len(alerts), titles=titles)
     if len(alerts) == 1:
-        summary = f"{words.translate(alerts[0].message)} {alerts[0].title}"
+        summary = f"{words.translate(alerts[0].message).rstrip('。.')} · {alerts[0].title}"
     subject = f"[{words('notification.alert')}] {summary[:_MAX_SUBJECT_CHARS]}"
     points = [
         f"{words.get_word('alert', alert.kind)} · {words.translate(alert.message)}\n"
@@ -167,9 +167,9 @@ def build_test_notification(delivery: Delivery, language: str, at: dt.datetime) 
 
 
 def build_attachment_name(briefing: Briefing, format_name: str) -> str:
-    """Return the file name of an attached document: the title and the day."""
-    title = "".join(char if char.isalnum() else "-" for char in briefing.title)
-    return f"{title}-{briefing.period.until}.{format_name}"
+    """Return the file name of an attached document: the title, for whom it is, and the day."""
+    parts = ["-".join(re.findall(r"\w+", part)) for part in (briefing.title, briefing.audience)]
+    return f"{'-'.join(filter(None, [*parts, str(briefing.period.until)]))}.{format_name}"
 
 
 def _format_note(note: AnalystNote | None) -> str:

@@ -104,6 +104,7 @@ def explain_importance(
         shown = lines[:_MAX_PARTS]
         verdicts = {verdict for _, verdict in shown}
         text = words("why_separator").join(text for text, _ in shown)
+        text = f"{text[:1].upper()}{text[1:]}"
         is_checked = verdicts == {Verdict.SUPPORTED}
         return Why(text=text, verdict=Verdict.SUPPORTED if is_checked else Verdict.UNCHECKED)
     return Why(text=words.translate(reason)) if reason is not None else None

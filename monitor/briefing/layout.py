@@ -37,6 +37,8 @@ from monitor.page import PagePart
 from monitor.vocabulary import DateSource, ItemChangeKind, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
+MIN_THEME_ITEMS = 2
+_MIN_ENTRIES_WITH_CONTENTS = 8  # a shorter briefing is read from its headlines on
 _CHANGES_OF_TEXT = (ItemChangeKind.DEADLINE_MOVED, ItemChangeKind.FIGURE_CHANGED, ItemChangeKind.TEXT_CHANGED)
 
 
@@ -181,7 +183,7 @@ def build_document(briefing: Briefing) -> Document:
         overline=overline,
         subtitle=format_head(briefing, words),
         blocks=[
-            *_build_lead(briefing),
+            *_build_lead(briefing, words),
             *_build_headlines(briefing, words),
             *_build_deadlines(briefing, words),
             *_build_overview(briefing, words),
@@ -189,7 +191,7 @@ def build_document(briefing: Briefing) -> Document:
             *build_closing_blocks(briefing, words),
         ],
         colophon=build_colophon(briefing, words),
-        contents=words("contents"),
+        contents=words("contents") if len(list_entries(briefing)) >= _MIN_ENTRIES_WITH_CONTENTS else "",
         contents_after=bool(briefing.headlines),
         written_at=briefing.generated_at,
     )
@@ -220,13 +222,15 @@ def build_colophon(briefing: Briefing, words: BriefingMessages) -> list[Span]:
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
     """Return the items that follow the headlines in full, under the headings of their parts, which stand in order.
 
-    By theme, those of a subject are together, and those that are by themselves; each part stands where its first item
-    does, enforcement and data behind them. Routine is left to the floor.
+    By theme, those of a subject are together, and those that are by themselves, also where the headlines have their
+    fellows; each part stands where its first item does, enforcement and data behind them. Routine is left to the floor.
     """
     words = get_briefing_messages(briefing.language)
     headlines = {headline.item for headline in briefing.headlines}
     rest = [item for item in briefing.items if item.id not in headlines]
-    subject_of = {item: theme.name for theme in briefing.themes for item in theme.items}
+    left = {item.id for item in rest}
+    themes = [theme for theme in briefing.themes if len(left.intersection(theme.items)) >= MIN_THEME_ITEMS]
+    subject_of = {item: theme.name for theme in themes for item in theme.items}
     parts: dict[str, list[BriefingItem]] = {}
     last: dict[str, list[BriefingItem]] = {}
     for item in rest:
@@ -254,12 +258,12 @@ def list_entries(briefing: Briefing) -> list[BriefingItem]:
     return [*first, *(item for part in group_items_by_heading(briefing).values() for item in part)]
 
 
-def _build_lead(briefing: Briefing) -> list[Block]:
+def _build_lead(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     """Return what was written by hand on the whole, signed with its author's name."""
     if briefing.note is None or not briefing.note.paragraphs:
         return []
     paragraphs = briefing.note.paragraphs
-    texts = [*paragraphs[:-1], f"{paragraphs[-1]} —— {briefing.note.by}"]
+    texts = [*paragraphs[:-1], paragraphs[-1] + words("signature", by=briefing.note.by)]
     return [_build_text(text, "accent") for text in texts]
 
 
@@ -382,11 +386,13 @@ def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages
         badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
         badges.append(Badge(text=words.get_word("moved", item.moved), tone="accent"))
+    is_headline = any(headline.item == item.id for headline in briefing.headlines)
+    why = item.why if is_headline or item.why is None or not item.why.is_assessment else None
     return Entry(
         number=item.rank or 0,
         title=Span(text=item.title, url=item.url),
-        gist=format_why(item.why),
-        gist_mark=words("assessment") if item.why is not None and item.why.is_assessment else "",
+        gist=format_why(why),
+        gist_mark=words("assessment") if why is not None and why.is_assessment else "",
         particulars=[
             first,
             second,
@@ -462,7 +468,7 @@ def _build_change_point(change: ChangedItem, words: BriefingMessages) -> list[Sp
 
 def list_differences(change: ChangedItem, words: BriefingMessages) -> list[str]:
     """Return what differs: in sentences, or the clauses by what became of them; then the parts that these leave out."""
-    named = [words.translate(each.message) for each in change.changes]
+    named = [words.translate(each.message).rstrip("。.") for each in change.changes]
     covered = {PagePart.ATTACHMENT} if named else set()
     if any(each.kind in _CHANGES_OF_TEXT for each in change.changes):
         covered.add(PagePart.PARAGRAPH)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -13,7 +14,7 @@ from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.feedback import apply_feedback
 from monitor.ranking.model import RankingContext, rank_items
-from monitor.ranking.rule import classify_tier, sort_newest_first
+from monitor.ranking.rule import Importance, classify_tier, sort_newest_first
 from monitor.ranking.topics import TopicScore
 from monitor.vocabulary import RankDirection
 
@@ -87,5 +88,11 @@ async def _rank(items: Sequence[Item], context: RankingContext, model: ChatModel
         order=ranked.order,
         by="model" if ranked.is_answered else "rule",
         fault=ranked.faults[0] if ranked.faults else None,
-        reasons={n: importance.reason for n, importance in enumerate(ranked.importances)},
+        reasons={n: _explain(importance, context.fits.get(n)) for n, importance in enumerate(ranked.importances)},
     )
+
+
+def _explain(importance: Importance, fit: TopicScore | None) -> Message:
+    """Return why an item stands where it does, without its fit to the topic: the briefing says that apart."""
+    others = [reason for reason in importance.reasons if fit is None or reason != fit.reason]
+    return replace(importance, reasons=others or importance.reasons).reason

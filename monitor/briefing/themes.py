@@ -34,6 +34,21 @@ august september october november december
 """
 _ENGLISH_FORM = frozenset(_ENGLISH_FORMS.split())
 
+# What everything that such bodies publish is about: longer terms may have it, by itself it names no subject.
+_TOO_WIDE_WORDS = """
+企业 信息 服务 产品 产业 行业 国家 全国 全省 全市 发展 建设 名单 公示 组织 推荐 年度 项目 单位 机构 人员 通报
+批复 同意 申报 报送 备案 转载 部门 地方 中心 社会 经济 市场 技术 安全 领域 体系 能力 质量 水平 重点 第一 第二
+第三 一批 二批 三批 专家 负责 负责人 同志 会议 召开 讲话 发言 公司 用户 资源 应用 创新 改革 计划 行动 建立 健全
+完善 提升 高质量 高质量发展 公众 拟发布 综合 综合司 办公
+bank banks asset assets market markets industry sector business businesses firm firms service services product
+products prudential standard practice national federal local regional court minister ministry department agency
+authority director chair chief executive commission commissioner board office public private letter letters
+information sheet industry-wide licence licences license application applications request requests release action plan
+plans programme program project projects scheme system framework requirement requirements expectation expectations
+record records major
+"""
+_TOO_WIDE = frozenset(_TOO_WIDE_WORDS.split())
+
 
 @dataclass(frozen=True)
 class ThemedTitle:
@@ -111,10 +126,15 @@ def _find_members(titles: Sequence[ThemedTitle]) -> dict[str, list[int]]:
     most = len(titles) if len(titles) <= _MIN_SHARED_ITEMS else _MAX_SHARE * len(titles)
     longest: dict[tuple[int, ...], str] = {}
     for term, ids in found.items():
-        if _MIN_MEMBERS <= len(ids) <= most and not (len(term) == _MIN_CHINESE and len(ids) == _MIN_MEMBERS):
+        if _MIN_MEMBERS <= len(ids) <= most and not (_is_weak(term) and len(ids) == _MIN_MEMBERS):
             key = tuple(ids)
             longest[key] = max(term, longest.get(key, ""), key=lambda each: (len(each), each))
     return {term: list(ids) for ids, term in longest.items()}
+
+
+def _is_weak(term: str) -> bool:
+    """Whether a term is so short that two items may share it by chance: two characters, or one English word."""
+    return len(term) == _MIN_CHINESE if _CHINESE_RUN.match(term) else " " not in term and not term.isupper()
 
 
 def _iter_terms(title: ThemedTitle) -> Iterator[str]:
@@ -124,12 +144,15 @@ def _iter_terms(title: ThemedTitle) -> Iterator[str]:
     for run in _CHINESE_RUN.findall(_CHINESE_FORM.sub(" ", text)):
         for size in range(_MIN_CHINESE, min(_MAX_CHINESE, len(run)) + 1):
             for start in range(len(run) - size + 1):
-                yield run[start : start + size]
+                if (piece := run[start : start + size]) not in _TOO_WIDE:
+                    yield piece
     words = [word if word.isupper() else word.lower() for word in _ENGLISH_WORD.findall(text)]
     for size in range(1, _MAX_WORDS + 1):
         for start in range(len(words) - size + 1):
             piece = words[start : start + size]
-            if all(word.lower() not in _ENGLISH_FORM for word in piece) and (size > 1 or len(piece[0]) > 3):
+            if any(word.lower() in _ENGLISH_FORM for word in piece) or all(word in _TOO_WIDE for word in piece):
+                continue
+            if size > 1 or len(piece[0]) > 3:
                 yield " ".join(piece)
 
 

@@ -125,14 +125,15 @@ def _print_file(terminal: Terminal, file: "PolicyFile") -> None:
         },
     )
     if file.deadlines:
+        titles = {member.id: member.title for member in file.members}
         terminal.write_line()
         terminal.write_records(
             [deadline for deadline in file.deadlines if deadline.dropped_at is None],
             lambda deadline: {
                 "date": deadline.day,
-                "deadline": terminal.word("deadline_kind", deadline.kind),
+                "deadline": terminal.word("deadline", deadline.kind),
                 "of": deadline.item,
-                "subject": deadline.subject,
+                "subject": deadline.subject or titles.get(deadline.item, ""),
             },
         )
     for note in file.notes:

@@ -19,6 +19,8 @@ _INVISIBLE_CHARS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]+"
 )
 _MAX_LINK_TEXT_CHARS = 300
+_MAX_UNBROKEN_WIDTH = 24
+ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b", re.ASCII)
 _SAFE_URL_CHARS = "%:/?#[]@!$&()*+,;=~"
 
 
@@ -146,6 +148,11 @@ def find_numeric_columns(table: Table) -> set[int]:
         if any(row[index] for row in table.rows)
         and all(re.fullmatch(r"[-+]?[\d,]*\.?\d*%?", row[index]) for row in table.rows)
     }
+
+
+def is_short(text: str) -> bool:
+    """Whether a text stays on one line wherever it stands, as a date or the name of an office."""
+    return measure_text_width(text) <= _MAX_UNBROKEN_WIDTH
 
 
 def measure_text_width(text: str) -> int:

@@ -231,20 +231,20 @@ class _DocxWriter:
             title.extend([make_run("  "), self._build_text_run(f"〔{badge.text}〕", _BADGE_STYLES[badge.tone])])
         yield self._build_heading(3, f"{entry.number}\t{format_link_text(normalize_line(entry.title.text))}", title)
         if entry.gist:
-            mark = [self._build_text_run(f"〔{entry.gist_mark}〕", "MonitorBadge")] if entry.gist_mark else []
+            mark = self._build_mark(entry.gist_mark, "MonitorBadge") if entry.gist_mark else []
             yield self._build_line("MonitorGist", [*mark, self._build_text_run(entry.gist)])
         for spans in entry.particulars:
             if any(span.text for span in spans):
                 yield self._build_line("MonitorParticulars", self._build_spans(spans))
         if entry.text:
-            mark = [self._build_text_run(f"〔{entry.text_mark}〕", "MonitorBadge")] if entry.text_mark else []
+            mark = self._build_mark(entry.text_mark, "MonitorBadge") if entry.text_mark else []
             yield self._build_line("MonitorText", [*mark, self._build_text_run(entry.text)])
         for row in entry.links:
             yield self._build_line(
                 "MonitorLinks", [self._build_text_run(row.label), make_run(" "), *self._build_spans(row.links)]
             )
         if entry.remark is not None:
-            mark = [self._build_text_run(f"〔{entry.remark.mark}〕", "MonitorBadgeAccent")]
+            mark = self._build_mark(entry.remark.mark, "MonitorBadgeAccent")
             for paragraph in entry.remark.paragraphs:
                 yield self._build_line("MonitorAccent", [*mark, self._build_text_run(paragraph)])
                 mark = []
@@ -311,6 +311,9 @@ class _DocxWriter:
 
     def _build_text_run(self, text: str, style: str | None = None) -> Any:
         return make_run(format_inline(text), self._ids[style] if style else None)
+
+    def _build_mark(self, text: str, style: str) -> list[Any]:
+        return [self._build_text_run(f"〔{text}〕", style), make_run(" ")]
 
     def _get_text_width(self) -> int:
         section = self._file.sections[-1]

@@ -6,6 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from monitor.exports.document import (
+    ISO_DAY,
     Block,
     Document,
     Entries,
@@ -20,6 +21,7 @@ from monitor.exports.document import (
     find_numeric_columns,
     format_inline,
     format_link_text,
+    is_short,
     normalize_line,
     sanitize_link_target,
 )
@@ -110,7 +112,7 @@ def _render_entry(entry: Entry) -> str:
     gist = ""
     if entry.gist:
         mark = f'<span class="mark">{_escape_text(entry.gist_mark)}</span> ' if entry.gist_mark else ""
-        gist = f'<p class="gist">{mark}{_escape_text(entry.gist)}</p>'
+        gist = f'<p class="gist">{mark}{_keep_days_whole(_escape_text(entry.gist))}</p>'
     text = ""
     if entry.text:
         mark = f' <span class="mark">{_escape_text(entry.text_mark)}</span>' if entry.text_mark else ""
@@ -150,7 +152,8 @@ def _render_table(table: Table) -> str:
         tone = table.tones[index] if index < len(table.tones) else "plain"
         notes = f'<span class="notes">{_render_spans(table.notes_of(index))}</span>' if table.notes_of(index) else ""
         cells = "".join(
-            f'<td{kind} data-label="{_escape_text(label)}">{_escape_text(cell)}{"" if column < last else notes}</td>'
+            f'<td{kind} data-label="{_escape_text(label)}">'
+            f"{_keep_days_whole(_escape_text(cell))}{'' if column < last else notes}</td>"
             for column, (label, cell, kind) in enumerate(zip(table.header, row, classes, strict=True))
         )
         rows.append(f'<tr class="{tone}">{cells}</tr>')
@@ -164,8 +167,14 @@ def _render_spans(spans: list[Span], between: str = "") -> str:
 def _render_span(span: Span) -> str:
     url = sanitize_link_target(span.url)
     if url is None:
-        return f"<span>{escape(format_inline(span.text))}</span>"
+        kind = ' class="short"' if is_short(span.text) else ""
+        return f"<span{kind}>{escape(format_inline(span.text))}</span>"
     return f'<a href="{escape(url)}" rel="noopener noreferrer">{escape(format_link_text(span.text))}</a>'
+
+
+def _keep_days_whole(escaped: str) -> str:
+    """Return escaped text in which no line ends within a date such as 2026-03-01."""
+    return ISO_DAY.sub(r'<span class="short">\g<0></span>', escaped)
 
 
 def _escape_text(text: str) -> str:

@@ -90,10 +90,32 @@ class RecordOutput(BaseModel):
     problem: str
 
 
+class ItemPolicyOutput(BaseModel):
+    """The policy that an item belongs to; the tool `policies` reads it by this id."""
+
+    id: int
+    name: Line
+
+
+class FittingTopicOutput(BaseModel):
+    """A topic that an item fits: how well, 0 to 1, why, and the words of the item that show it."""
+
+    id: int
+    name: Line
+    score: float
+    reason: Line
+    passage: Line
+
+
 class ItemDetailOutput(BaseModel):
-    """One item with its text and its evidence; `has_more_text` where the text was cut."""
+    """One item with its text and its evidence; `has_more_text` where the text was cut.
+
+    `topics` are those of the clients and teams here that it fits, the best first.
+    """
 
     item: ItemOutput
+    policy: ItemPolicyOutput | None
+    topics: list[FittingTopicOutput]
     text: str
     has_more_text: bool
     evidence: list[EvidenceOutput]
@@ -171,6 +193,13 @@ def build_item_detail(item: FullItemSchema, proof: ItemProof, *, max_chars: int)
     text = "\n".join(map(normalize_line, (item.text or "").splitlines()))
     return ItemDetailOutput(
         item=build_item_output(item),
+        policy=ItemPolicyOutput.model_validate(item.policy, from_attributes=True) if item.policy else None,
+        topics=[
+            FittingTopicOutput(
+                **topic.model_dump(include={"id", "name", "score", "passage"}), reason=render(topic.reason, "en")
+            )
+            for topic in item.topics
+        ],
         text=text[:max_chars],
         has_more_text=len(text) > max_chars,
         evidence=[EvidenceOutput.model_validate(claim, from_attributes=True) for claim in proof.claims],
@@ -213,6 +242,12 @@ def render_items(items: Sequence[ItemOutput]) -> Iterable[str]:
 def render_item(item: ItemDetailOutput) -> Iterable[str]:
     yield from render_items([item.item.model_copy(update={"snippet": ""})])
     yield f"The summary is by {item.item.summary_by}." if item.item.summary else "There is no summary."
+    if item.policy is not None:
+        yield f"It belongs to policy {item.policy.id}:"
+        yield f"> {item.policy.name}"
+    for topic in item.topics:
+        yield f"It fits topic {topic.id}, {round(100 * topic.score)} %:"
+        yield from (f"> {line}" for line in (topic.name, topic.reason, topic.passage) if line)
     problems = {record.id: record.problem for record in item.records}
     yield f"Evidence: {len(item.evidence)} statements." if item.evidence else "No evidence was kept."
     for evidence in item.evidence:

@@ -190,7 +190,7 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
         item_id: Annotated[int, Field(ge=1, le=2**31 - 1)],
         max_chars: Annotated[int, Field(ge=0, le=_MAX_TEXT_CHARS, description="So much of the page's text")] = 6000,
     ) -> Annotated[CallToolResult, ItemDetailOutput]:
-        """Read one item: what is known of it, its evidence, how its page changed, and the text of the page."""
+        """Read one item: what is known of it, policy and topics, evidence, how its page changed, and its text."""
         with raise_tool_errors():
             item, proof = await app.archive.get_item(item_id), await app.proofs.get_proof(item_id)
             read = build_item_detail(item, proof, max_chars=max_chars)

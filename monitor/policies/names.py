@@ -297,10 +297,30 @@ _LEADING_STAGE = re.compile(
     r"^(?:(?:final|proposed) rule|exposure draft|consultation (?:paper|on)|policy statement)s?\b[:\s]{0,3}",
     re.IGNORECASE,
 )
+_LEADING_NUMBER = re.compile(
+    r"^(?:[^《》\s]{0,40}(?:令|公告|通告)[^《》\s]{0,12}\d号[\s:：]+(?=[\u3400-\u9fff]{4})"
+    r"|[A-Z]{1,6} ?\d{1,4}/\d{1,4}\s*[:–—-]\s+(?=\w))"
+)
+_TRAILING_STAGE = re.compile(
+    r"\s?[:–—-]\s(?:final|proposed|draft) (?:rules?|amendments?|guidance|determinations?|standards?|changes)"
+    r"(?: (?:and|to) .{0,60})?$",
+    re.IGNORECASE,
+)
+_FORM_AROUND_SUBJECT = re.compile(r"^关于(.{4,})的(?:通知|公告|通告|函)$")
+_BODY = re.compile(r"[\u3400-\u9fff]{1,30}(?:委|委员会|部|局|署|院|厅|办|会|行|司|室|组|处|中心|部门|政府|所|公司)")
 
 
 def name_document(title: str) -> str:
-    """Return the name of a policy as a title of one of its documents writes it, without stage and number."""
+    """Return the name of a policy as a title of one of its documents writes it, without stage, number and issuers."""
     found = _NAME_IN_TITLE.search(title)
     name = _LEADING_STAGE.sub("", _STAGE_OF_NAME.sub("", found[1] if found else title).strip())
+    name = _drop_issuers(_LEADING_NUMBER.sub("", _TRAILING_STAGE.sub("", name)))
+    name = _FORM_AROUND_SUBJECT.sub(r"\1", name)
     return " ".join(name.split()) or title
+
+
+def _drop_issuers(name: str) -> str:
+    """Return a Chinese title from its 关于 on, where nothing but bodies stand before that."""
+    bodies, about, rest = name.partition("关于")
+    is_named = all(_BODY.fullmatch(body.removesuffix("等")) for body in re.split(r"[\s、]+", bodies.strip()))
+    return about + rest if about and bodies.strip() and is_named else name

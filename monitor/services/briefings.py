@@ -135,7 +135,7 @@ class BriefingService:
         texts = await self.store.items.load_texts([item.id or 0 for item in items])
         groups = await cluster_in_workers(items, texts, self.workers)
         await report(ComposeStage.RANK)
-        changes = await self._list_changes(query, span, zone)
+        changes = await self._list_changes(query, span, zone, topic)
         facts = await self.store.briefing_facts.load(
             [*(item.id or 0 for item in items), *(change.item for change in changes)],
             since=span.begin,
@@ -207,8 +207,11 @@ class BriefingService:
         """Return the items that fit the topic or were not judged for it, and how many do not fit."""
         if topic is None:
             return items, 0
-        fits = await self.store.briefing_facts.load_fits(topic, [item.id or 0 for item in items])
-        kept = [item for item in items if (fit := fits.get(item.id or 0)) is None or fit.is_match]
+        ids = [item.id or 0 for item in items]
+        fits = await self.store.briefing_facts.load_fits(topic, ids)
+        unjudged = await self.store.briefing_facts.list_unjudged(topic, [item for item in ids if item not in fits])
+        meant = {item for item, fit in fits.items() if fit.is_match} | unjudged
+        kept = [item for item in items if item.id in meant]
         return kept, len(items) - len(kept)
 
     async def _list_items(
@@ -228,12 +231,15 @@ class BriefingService:
         lifts = iter(compute_lifts(every, await self.store.marks.list_feedback(every)))
         return [next(filter(None, list(islice(lifts, len(items)))), 0) for items in each]
 
-    async def _list_changes(self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo) -> list[ChangedItem]:
+    async def _list_changes(
+        self, query: BriefingQuery, span: _PeriodBounds, zone: ZoneInfo, topic: Topic | None
+    ) -> list[ChangedItem]:
         rows = await self.store.revisions.list_between(span.begin, span.end, sources=query.sources)
         meant = _build_item_filter(query, span).model_copy(
             update={"first_seen_since": None, "first_seen_until": None, "ids": [item.id for item, _ in rows]}
         )
-        ids = {item.id for item in await self.store.items.list(meant, limit=None)}
+        found, _ = await self._select_for_topic(await self.store.items.list(meant, limit=None), topic)
+        ids = {item.id for item in found}
         reported = {(change.item, change.seen_at) for change in query.previous.changes} if query.previous else set()
         moves = await self.store.deadlines.list_moves([item_id for item_id in ids if item_id is not None])
         by_revision = assign_moves([revision for _, revision in rows], moves)

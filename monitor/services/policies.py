@@ -321,7 +321,9 @@ class PolicyService(AuditedService):
         store = self.store.policies
         rows = await store.list_documents(policy_id)
         facts = await store.load_facts([member.item_id for member, _ in rows])
-        members = [_build_member(member, item, facts.get(member.item_id)) for member, item in rows]
+        members = sorted(
+            (_build_member(member, item, facts.get(member.item_id)) for member, item in rows), key=_build_member_key
+        )
         [row] = await store.build_rows([policy], today=self._get_today())
         draft, final = _choose_versions(members)
         return PolicyFile(
@@ -452,6 +454,11 @@ def _choose_versions(members: Sequence[PolicyMember]) -> tuple[int | None, int |
     until = members if final is None else members[: members.index(final)]
     drafts = [member.id for member in until if member.stage in _DRAFTS]
     return (drafts[-1] if drafts else None), (None if final is None else final.id)
+
+
+def _build_member_key(member: PolicyMember) -> tuple[dt.date, int, int]:
+    """Order documents by their days; those of one day as a policy goes: a rule, then what explains it."""
+    return member.day or dt.date.max, -1 if member.stage is None else _ORDER_OF_STAGES[member.stage], member.id or 0
 
 
 def _build_member(member: PolicyDocument, item: Item, facts: ItemFacts | None) -> PolicyMember:

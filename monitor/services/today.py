@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, Field
 
 from monitor.briefing.item import ItemSchema, build_item_schema
+from monitor.briefing.order import rank_briefing_items
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
@@ -28,6 +29,7 @@ from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.policies.calendar import DeadlineEntry
+from monitor.ranking.feedback import compute_lifts
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
 from monitor.services.runtime import WorkerRegistry, has_worker
@@ -132,8 +134,8 @@ class RunTotals(BaseModel):
 class TodaySummary(BaseModel):
     """The first look. `since` is the beginning of the day, or the last sitting where that was before it.
 
-    `new` and `tiers` count all items first seen since then, `items` are the most important of them; `new_by_day` counts
-    those of the last 30 days, today the last.
+    `new` and `tiers` count all items first seen since then, `items` are the most important of them, in the order of a
+    briefing; `new_by_day` counts those of the last 30 days, today the last.
     """
 
     day: dt.date = Field(examples=["2026-11-22"])
@@ -182,7 +184,7 @@ class TodayService:
             last_visit_at=last,
             new=sum(tier.count for tier in tiers),
             tiers=tiers,
-            items=await self._build_new_items(found, person, last),
+            items=await self._build_new_items(await self._order(found, today.date), person, last),
             new_by_day=await dashboard.count_new_by_day([day.date for day in days]),
             ahead=await self._look_ahead(today.date, person, last or since),
             ran=_count_runs(await dashboard.list_last_runs(today.begin), pulse, unread),
@@ -223,6 +225,18 @@ class TodayService:
         if record_visit and (looked_at is None or now - looked_at > _VISIT_UPDATE_INTERVAL):
             await self.store.dashboard.save_visit(person, now, before)
         return before
+
+    async def _order(self, items: Sequence[Item], today: dt.date) -> list[Item]:
+        """Put items in the order of a briefing: as their one run did, else by their scores; no model is asked."""
+        ranking = await rank_briefing_items(
+            items,
+            model=None,
+            language="",
+            lifts=compute_lifts(items, await self.store.marks.list_feedback(items)),
+            facts=await self.store.items.load_facts([item.id or 0 for item in items]),
+            today=today,
+        )
+        return [items[place] for place in ranking.order]
 
     async def _build_new_items(self, found: Sequence[Item], person: str, last: dt.datetime | None) -> list[NewItem]:
         folded = merge_same_titles(found)[:MAX_SHOWN_ITEMS]

@@ -10,8 +10,18 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 
 from monitor.db.sessions import Queries, insert_if_new, sanitize_value
+from monitor.db.tables.collection import Item
 from monitor.db.tables.people import ComposeStage, KeptBriefing
-from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, Policy, PolicyDocument, Topic, TopicFit
+from monitor.db.tables.policies import (
+    Deadline,
+    DeadlineMove,
+    ItemFacts,
+    Policy,
+    PolicyDocument,
+    Topic,
+    TopicFit,
+    TopicJudgement,
+)
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 
@@ -44,6 +54,16 @@ class BriefingFactsQueries(Queries):
     async def load_fits(self, topic: Topic, item_ids: Sequence[int]) -> dict[int, TopicFit]:
         query = select(TopicFit).where(col(TopicFit.topic_id) == topic.id)
         return {fit.item_id: fit for fit in await self._fetch_in(query, col(TopicFit.item_id), item_ids)}
+
+    async def list_unjudged(self, topic: Topic, item_ids: Sequence[int]) -> set[int]:
+        """Return those of these items that came since the topic is there, and that nothing has judged yet.
+
+        An item that was judged and does not fit at all has no fit either; so has one of before, which the topic was
+        held against when it was made.
+        """
+        judged = select(col(TopicJudgement.item_id))
+        query = select(col(Item.id)).where(col(Item.first_seen) >= topic.created_at, col(Item.id).not_in(judged))
+        return {item_id for item_id in await self._fetch_in(query, col(Item.id), item_ids) if item_id is not None}
 
     async def load(
         self,

@@ -118,6 +118,9 @@ async def show_calendar(
         trouble = error.message
     listed = [entry for entry in entries if first <= entry.day <= until]
     split_at = today if is_present else first
+    policies = {entry.policy_id: entry.policy for entry in entries if entry.policy_id and entry.policy}
+    if wanted.policy and wanted.policy not in policies and (chosen := await app.store.policies.get(wanted.policy)):
+        policies[wanted.policy] = chosen.name
     return renderer.render(
         "deadlines/calendar.html",
         wanted=wanted,
@@ -135,7 +138,7 @@ async def show_calendar(
         fits=await app.topics.list_fits([entry.item_id for entry in listed]),
         kinds=list(DeadlineKind),
         topics=[topic.name for topic in topics],
-        policies=sorted({(entry.policy_id, entry.policy) for entry in entries if entry.policy_id and entry.policy}),
+        policies=sorted(policies.items()),
         sources=(await app.items.get_filter_options()).sources,
         feeds=list(build_feeds(renderer, topics)),
         file=f"/feeds/deadlines.ics?{urlencode(wanted.parameters | {'lang': renderer.language})}",

@@ -196,13 +196,11 @@ async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     """Show the day at a glance; the visit is remembered, and the next one begins where this one was."""
     seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
     ahead = [entry.item_id for entry in seen.ahead.deadlines]
-    by_tier = {tier.tier: [item for item in seen.items if item.tier == tier.tier] for tier in seen.tiers}
     return renderer.render(
         "today/today.html" if seen.has_run or seen.items else "today/begin.html",
         seen=seen,
         ahead_days=AHEAD_DAYS,
         topics=await app.topics.list_fits([*(item.id or 0 for item in seen.items), *ahead]),
-        groups=[(tier.tier, tier.count, group) for tier in seen.tiers if (group := by_tier[tier.tier])],
         shown=MAX_SHOWN_ITEMS,
         most=_MAX_MATTERS,
         trend=_render_trend(seen, renderer.gettext("New items a day, the last 30 days"), principal.language),

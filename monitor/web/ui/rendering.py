@@ -21,12 +21,14 @@ from markupsafe import Markup
 from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
+from monitor.exports.document import ISO_DAY, is_short
 from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
 from monitor.web.auth import Principal
 from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
 _NOTICE_COOKIE = "monitor_notice"
+_MAX_WORD_CHARS = 20
 # Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -90,7 +92,10 @@ class Templates:
             ago=lambda instant: self._format_relative_time(language, instant),
             number=lambda value: format_decimal(value, locale=language),
             host=_parse_host,
+            truncate=_truncate,
+            unbroken=_keep_days_whole,
         )
+        environment.tests["short"] = is_short
         return environment
 
     def _format_instant(self, instant: dt.datetime | None) -> Markup:
@@ -183,6 +188,25 @@ Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
 FormFlag = Annotated[bool, Form()]
 FilterText = Annotated[str, Query(max_length=200)]
+
+
+def _keep_days_whole(text: str) -> Markup:
+    """Mark up the dates of a text, so that no line ends within one."""
+    shown, end = Markup(""), 0
+    for day in ISO_DAY.finditer(text):
+        shown += text[end : day.start()] + Markup('<span class="short">{}</span>').format(day[0])
+        end = day.end()
+    return shown + text[end:]
+
+
+def _truncate(text: str, max_chars: int) -> str:
+    """Cut a text to so many characters with an ellipsis, between words where it has words."""
+    if len(text) <= max_chars:
+        return text
+    kept = text[: max_chars - 1]
+    before, space, _ = kept.rpartition(" ")
+    is_near = len(kept) - len(before) <= _MAX_WORD_CHARS
+    return f"{(before if space and is_near else kept).rstrip(' ,;:，；：、（(')}…"
 
 
 def _format_day(day: dt.date | None) -> Markup:

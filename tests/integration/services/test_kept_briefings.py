@@ -11,12 +11,23 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import ComposeStage, KeptBriefing
-from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, Policy, PolicyDocument, Topic, TopicFit
+from monitor.db.tables.policies import (
+    Deadline,
+    DeadlineMove,
+    ItemFacts,
+    Policy,
+    PolicyDocument,
+    Topic,
+    TopicFit,
+    TopicJudgement,
+)
 from monitor.document import DocumentFacts
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
+from monitor.page import ChangeKind
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.drafts import KeptBriefingService, show_initially
 from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage, RunStatus
@@ -131,7 +142,8 @@ async def test_composing_that_a_killed_process_left_may_begin_again_after_a_minu
 async def test_a_briefing_knows_facts_deadlines_moves_and_policies_and_is_for_a_topic(
     store: Store, kept: KeptBriefingService
 ) -> None:
-    fits, others, unjudged = await fill(store, NOW, ["储能办法", "渔业办法", "其他办法"])
+    titles = ["储能办法", "渔业办法", "其他办法", "林业办法"]
+    fits, others, unjudged, judged = await fill(store, NOW, titles)
     async with store.sessions.begin_write() as session:
         topic = Topic(name="储能开发商", created_at=NOW)
         policy = Policy(name="储能管理", key="k", created_at=NOW, updated_at=NOW)
@@ -150,13 +162,19 @@ async def test_a_briefing_knows_facts_deadlines_moves_and_policies_and_is_for_a_
                     policy_id=policy.id, item_id=fits, joined_by=JoinedBy.TITLE, reason=reason, joined_at=NOW
                 ),
                 TopicFit(topic_id=topic.id, item_id=fits, score=1, is_match=True, reason=reason, judged_at=NOW),
+                TopicJudgement(item_id=judged, sha256="0", judged_at=NOW),
+                *[
+                    Revision(item_id=each, run_id="r", seen_at=NOW, kind=ChangeKind.CHANGED, reason=None)
+                    for each in (fits, judged)
+                ],
                 TopicFit(topic_id=topic.id, item_id=others, score=0, is_match=False, reason=reason, judged_at=NOW),
             ]
         )
     composed = await kept.compose(BriefingQuery(day=NOW.date(), topic="储能开发商"))
     assert composed.audience == "储能开发商"
     assert {item.id for item in composed.items} == {fits, unjudged}
-    assert composed.off_topic == 1
+    assert composed.off_topic == 2
+    assert [change.item for change in composed.changes] == [fits]
     first = next(item for item in composed.items if item.id == fits)
     assert (first.stage, first.policy, first.relevance) == (PolicyStage.CONSULTATION, "储能管理", "标题含“储能”")
     assert [(line.day, line.moved_from) for line in composed.deadlines] == [

@@ -188,7 +188,7 @@ async def _item(app: App, source: Source, run_id: str, text: str, at: dt.datetim
 async def _mean(app: App, item_ids: list[int], at: dt.datetime) -> None:
     """A policy with its life, deadlines that were moved, and a topic that somebody follows, all in hostile words."""
     worst, admin = sanitize_text(WORST), Actor("admin", Role.ADMIN)
-    # The first link that Today shows leads to an item with evidence.
+    # The nearest deadline is that of an item with evidence.
     seen = await app.store.items.list(ItemFilter(), limit=None)
     proved = next(item.id or 0 for item in seen if item.evidence and item.id not in item_ids)
     first = Deadline(item_id=proved, kind=DeadlineKind.APPLY_BY, day=at.date() + dt.timedelta(days=1), seen_at=at)

@@ -42,6 +42,7 @@ from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import load_catalogue
 from monitor.services.audit import COMMAND_LINE
+from monitor.services.items import ItemQuery
 from monitor.web.app import create_web_app, serve_web
 from tests.conftest import Mailbox
 from tests.integration.web.conftest import PASSWORD
@@ -166,7 +167,9 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
         signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
         assert signed_in.status_code == 303, signed_in.text
-        yield Place(address, house, app, client, mailbox, await pages_of(client, templates_of(app)))
+        proved = next(item.id for item in await app.archive.list_items(ItemQuery(), limit=None) if item.evidence)
+        pages = await pages_of(client, templates_of(app), f"/items/{proved}")
+        yield Place(address, house, app, client, mailbox, pages)
 
 
 def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
@@ -179,9 +182,9 @@ def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
     }
 
 
-async def pages_of(client: httpx.AsyncClient, templates: dict[str, re.Pattern[str]]) -> list[str]:
-    """The paths of all pages that links lead to, of each kind two."""
-    begin = ["/", "/sign-in", "/runs/run-live", "/research/research-evil", "/research/research-plan"]
+async def pages_of(client: httpx.AsyncClient, templates: dict[str, re.Pattern[str]], item: str) -> list[str]:
+    """The paths of all pages that links lead to, of each kind two; `item` is one with evidence."""
+    begin = ["/", item, "/sign-in", "/runs/run-live", "/research/research-evil", "/research/research-plan"]
     waiting, seen, counts = list(begin), set(begin), dict.fromkeys(templates, 0)
     found: list[str] = []
     while waiting:

@@ -93,6 +93,17 @@ async def test_a_policy_shows_its_life_its_deadline_with_the_move_and_how_the_dr
     assert f"{path}/documents/{world.final}/remove" not in page  # a reader changes nothing
 
 
+async def test_documents_of_one_day_stand_as_a_policy_goes(world: World) -> None:
+    store, now = world.desk.app.store, world.desk.app.clock.now()
+    await store.items.update(world.final, date=now.date() - dt.timedelta(days=30))
+    facts = DocumentFacts(stage=PolicyStage.QA).model_dump(mode="json")
+    row = ItemFacts(item_id=world.draft, facts=facts, text_sha256="1" * 64, read_at=now)
+    await store.policies.save_facts(row, [])
+    path = await world.start()
+    page = (await (await world.desk.sign_in("reader")).get(path)).text
+    assert page.index(f'id="document-{world.final}"') < page.index(f'id="document-{world.draft}"')
+
+
 async def test_an_editor_renames_a_policy_notes_it_and_takes_a_document_out(world: World) -> None:
     path = await world.start()
     editor = await world.desk.sign_in("editor")
@@ -117,6 +128,8 @@ async def test_the_calendar_shows_a_month_and_keeps_to_its_filters(world: World)
     month = f"/calendar?month={world.after:%Y-%m}"
     assert f'id="d-{world.after}"' in (await reader.get(month)).text
     assert f'id="d-{world.after}"' in (await reader.get(f"{month}&policy={path.rpartition('/')[2]}&kind=in_force")).text
+    elsewhere = await reader.get(f"/calendar?month=2019-01&policy={path.rpartition('/')[2]}")
+    assert f"selected>{NAME}" in elsewhere.text, "a policy that is chosen has its name in every month"
     for filters in ("kind=apply_by", "policy=99", "source=x"):
         assert f'id="d-{world.after}"' not in (await reader.get(f"{month}&{filters}")).text
     unknown = await reader.get(f"{month}&topic=none")
@@ -150,7 +163,7 @@ async def test_a_topic_is_made_followed_and_put_right(world: World) -> None:
 async def test_today_begins_with_deadlines_moves_and_what_topics_brought(world: World) -> None:
     app, reader = world.desk.app, await world.desk.sign_in("reader")
     page = (await reader.get("/")).text
-    assert 'class="ahead"' in page
+    assert 'class="ahead with-moved"' in page
     assert str(world.after) in page
     assert str(world.before) in page
     topic = await app.topics.create(TopicForm(name="储能商", words=["储能"]), by=COMMAND_LINE)

@@ -10,10 +10,11 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from monitor.config.model import BrowserSettings, Settings
 from monitor.db.tables.collection import Item, ModelCall, Run, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.policies import Deadline, DeadlineMove
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
-from monitor.vocabulary import Phase, RunStatus
+from monitor.vocabulary import DeadlineKind, Phase, RunStatus
 from monitor.web.app import serve_web
 from tests.integration.web.conftest import PASSWORD, Desk
 
@@ -111,6 +112,29 @@ async def test_nothing_is_wider_than_the_window_and_nothing_breaks_our_own_polic
             assert over <= 0, f"{path} is {over} pixels wider than a window of {width}"
         await context.close()
     assert complaints == []
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])
+async def test_the_first_headline_stands_above_the_fold_of_a_phone_below_what_moved_and_what_is_near(
+    desk: Any, browser: Browser, locale: str
+) -> None:
+    await filled(desk)
+    store, now = desk.app.store, desk.app.clock.now()
+    days = [now.date() + dt.timedelta(days=n) for n in range(2, 8)]
+    rows = [Deadline(item_id=1, kind=DeadlineKind.APPLY_BY, day=day, subject=str(day), seen_at=now) for day in days]
+    move = DeadlineMove(deadline_id=0, before=now.date() + dt.timedelta(days=1), after=days[0], run_id="r", seen_at=now)
+    await store.deadlines.save([(rows[0], move), *((row, None) for row in rows[1:])])
+    await desk.sign_in("reader")
+    async with serve_web(desk.app) as address:
+        context = await browser.new_context(locale=locale, viewport={"width": 390, "height": 844})
+        page = await context.new_page()
+        await sign_in(page, address)
+        moved, headline = page.locator(".moved li"), page.locator(".news h3").first
+        await expect(moved).to_have_count(1)
+        places = [await each.bounding_box() for each in (moved, headline)]
+        assert all(place is not None for place in places)
+        tops = [place["y"] for place in places if place is not None]
+        assert tops[0] < tops[1] < 844 - 24, tops
 
 
 async def test_a_star_is_given_from_the_keyboard_and_the_page_stays(desk: Any, browser: Browser) -> None:

@@ -212,6 +212,17 @@ def test_items_of_one_subject_stand_together_enforcement_and_data_by_themselves(
     }
 
 
+def test_a_subject_whose_other_items_are_headlines_needs_no_heading_and_only_headlines_have_assessments() -> None:
+    titles = ["储能电站消防标准", "乙", "丙", "储能电站并网办法", "丁"]
+    items = [
+        item(n, title=title, tier=3, rank_reason=Message.other("某理由")) for n, title in enumerate(titles, start=1)
+    ]
+    value = briefing(items, [])
+    assert [theme.items for theme in value.themes] == [[1, 4]]
+    assert list_parts(value) == {"要闻": [1, 2, 3], "其他要点": [4, 5]}
+    assert render_briefing(value, "md").decode().count("〔评估〕 *某理由*") == 3
+
+
 @pytest.mark.parametrize(("group", "headings"), [("source", ["要闻", "乙", "甲"]), ("none", ["要闻", "条目"])])
 def test_items_stand_under_their_source_or_under_one_heading_if_so_wished(group: str, headings: list[str]) -> None:
     items = [item(n, source="甲" if n % 2 else "乙") for n in range(1, 8)]
@@ -265,11 +276,11 @@ def test_a_headline_says_why_it_matters_by_its_facts_or_by_an_assessment_that_is
     assert [(line.why, line.is_assessment) for line in value.headlines] == [
         ("意见反馈截止由 2026-02-15 改为 2026-03-01", False),
         ("自 2026-02-20 起施行", False),
-        ("标题含“储能”", True),
+        ("", False),
     ]
     text = render_briefing(value, "md").decode()
     assert "政策简报 · 致 储能开发商" in text
-    assert "〔评估〕 *标题含“储能”*" in text
+    assert "与储能开发商的关系：标题含“储能”" in text  # which is no reason why it matters
     assert "另有 4 条与储能开发商无关" in text
 
 
@@ -309,7 +320,7 @@ def test_changes_name_the_articles_and_what_else_differs() -> None:
     value = briefing([], [], changes=[build_changed_item(item(1), revision)])
     assert value.changes[0].articles == {EditOperation.CHANGED: ["第七条", "第九条"], EditOperation.ADDED: ["第八条"]}
     line = next(line for line in render_briefing(value, "md").decode().splitlines() if "第1号文件" in line)
-    assert line.endswith("内容有改动 · 修改：第七条、第九条。 · 新增：第八条。 · 日期 · 能源局 · 2026-02-03 发现")
+    assert line.endswith("内容有改动 · 修改：第七条、第九条 · 新增：第八条 · 日期 · 能源局 · 2026-02-03 发现")
 
 
 def test_possible_gaps_and_open_alarms_are_told_with_the_rest_that_could_not_be_seen() -> None:

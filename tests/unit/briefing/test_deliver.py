@@ -6,12 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from monitor.briefing.compose import Briefing, Period
-from monitor.briefing.deliver import create_delivery, decide_retry, format_planned_time, is_quiet, list_unread_sources
+from monitor.briefing.deliver import (
+    build_alert_notification,
+    build_attachment_name,
+    create_delivery,
+    decide_retry,
+    format_planned_time,
+    is_quiet,
+    list_unread_sources,
+)
 from monitor.briefing.gaps import SourceRunSummary, list_gaps
 from monitor.config.targets import TargetSettings
+from monitor.db.queries.deadlines import AlertView
 from monitor.db.tables.delivery import MAX_ATTEMPTS, Delivery, DeliveryKind, DeliveryStatus
+from monitor.db.tables.policies import AlertKind
 from monitor.errors import NotDelivered, UsageError
-from monitor.vocabulary import RunStatus
+from monitor.i18n.message import Message
+from monitor.policies.changes import name_deadline
+from monitor.vocabulary import DeadlineKind, RunStatus
 
 NOW = dt.datetime(2026, 3, 2, 0, 0, tzinfo=dt.UTC)
 
@@ -27,6 +39,61 @@ def test_an_id_is_made_of_target_and_time_and_the_key_is_drawn() -> None:
     assert first.id == second.id == "partners-20260302T000000Z"
     assert first.key != second.key
     assert first.message_id == f"<{first.key}@example.org>"
+
+
+@pytest.mark.parametrize(
+    ("title", "audience", "name"),
+    [
+        ("官方动态简报", "", "官方动态简报-2026-03-02.docx"),
+        (
+            "What public bodies published",
+            "Harbour (trustee)",
+            "What-public-bodies-published-Harbour-trustee-2026-03-02.docx",
+        ),
+        ("../a", "..", "a-2026-03-02.docx"),
+    ],
+)
+def test_a_file_is_named_by_the_title_for_whom_it_is_and_the_day(title: str, audience: str, name: str) -> None:
+    fields = {
+        "language": "zh",
+        "generated_at": NOW,
+        "items": [],
+        "more": [],
+        "sources": [],
+        "gaps": [],
+        "baselines": [],
+    }
+    period = Period(since=NOW.date(), until=NOW.date())
+    briefing = Briefing.model_validate(
+        {
+            **fields,
+            "title": title,
+            "audience": audience,
+            "period": period,
+            "extracts": 0,
+            "without_summary": 0,
+            "reposts": [],
+        }
+    )
+    assert build_attachment_name(briefing, "docx") == name
+
+
+def test_the_subject_of_an_alert_says_what_moved_and_in_which_document() -> None:
+    words = Message.of("deadline.moved", name=name_deadline(DeadlineKind.APPLY_BY), before=NOW.date(), after=NOW.date())
+    alert = AlertView(
+        id=1,
+        target="partners",
+        kind=AlertKind.DEADLINE_MOVED,
+        key="k",
+        message=words,
+        item_id=1,
+        title="Storage scheme",
+        url="https://gov.example/1",
+        source="Bureau",
+        raised_at=NOW,
+    )
+    subject = build_alert_notification(delivery(), [alert], "en").subject
+    assert subject.endswith("Applications due: moved from 2026-03-02 to 2026-03-02 · Storage scheme")
 
 
 def test_pauses_grow_and_the_last_try_is_the_last() -> None:

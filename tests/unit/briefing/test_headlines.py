@@ -37,13 +37,13 @@ def test_a_day_that_is_over_is_not_told_but_for_what_is_in_force() -> None:
     over = HeadlineDeadline(DeadlineKind.APPLY_BY, dt.date(2026, 11, 1))
     assert explain(None, over) is None
     in_force = HeadlineDeadline(DeadlineKind.IN_FORCE, dt.date(2026, 11, 1))
-    assert explain(None, over, in_force) == ("in force since 2026-11-01", False)
+    assert explain(None, over, in_force) == ("In force since 2026-11-01", False)
 
 
 def test_a_figure_that_changed_and_who_is_bound_are_told() -> None:
     figures = [FigureChange(subject="cap", old="5%", new="3%"), FigureChange(subject="fee", new="1%")]
     assert explain(DocumentFacts(figures=figures, bound=["banks", "insurers"])) == (
-        "cap: 5% → 3%; binds banks, insurers",
+        "Cap: 5% → 3%; binds banks, insurers",
         False,
     )
 

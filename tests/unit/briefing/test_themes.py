@@ -45,6 +45,19 @@ def test_items_of_one_policy_are_a_theme_under_its_name() -> None:
     assert (group.name, group.items) == ("电力市场规则", [1, 3])
 
 
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ["中小企业数字化转型城市试点", "专精特新企业复核名单", "新增车辆企业公示"],
+        ["Letter on unlisted asset valuation", "Digital asset platforms"],
+        ["Kelpie limits on deposits", "The Kelpie lending study"],
+    ],
+    ids=["企业", "asset", "one word of two titles"],
+)
+def test_what_everything_is_about_and_what_two_share_by_chance_are_no_theme(titles: list[str]) -> None:
+    assert group_by_theme([ThemedTitle(n, title) for n, title in enumerate(titles)]) == []
+
+
 def test_what_most_titles_share_tells_none_apart() -> None:
     titles = [ThemedTitle(n, f"绿色低碳{word}") for n, word in enumerate("甲乙丙丁戊己庚辛")]
     assert group_by_theme(titles) == []

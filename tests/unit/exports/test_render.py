@@ -174,3 +174,19 @@ def test_the_contents_stand_behind_the_first_parts_of_a_word_file_if_so_wished()
     document = Document(title="简报", blocks=blocks, contents="目录", contents_after=1)
     texts = [paragraph.text for paragraph in docx.Document(io.BytesIO(render_docx(document))).paragraphs]
     assert texts.index("要闻") < texts.index("目录") < len(texts) - 1 - texts[::-1].index("期限")
+
+
+def test_dates_and_short_texts_stay_on_one_line_in_html_and_in_mail() -> None:
+    entry = Entry(
+        number=1,
+        title=Span(text="Title"),
+        gist="Moved from 2026-03-01 to 2026-03-09",
+        particulars=[[Span(text="2026-03-01 (list)"), Span(text="An office with a name that is as long as a line")]],
+    )
+    table = Table(header=["Day", "What"], rows=[["2026-03-09", "Comments due (moved from 2026-03-01)"]])
+    document = Document(title="T", language="en", blocks=[Entries(entries=[entry]), table])
+    page = render_document(document, "html").decode()
+    assert page.count('<span class="short">2026-03-01</span>') == 2
+    assert '<span class="short">2026-03-01 (list)</span>' in page
+    assert "<span>An office with a name" in page
+    assert "white-space: nowrap" in render_mail(document).decode().split("2026-03-09")[0]

@@ -96,6 +96,26 @@ def test_a_policy_is_called_after_its_document_without_stage_and_number() -> Non
 
 
 @pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("示例委员会令第43号 电力中长期交易办法", "电力中长期交易办法"),
+        ("甲部公告2026年第8号：低碳产品目录", "低碳产品目录"),
+        ("甲委 乙局关于完善容量电价机制的通知（甲价格〔2026〕86号）", "完善容量电价机制"),
+        ("甲委等部门关于推进虚拟电厂发展的指导意见", "关于推进虚拟电厂发展的指导意见"),
+        ("甲市人民政府办公室、乙局关于促进港口发展的意见", "关于促进港口发展的意见"),
+        ("专家谈关于容量电价机制的通知", "专家谈关于容量电价机制的通知"),
+        ("PS26/9: Redress scheme – final rules and feedback to CP25/27", "Redress scheme"),
+        ("CP10/26 – Solvent exit planning: proposed amendments", "Solvent exit planning"),
+        ("CP 391 Digital asset platforms", "CP 391 Digital asset platforms"),
+        ("Basel 3.1: final rules on market risk", "Basel 3.1: final rules on market risk"),
+        ("COVID-19: support for exporters", "COVID-19: support for exporters"),
+    ],
+)
+def test_a_policy_is_named_without_its_issuers_numbers_and_forms(title: str, name: str) -> None:
+    assert name_document(title) == name
+
+
+@pytest.mark.parametrize(
     "piece", ["《" * 50, "令第", "(EU) 2026/", "A" * 60 + "1", "〔2026〕", "The Act of the Order in the ", "1 of 2026 "]
 )
 def test_reading_references_takes_no_longer_than_reading_a_page_may(piece: str) -> None:
