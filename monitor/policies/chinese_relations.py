@@ -101,7 +101,7 @@ def find_chinese_named(document: DocumentText, start: int, end: int) -> list[Nam
         stop = last
         if number and behind:
             offset = behind.start("inside")
-            written = normalize_number(original[offset + number.start() : offset + number.end()], is_chinese=True)
+            written = normalize_number(original[offset + number.start() : offset + number.end()])
             stop = behind.end()
         taken.append((first, stop))
         found.append(NamedDocument(original[first + 1 : last - 1].strip(), written, start + first, start + stop))
@@ -109,7 +109,7 @@ def find_chinese_named(document: DocumentText, start: int, end: int) -> list[Nam
         if all(not first <= number.start() < last for first, last in taken) and (
             not re.fullmatch(r"第\S+号", number[0]) or "/" in number[0]
         ):
-            written = normalize_number(original[number.start() : number.end()], is_chinese=True)
+            written = normalize_number(original[number.start() : number.end()])
             found.append(NamedDocument(None, written, start + number.start(), start + number.end()))
     return sorted(found, key=lambda named: named.start)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from monitor.document import Relation
 from monitor.policies.document_text import DocumentText, Sentence
-from monitor.policies.numbers import ENGLISH_NUMBER, NamedDocument, normalize_number
+from monitor.policies.english_numbers import ENGLISH_NUMBER, find_numbers, is_number, normalize_english_number
+from monitor.policies.numbers import NamedDocument
 from monitor.vocabulary import PolicyStage, RelationType
 
 _W = (
@@ -139,10 +140,10 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
     text, original = document.folded[start:end], document.original[start:end]
     found: list[NamedDocument] = []
     spans: list[tuple[int, int]] = []
-    for match in ENGLISH_NUMBER.finditer(text):
+    for match in find_numbers(text):
         first, last = match.span()
         spans.append((first, last))
-        written = normalize_number(original[first:last], is_chinese=False)
+        written = normalize_english_number(original[first:last])
         found.append(NamedDocument(None, written, start + first, start + last))
     for match in _TITLE.finditer(text):
         name = "title" if match["title"] else "quoted" if match["quoted"] else "statement"
@@ -311,5 +312,9 @@ def _classify_ground(
 
 def _drop_names(ahead: str) -> str:
     """Return the words ahead of a name without the other names of the same list."""
-    dropped = ENGLISH_NUMBER.sub("", _TITLE.sub("", ahead))
+    dropped = ENGLISH_NUMBER.sub(_drop_number, _TITLE.sub("", ahead))
     return re.sub(r"(?:,?\s(?:and|or)\s(?:the\s)?|,\s(?:the\s)?)+\Z", " ", dropped.replace("  ", " "))
+
+
+def _drop_number(found: re.Match[str]) -> str:
+    return "" if is_number(found[0]) else found[0]

@@ -62,9 +62,10 @@ def read_signature(document: DocumentText, *, issuer: str | None, is_issued: boo
     """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document."""
     read = _read_chinese if document.is_chinese else read_english_signature
     found = read(document, is_issued=is_issued)
-    is_weak = found.issuers_at is None or (not document.is_chinese and len(found.issuers) == 1)
+    is_weak = found.issuers_at is None
     is_stated = issuer and is_issued and (not found.issuers or (is_weak and not _is_acronym_of_other(issuer, found)))
-    if issuer and is_stated:
+    is_longer = issuer and len(found.issuers) == 1 and found.issuers[0] in issuer and issuer in document.original
+    if issuer and (is_stated or is_longer):
         found = Signature([issuer], found.made_on, None, found.made_at)
     return found
 
