@@ -48,6 +48,14 @@ _AGENCIES = (
     r"|OSFI|CRTC|CER|HKMA|SFC|PRA|FCA|PSR|ORR|CAA|MHRA|Ofgem|Ofcom|Ofwat|ICO|CMA|NRC|FTC|NIST|TSA|BIS|IRS"
     r"|FAA|OSHA|USDA|TD|REG|GSR|LPRC|ACER|EFSA|EMA|JC|BaFin|CBI|ComReg|CRU"
 )
+
+
+
+def _write_capitals(pattern: str) -> str:
+    """Return a pattern of words for the same words in capitals."""
+    return pattern.upper().replace(r"\S", r"\s")
+
+
 _MONTH = r"(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[A-Z]*|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _ENGLISH = (
     # Acts of the European Union and of its bodies.
@@ -56,11 +64,13 @@ _ENGLISH = (
     r"|(?:Directive|Decision|Regulation)\s(?:No\s)?\d{2,4}/\d{1,4}(?:/(?:EU|EC|EEC|JHA))?"
     rf"|\b[A-Z][A-Za-z]{{0,5}}\({_YEAR}\)\s?\d{{1,9}}(?:\sfinal)?\b"
     # A word for a document and its code.
-    rf"|\b(?:{_NAME}\s){{0,3}}?(?i:{_NUMBERED})(?:\s(?:No|Nos|Number|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
-    rf"(?:\s\({_YEAR}\))?{_CHANGE}"
-    rf"|\b(?:{_NAME}\s){{0,3}}?(?i:{_COUNTED})\s(?:No|Nos|Number|NO)\.?\s(?:{_YEAR}\b(?!-)|{_CODE}){_OF_YEAR}{_CHANGE}"
-    rf"|\b(?:Revenue\sand\s)?(?:{_NAME}\s){{0,2}}?(?:Note|Brief|Order|Letter|Decree|Act|Law|Ordinance|Regulation)\s\d{{1,4}}"
-    rf"(?:\s\({_YEAR}\)|\sof\s{_YEAR})"
+    rf"|\b(?:Revenue\sand\s)?(?:{_NAME}\s){{0,2}}?(?:Note|Brief|Bulletin|Notice|Circular|Guideline|Instruction|Ruling|Decree|Order"
+    rf"|Letter|Act|Law|Ordinance|Regulation)\s\d{{1,4}}(?:\s\({_YEAR}\)|\sof\s{_YEAR})"
+    r"|\b[A-Z][A-Za-z]+\s(?:REGULATION|Regulation)\s\d{1,4}/\d\d\b"
+    r"|\b\d{1,3}\s(?:C\.?F\.?R\.?|NYCRR|CCR|TAC|NJAC|N\.J\.A\.C\.|CMR|IAC|OAR|WAC|AAC)\s(?:[Pp]arts?\s|§{1,2}\s?)?\d[\d.-]*(?<!\.)"
+    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_NUMBERED}|{_write_capitals(_NUMBERED)})(?:\s(?:No|Nos|Number|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
+    rf"{_CHANGE}"
+    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_COUNTED}|{_write_capitals(_COUNTED)})\s(?:No|Nos|Number|NO)\.?\s(?:{_YEAR}\b(?!-)|{_CODE}){_OF_YEAR}{_CHANGE}"
     rf"|(?<=Bill\s)[CS]-\d{{1,4}}\b|\bBill\s[CS]-\d{{1,4}}\b|\bH[LC]\sBill\s\d{{1,4}}\b|\b(?:H\.\s?R\.|S\.)\s?\d{{1,5}}\b"
     r"|\b(?:HB|SB|AB)\s?\d{1,5}\b|\bRule\s\d{1,4}[A-Z]?(?:-[A-Z0-9]{1,4})?\b"
     # Statutory instruments, gazettes, registers.
@@ -165,7 +175,7 @@ _LABEL_OF_OTHER = re.compile(
 )
 _FOREIGN = re.compile(
     r"(?:\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\s(?:Law|Act)|Rule\s|ISBN|ISSN|OJ\s|DOI|CFR|FERC\s¶|ISO|IEC|EN\s"
-    r"|P\.C\.|FRL-|Question\s\d{1,3}$)"
+    r"|P\.C\.|FRL-|\d{1,3}\s(?:C\.?F|N[YJ]|[A-Z]{3})|Question\s\d{1,3}$)"
 )
 _DOCKET = re.compile(r"(?:\[|\()?(?:[A-Z]{2,6}\s)?(?:Docket|DOCKET|Doc\.|File|FILE|Case|CASE|Matter|Proceeding)\b")
 _DOCKET_CODE = re.compile(r"[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|[A-Z]{2,6}-20\d\d-[A-Z0-9]{1,4}-?\d{0,6}|(?:NHTSA|USCG)-.*")
