@@ -15,7 +15,7 @@ _NOUN = (
     r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory|Organi[sz]ation"
     r"|Foundation|Chamber|Assembly|Senate|Cabinet|Customs|Revenue|Task\s?force|Forum|Academy|Survey|Guard|Presidency"
     r"|Secretary|Minister|Ministers|Attorney[ -]General|Delegation|Establishment|Archives|Trust|Federation|Body|Conference"
-    r"|Taskforce|Administrator|Superintendent|Comptroller|Prosecutor|Mint|Navy|Coastguard)"
+    r"|Network|Society|Consortium|Alliance|Initiative|Mission|Congress|Administrator|Superintendent|Prosecutor|Mint|Coastguard)"
 )
 _PLACE = (
     r"(?:Singapore|Canada|Australia|(?:New\s)?Zealand|England|Scotland|Wales|Ireland|Britain|Malaysia|India|Kenya|Nigeria"
@@ -36,7 +36,7 @@ _EN_BODY = re.compile(
     rf"|&|,(?= [A-Z][a-z]+ (?:and"
     rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
     rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the|products|related) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
-    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! {_EN_SUFFIX}))(?![a-z])"
+    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! (?:[A-Z][a-z]+ ){{0,2}}{_EN_SUFFIX}))(?![a-z])"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
@@ -58,7 +58,7 @@ _EN_DATE_LABEL = re.compile(
     r"|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
     r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
     r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis"
-    r"|MADE(?=\s\d)|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
+    r"|MADE(?=\s\d)|(?:ENACTED|PASSED|Enacted|Passed)(?:\s(?:by|and|on|this|in)(?!\sParliament)[^\n\d]{0,40})?|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
     r"|Ordered\sto\sbe\sprinted)\b(?![ \t]{1,3}(?:modified|updated|created|published|posted|of\s(?:entry|effect|publication|hearing)"
     r"|range|and\s[Tt]ime)\b)[\s:,.–—-]{0,40}(?:the\s)?"
 )
@@ -119,7 +119,7 @@ _MASTHEAD = re.compile(
     r"[A-Z][^:;\n]{2,70}?(?:\s?[|–—]\s?|,\s|(?<=\d)\s{1,20}|\s{2,20})"
 )
 _NEWS_LINES = 3
-_NEWS_LINE = re.compile(r"(?:Media|Press|News)\s(?:[Rr]eleases?|RELEASES?|[Ss]tatement|[Ss]tory|[Rr]oom)\b|(?:MEDIA|PRESS|NEWS)\s(?:RELEASE|STATEMENT)")
+_NEWS_LINE = re.compile(r"(?:Joint\s)?(?:Media|Press|News)\s(?:[Rr]eleases?|RELEASES?|[Ss]tatement|[Ss]tory|[Rr]oom)\b|(?:MEDIA|PRESS|NEWS)\s(?:RELEASE|STATEMENT)")
 _MADE_LABEL = re.compile("MADE|Made")
 _MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
 _DAY_LINE_AHEAD = re.compile(
@@ -182,9 +182,8 @@ _BOARD_OF = re.compile(rf"^(?:The )?Board of (?:Directors of )?the (?=(?:[A-Z]\S
 _MAX_BODY_CHARS = 90
 _LOWER_WORDS = re.compile(r"\b(?:Of|For|And|The|On|In)\b")
 _ENACTING = re.compile(
-    r"THE (?P<first>[A-Z][A-Z' ,-]{4,90}?)(?: AND THE (?P<second>[A-Z][A-Z' -]{4,60}))?,(?=\s*\n)", re.MULTILINE
-)
-_ENACTING_BEHIND = re.compile(r"\s*(?:Having regard|Acting|Whereas|In exercise|After|Considering|Recalling|HAS|HAVE)")
+    r"THE (?P<first>[A-Z][A-Z' ,-]{4,90}?)(?: AND THE (?P<second>[A-Z][A-Z' -]{4,60}))?,(?=\s)")
+_ENACTING_BEHIND = re.compile(r"\s*(?:Having regard|Acting|Whereas|In exercise|After|Considering|Recalling|HAS|HAVE)|[^\n;]{0,80}\b(?:enacts?|ordains?|orders|resolves|makes|hereby)\b")
 _VESTED = re.compile(r"\bauthority\svested\sin\sme\sas\s(?:the\s)?(?P<office>President|Governor|Mayor)\b")
 _OFFICERS = re.compile(
     r"\b(?:I|We),\s(?P<offices>[^;:\n]{4,260}?),?\s(?:hereby\s)?(?:make|determine|declare|direct|order|give|issue|amend|revoke"
@@ -243,10 +242,11 @@ def _find_head_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int
     named: list[str] = []
     span = (0, 0)
     before: Line | None = None
-    for line in document.lines[:_HEAD_LINES]:
-        if bodies := _read_body_line(line):
+    for place, line in enumerate(document.lines[:_HEAD_LINES]):
+        is_party = place > 0 and _PARTY_AHEAD.search(document.lines[place - 1].text)
+        if bodies := [] if is_party else _read_body_line(line):
             is_below = before is not None and line.start - before.end < _MAX_LINE_GAP
-            if is_below and _IS_PART.search(bodies[0]) and not _IS_PART.search(named[-1]):
+            if is_below and len(named) == 1 and _IS_PART.search(bodies[0]) and not _IS_PART.search(named[-1]):
                 continue
             if is_below and _IS_DEPARTMENT.match(named[-1]) and _IS_AGENCY.search(bodies[0]):
                 named.pop()
@@ -256,6 +256,9 @@ def _find_head_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int
     bodies = [name for name in named if not re.match("(?:The )?Government", name, re.IGNORECASE)] or named
     once = {_fold(name): name for name in reversed(bodies)}
     return (list(reversed(once.values())), span) if bodies else None
+
+
+_PARTY_AHEAD = re.compile(r"\b(?:[Ii]n the [Mm]atter of|IN THE MATTER OF|[Aa]gainst|[Rr]e|[Tt]o|v\.?|AGAINST)\s?:?$")
 
 
 def _fold(name: str) -> str:

@@ -47,6 +47,7 @@ _LEAD = re.compile(
     r"|Article|Cancellation\sof|Repeal\sof|Revocation\sof|Withdrawal\sof|Amendments?\s(?:to|of)|Changes\sto|Decision|Effective"
     r"|Regarding|Re|Sub|Subject|Also|Existing|Current|Proposed)\s(?:the\s|to\s)?(?=[A-Z(])"
 )
+_SHORT_CODE = re.compile(r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)")
 _BODY = re.compile(
     r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee"
     r"|Institute)\s(?:for|of|on)\b(?!.*\b(?:Act|Regulations?|Rules?|Order|Ordinance|Directive|Law|Code)\b)"
@@ -79,6 +80,7 @@ _CONNECTOR = re.compile(
     r"[\s,;()“”\"]*(?:(?:and|or|as\swell\sas|together\swith|along\swith|with|&)[\s,]*)?(?:(?:also|the|of|its|our|both)\s|[“\"(])*"
     r"(?:(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter)s?\s[\w().-]{1,12}\s(?:of|to|in)\s(?:the\s)?)?"
 )
+_OWN_KIND = re.compile(r"^(?:[A-Z][A-Za-z]+\s){0,2}(?:Decision|Opinion|Ruling|Bulletin|Advisory|Letter)\s(?:on|about)\b")
 _MAX_BETWEEN = 60
 _APPOSITION = re.compile(r"[\s,:\"“”(–—-]{1,4}")
 
@@ -107,6 +109,10 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
         first, last = match.span()
         spans.append((first, last))
         found.append(NamedDocument(None, normalize_english_number(original[first:last]), start + first, start + last))
+    for match in _SHORT_CODE.finditer(text):
+        if not any(low < match.end() and match.start() < high for low, high in spans):
+            spans.append(match.span())
+            found.append(NamedDocument(None, match[0], start + match.start(), start + match.end()))
     for match in _TITLE.finditer(text):
         name = next(name for name in ("title", "quoted", "condition", "statement") if match[name])
         first, last = match.span(name)
@@ -157,7 +163,7 @@ def strip_own_form(title: str) -> str | None:
         stripped = shorter
     if stripped != title:
         return stripped if _HAS_FORM.search(stripped) and len(stripped.split()) > 1 else None
-    return None if _OWN_AT_END.match(title) and not _HAS_FORM.search(title.split(" ", 1)[-1]) else title
+    return None if _OWN_KIND.match(title) or (_OWN_AT_END.match(title) and not _HAS_FORM.search(title.split(" ", 1)[-1])) else title
 
 
 def is_same_title(one: str, other: str) -> bool:

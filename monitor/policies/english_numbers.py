@@ -28,7 +28,8 @@ _COUNTED = (
 )
 _NAME = (
     r"(?:(?!(?:The|This|That|These|Under|See|And|For|From|With|Our|Its|Both|Also|Each|Any|All|Final|Draft|Cancellation"
-    r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re)\s)"
+    r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re|No|Of|In|On|By|To|As|If|Or|An|A|Per"
+    r"|(?:Amend|Repeal|Replac|Revok|Cancel|Supersed|Withdr|Rescind|Implement|Correct|Var|Extend|Revis|Updat)[a-z]*)\s)"
     r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14}))"
 )
 _PART = r"[A-Za-z0-9]{1,12}"
@@ -68,17 +69,18 @@ _ENGLISH = (
     rf"|Letter|Act|Law|Ordinance|Regulation)\s\d{{1,4}}(?:\s\({_YEAR}\)|\sof\s{_YEAR})"
     r"|\b[A-Z][A-Za-z]+\s(?:REGULATION|Regulation)\s\d{1,4}/\d\d\b"
     r"|\b\d{1,3}\s(?:C\.?F\.?R\.?|NYCRR|CCR|TAC|NJAC|N\.J\.A\.C\.|CMR|IAC|OAR|WAC|AAC)\s(?:[Pp]arts?\s|§{1,2}\s?)?\d[\d.-]*(?<!\.)"
-    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_NUMBERED}|{_write_capitals(_NUMBERED)})(?:\s(?:No|Nos|Number|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
+    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_NUMBERED}|{_write_capitals(_NUMBERED)})(?:\s(?:No|Nos|NO|Number|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
     rf"{_CHANGE}"
     rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_COUNTED}|{_write_capitals(_COUNTED)})\s(?:No|Nos|Number|NO)\.?\s(?:{_YEAR}\b(?!-)|{_CODE}){_OF_YEAR}{_CHANGE}"
     rf"|(?<=Bill\s)[CS]-\d{{1,4}}\b|\bBill\s[CS]-\d{{1,4}}\b|\bH[LC]\sBill\s\d{{1,4}}\b|\b(?:H\.\s?R\.|S\.)\s?\d{{1,5}}\b"
-    r"|\b(?:HB|SB|AB)\s?\d{1,5}\b|\bRule\s\d{1,4}[A-Z]?(?:-[A-Z0-9]{1,4})?\b"
+    r"|\b(?:HB|SB|AB)\s?\d{1,5}\b|\bRule\s\d{1,4}[A-Z]?(?:[-.][A-Z0-9]{1,6}){0,2}\b"
     # Statutory instruments, gazettes, registers.
     r"|\b(?:S\.?I\.?|S\.?R\.?(?:\s?&\s?O\.?)?|S\.?S\.?I\.?|W\.?S\.?I\.?|SOR|SL|L\.?N\.?|G\.?N\.?|S\.\s?L\.)"
     rf"[\s/]?(?:No\.\s?)?(?:{_YEAR}(?:/|-|\sNo\.?\s?)\d{{1,5}}|\d{{1,5}}\sof\s{_YEAR})"
     rf"|\b(?:SOR|SI|TR)/(?:19|20)?\d\d-\d{{1,4}}|\b{_YEAR}\sNo\.\s\d{{1,5}}|\bNo\.?\s\d{{1,5}}\sof\s{_YEAR}"
+    r"|\b(?:G\.S\.R\.|S\.O\.)\s?\d{1,5}\s?\(E\)"
     r"|\bG\.N\.\s?(?:\(E\.\)\s)?\d{1,5}|\b(?:P\.C\.|O\.I\.C\.|OIC)\s?(?:19|20)\d\d-\d{1,5}"
-    r"|\b(?:O|Ont|Alta|B\.C|Man|Sask|N\.S|N\.B|Que|N\.L)\.\sReg\.\s\d{1,4}/\d\d\b"
+    r"|\b(?:(?:O|Ont|Alta|B\.C|Man|Sask|N\.S|N\.B|Que|N\.L)\.\s)?Reg\.\s\d{1,4}/\d\d\b"
     r"|\b\d{2,3}\sFR\s\d{1,6}|\bRIN\s\d{4}-[A-Z]{2}\d\d|\bP\.?L\.?\s\d{2,3}-\d{1,3}"
     rf"|\b[A-Z]{{1,3}}{_YEAR}[A-Z]{{1,3}}\d{{3,6}}\b|\b{_YEAR}_\d{{2,6}}\b"
     # A series and its code.
@@ -88,11 +90,13 @@ _ENGLISH = (
     rf"|\b(?:{_LETTERED})\s?[A-Z]?\d{{1,5}}(?:[-.]\d{{1,4}})?(?:\s?:\s?{_YEAR})?\b(?![%/-]|\.\d)"
     rf"|\b(?:{_AGENCIES})(?:[\s/-](?:[A-Z]{{1,8}}|\d{{1,6}}[A-Z]?)){{0,3}}[\s/-]\d{{2,6}}(?:[-/.]\d{{1,6}}){{0,3}}"
     rf"(?:/[A-Z0-9]{{1,6}})?"
-    rf"|\b[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.]{_PART}){{1,9}}(?<=\w)"
+    r"|\b[A-Z]{2,8}(?:/[A-Z]{1,8}){1,5}\s\d{1,6}(?:[-/]\d{1,6}){0,3}\b"
+    rf"|\b[A-Z]{{2,6}}\s(?:letter|notice|circular|bulletin|order|memo)\s(?:[Nn]o\.?\s)?\d{{1,4}}(?:[-/]\d{{1,4}}){{0,2}}\b"
+    rf"|\b[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}|\([A-Za-z0-9]{{1,6}}\))){{1,9}}(?<=\w)(?:\s?\([A-Z+]{{1,4}}\))?"
     rf"|\b\d{{2}}[A-Z]{{2}}\d{{1,4}}\b|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/)"
 )
 ENGLISH_NUMBER = re.compile(_ENGLISH)
-_SERIES = re.compile(rf"[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.]{_PART}){{1,9}}")
+_SERIES = re.compile(rf"[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}|\([A-Za-z0-9]{{1,6}}\))){{1,9}}")
 _NO_SERIES = re.compile(
     rf"(?i:covid|sars|http|www|https|pdf|page|fig|table|room|level|suite|flat|unit|box|mid|non|pre|post|co2|pm2)\b.*"
     rf"|(?:[QHWS]\d|FY\d{{0,4}}|CY\d{{0,4}}|{_MONTH}|Q[1-4])[-/_.].*|[A-Z]{{1,3}}\d+\.\d+|.*\.(?:pdf|docx?|xlsx?|html?|com|org)"
@@ -146,7 +150,7 @@ _LABEL_OF_DOCUMENT = re.compile(
     r"|announcement|instrument|bulletin|guideline|guidance|question|opportunity|call|letter|advisory|direction|determination"
     r"|regulation|standard|policy|matter|gazette|series|registration|rule|q&a|alert|warning|recall|file|case"
     r"|docket|proceeding|inquiry|memo(?:randum)?|official|internal|the|legislation|register|opinion|resolution|licen[cs]e"
-    r"|f)\s?$|^$",
+    r"|f\.?|(?-i:[A-Z]{2,5}))\s?$|^$",
     re.IGNORECASE,
 )
 _NO_LABEL = re.compile(
@@ -154,8 +158,8 @@ _NO_LABEL = re.compile(
     r"|doi|rin|customer|cas|lei|frn|postal|building|article|section|part|call\sus|contact|dial|bill|your)\b",
     re.IGNORECASE,
 )
-_VALUE_END = re.compile(r"\s{2,}|\s?[|;·•]|,\s|\s(?:dated|of\s\d|on\s\d|\((?!Amend|Cancel|Revis)|–\s|-\s)|\t|\]|\)(?:\s|$)")
-_VALUE_TOKEN = re.compile(r"[A-Za-z0-9(][A-Za-z0-9/().–_&:#-]{0,40}")
+_VALUE_END = re.compile(r"\s{2,}|\s?[|;·•]|,\s|\.?—|\s(?:dated|of\s\d|on\s\d|\((?!Amend|Cancel|Revis)|–\s|-\s)|\t|\]|\)(?:\s|$)")
+_VALUE_TOKEN = re.compile(r"[A-Za-z0-9(][A-Za-z0-9/().–_&:#+-]{0,40}")
 _OF_ANOTHER = re.compile(
     r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|repealing|revoking|replacing|supplementing|correcting|response|with|and"
     r"|implement\w*|about|from|per|for|the|FR Doc\.|extending|against|cancel\w*|withdraw\w*|rescind\w*|re:?)\s"
@@ -174,11 +178,11 @@ _LABEL_OF_OTHER = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
-    r"(?:\d{2,3}\sFR\s\d|RIN\s|P\.?L\.?\s|Public\s(?:Law|Act)|Rule\s|ISBN|ISSN|OJ\s|DOI|CFR|FERC\s¶|ISO|IEC|EN\s"
+    r"(?:\d{2,3}\sFR\s\d|(?:[A-Z]\w+\s){0,3}(?:ACT|Act|CAP|Cap)\b|RIN\s|P\.?L\.?\s|Public\s(?:Law|Act)|Rule\s|ISBN|ISSN|OJ\s|DOI|CFR|FERC\s¶|ISO|IEC|EN\s"
     r"|P\.C\.|FRL-|\d{1,3}\s(?:C\.?F|N[YJ]|[A-Z]{3})|Question\s\d{1,3}$)"
 )
 _DOCKET = re.compile(r"(?:\[|\()?(?:[A-Z]{2,6}\s)?(?:Docket|DOCKET|Doc\.|File|FILE|Case|CASE|Matter|Proceeding)\b")
-_DOCKET_CODE = re.compile(r"[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|[A-Z]{2,6}-20\d\d-[A-Z0-9]{1,4}-?\d{0,6}|(?:NHTSA|USCG)-.*")
+_DOCKET_CODE = re.compile(r"[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|[A-Z]{2,6}-20\d\d-[A-Z]-\d{3,5}")
 _CODE_LINE = re.compile(
     r"(?=[^a-z\n]*\d)(?=[^a-z\n]*[A-Z])(?!(?:Part|Article|Section|PART|ARTICLE|SECTION|ANNEX|PAGE|TITLE|CHAPTER"
     r"|SUBPART|VOLUME|VOL|SCHEDULE|TABLE|ISBN|ISSN"
@@ -189,16 +193,17 @@ _LEADING_CODE = re.compile(
     r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)"
     r"|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
 )
-_LABEL_LEAD = re.compile(r"^(?:our\s)?(?:ref(?:erence)?|registration|number|no)\b\.?:?\s+(?=[A-Z0-9])", re.IGNORECASE)
+_LABEL_LEAD = re.compile(r"^(?:our\s)?(?:ref(?:erence)?|registration|number|no(?!\.?\s(?:[A-Z]\.\s?)?\d+$))\b\.?:?\s+(?=[A-Z0-9])", re.IGNORECASE)
 _LONGER_BY = 40
 
 
 def find_own_english(document: DocumentText, *, explains: bool) -> tuple[str, int, int] | None:
     """Return a document's own number and its span; a span in the title is -1, -1."""
+    leading = _find_leading(document, explains=explains)
+    headed = _find_labelled(document) or _find_in_head(document, explains=explains)
     found = (
-        _find_leading(document, explains=explains)
-        or _find_labelled(document)
-        or _find_in_head(document, explains=explains)
+        (headed if leading and headed and headed[0].startswith(leading[0]) else leading)
+        or headed
         or (_find_in_title(document) if not explains else None)
         or _find_code_line(document)
         or _find_docket(document)
@@ -222,13 +227,17 @@ def _find_labelled(document: DocumentText) -> tuple[str, int, int] | None:
         label = _LABEL.match(line.text)
         if not label or _NO_LABEL.search(label["of"]) or not _LABEL_OF_DOCUMENT.match(label["of"].strip()):
             continue
-        if _DOCKET.match(line.text) or not (label["colon"] or _is_short(line.text)):
+        if _DOCKET.match(line.text) or _is_law(line.text):
             continue
         value = _cut_value(label["value"])
-        if value:
+        if value and (label["colon"] in ":." or _is_short(line.text) or "/" in value):
             start = line.start + label.start("value")
             return _make(document, start, start + len(value))
     return None
+
+
+def _is_law(text: str) -> bool:
+    return bool(re.search(r"\b(?:ACT|Act|ORDINANCE|Ordinance)\b[^\n]{0,12}\b(?:NO|No)\b", text))
 
 
 def _is_short(text: str) -> bool:
@@ -253,9 +262,21 @@ def _cut_value(value: str) -> str:
     return code if has_form and not is_date and "@" not in code else ""
 
 
+_GAZETTE_LINE = re.compile(r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?)(?P<rest>\W.{0,40})?")
+
+
+def _find_gazette_line(line: Line) -> re.Match[str] | None:
+    """Return the number of a line that is no more than it and a day: No. R. 5120     7 August 2026."""
+    found = _GAZETTE_LINE.fullmatch(line.text)
+    rest = (found["rest"] or "").strip(" .,()") if found else ""
+    return found if found and (not rest or find_dates(rest, order="dmy")) else None
+
+
 def _find_in_head(document: DocumentText, *, explains: bool) -> tuple[str, int, int] | None:
     """Return the number of the first line of the head that holds little else."""
     for line in document.lines[:_HEAD_LINES]:
+        if numbered := _find_gazette_line(line):
+            return _make(document, line.start, line.start + numbered.end("number"))
         if len(line.text) > _MAX_LINE_CHARS or _PROSE.search(_SHORTENED.sub(r"\1 ", line.text)):
             continue
         labelled = _LABELLED_LINE.match(line.text)

@@ -23,7 +23,7 @@ _DOCUMENT_NOUN = (
 _FILL = (
     r"(?:(?:the|our|its|their|his|her|all|any|both|previous|previously|issued|published|earlier|existing|current|that|those|this"
     r"|an?|following|certain|in|full|entirely|part|parts|final|interim|joint|old|former|superseded|national|general|of|made"
-    r"|supervisory|set|out|forth|contained|entitled|titled|called|named|known|as|MAS|Commission|Council|SEC|EBA|text"
+    r"|supervisory|(?:19|20)\d\d|(?-i:[A-Z]{2,8})|dated|set|out|forth|contained|entitled|titled|called|named|known|as|MAS|Commission|Council|SEC|EBA|text"
     rf"|{_DOCUMENT_NOUN}|provisions|requirements|aspects|(?i:{_PART})\s[\w.()-]{{1,14}})[\s,:“\"(]+)*"
 )
 _NOUN_FILL = r"(?:the|our|its|all|that|those|certain)?\s?"
@@ -91,7 +91,8 @@ _BASE = re.compile(
 _UNDER = re.compile(
     r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis\w*|power|impos\w*|accept\w*|adopt\w*|present\w*|jurisdiction"
     r"|giv(?:es?|en|ing)\snotice|prescrib\w*|proposing|proposes|notif(?:y|ies|ied)|decided|order(?:s|ed)|promulgat\w*|(?-i:Notice|Direction|Determination)"
-    r"|approv\w*|grant\w*|determin\w*|direct\w*|authori[sz]\w*|publish\w*|enter\w*|charg\w*|designat\w*|declar\w*)\b"
+    r"|(?:finali[sz]|amend|revis|introduc|agree|settl|sanction|suspend|cancel|revok|renew|extend|consult|invit|launch|investigat|conclud"
+    r"|appoint|repeal)(?:e?s|e?d)?|approv\w*|grant\w*|determin\w*|direct\w*|authori[sz]\w*|publish\w*|enter\w*|charg\w*|designat\w*|declar\w*)\b"
     r"(?:(?!\b(?:that|which|who|whose|registered|licensed|established|defined|incorporated)\b)[^.;]){0,140}?\bunder\s"
     r"(?:(?!\b(?:that|which|who)\b)[^.;]){0,60}\Z",
     re.IGNORECASE,
