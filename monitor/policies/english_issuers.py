@@ -9,34 +9,45 @@ from monitor.policies.document_text import DocumentText, Line
 from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_day
 
 _NOUN = (
-    r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service|Services"
+    r"(?:Authority|Commission|Agency|Ministry|Department|Board|Office|Bank|Council|Bureau|Administration|Service"
+    r"|Services"
     r"|Committee|Institute|Parliament|Treasury|Secretariat|Inspectorate|Tribunal|Court|Union|Corporation|Government"
-    r"|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Standards|Fund|Regulators?"
-    r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory|Organi[sz]ation"
+    r"|Directorate|Executive|Comptroller|Association|Exchange|Centre|Center|Ombudsman|Registry|Standards|Fund"
+    r"|Regulators?"
+    r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory"
+    r"|Organi[sz]ation"
     r"|Foundation|Chamber|Assembly|Senate|Cabinet|Customs|Revenue|Task\s?force|Forum|Academy|Survey|Guard|Presidency"
-    r"|Secretary|Minister|Ministers|Attorney[ -]General|Delegation|Establishment|Archives|Trust|Federation|Body|Conference"
-    r"|Network|Society|Consortium|Alliance|Initiative|Mission|Congress|Administrator|Superintendent|Prosecutor|Mint|Coastguard)"
+    r"|Secretary|Minister|Ministers|Attorney[ -]General|Delegation|Establishment|Archives|Trust|Federation|Body"
+    r"|Conference"
+    r"|Network|Society|Consortium|Alliance|Initiative|Mission|Congress|Administrator|Superintendent|Prosecutor|Mint"
+    r"|Coastguard)"
 )
 _PLACE = (
-    r"(?:Singapore|Canada|Australia|(?:New\s)?Zealand|England|Scotland|Wales|Ireland|Britain|Malaysia|India|Kenya|Nigeria"
-    r"|Ghana|Jamaica|Malta|Jersey|Guernsey|London|Dubai|Qatar|Bahrain|Namibia|Botswana|Uganda|Rwanda|Victoria|Queensland"
-    r"|Tasmania|Ontario|Qu[eé]bec|Alberta|Europe|Ofgem|Ofcom|Ofwat|UK|USA|NZ|Sweden|Norway|Finland|Denmark|Thailand|Fiji)"
+    r"(?:Singapore|Canada|Australia|(?:New\s)?Zealand|England|Scotland|Wales|Ireland|Britain|Malaysia|India|Kenya"
+    r"|Nigeria"
+    r"|Ghana|Jamaica|Malta|Jersey|Guernsey|London|Dubai|Qatar|Bahrain|Namibia|Botswana|Uganda|Rwanda|Victoria"
+    r"|Queensland"
+    r"|Tasmania|Ontario|Qu[eé]bec|Alberta|Europe|Ofgem|Ofcom|Ofwat|UK|USA|NZ|Sweden|Norway|Finland|Denmark|Thailand"
+    r"|Fiji)"
 )
 _EN_SUFFIX = rf"(?:{_NOUN}|{_PLACE})"
 _EN_WORD = r"[A-Z][A-Za-z'’&-]*"
 _HEAD_NOUN = (
     r"(?:Department|Ministry|Minister|Office|Bureau|Bank|Board|Government|Council|Secretary|Central Bank|Reserve Bank"
     r"|Comptroller|Institute|Register|Commission|Authority|Agency|Committee|Commissioner|Registrar|Division|Directorate"
-    r"|Administration|Superintendent|Director|Controller|Association|Organi[sz]ation|Society|Court|Chamber|Centre|Center"
+    r"|Administration|Superintendent|Director|Controller|Association|Organi[sz]ation|Society|Court|Chamber|Centre"
+    r"|Center"
     r"|Attorney General|Parliament|Governors?|Federation|College|Conference|Service|Inspectorate|Administrator|Branch)"
 )
 _EN_BODY = re.compile(
-    r"\b(?:(?:Welsh|Scottish) Ministers|(?:Lieutenant\s)?Governor(?:[ -]General)? in Council"
+    r"\b(?:(?:Welsh|Scottish) Ministers|(?:(?:Lieutenant\s)?Governor(?:[ -]General)?|Chief Executive|Administrator"
+    r"|President|Executive) in Council"
     rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?{_HEAD_NOUN} (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for"
     rf"|&|,(?= [A-Z][a-z]+ (?:and"
     rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
     rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the|products|related) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
-    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?(?! (?:[A-Z][a-z]+ ){{0,2}}{_EN_SUFFIX}))(?![a-z])"
+    rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?"
+    rf"(?! (?:[A-Z][a-z]+ ){{0,2}}{_EN_SUFFIX}))(?![a-z])"
 )
 _AGENCY = re.compile(r"^AGENC(?:Y|IES):\s?(?P<value>[^\n]{3,400})", re.MULTILINE)
 _EN_ISSUED = re.compile(
@@ -46,20 +57,26 @@ _EN_ISSUED = re.compile(
     r"(?P<behalf>[A-Z][^\n.;:()]{3,120})"
 )
 _EN_LABEL = re.compile(
-    r"(?:Issuing\s(?:body|authority|agency|office|department)|Issued\s[Bb]y|Issuer|Publisher|Published\s[Bb]y|Organi[sz]ation"
-    r"|(?:Sponsoring|Lead|Responsible|Originating)\s(?:[Dd]epartment|[Aa]gency|[Mm]inistry|[Bb]ody|[Oo]ffice)|Competent\sauthority"
+    r"(?:Issuing\s(?:body|authority|agency|office|department)|Issued\s[Bb]y|Issuer|Publisher|Published\s[Bb]y"
+    r"|Organi[sz]ation"
+    r"|(?:Sponsoring|Lead|Responsible|Originating)\s(?:[Dd]epartment|[Aa]gency|[Mm]inistry|[Bb]ody|[Oo]ffice)"
+    r"|Competent\sauthority"
     r"|Regulator|Promulgating\sagency|Adopting\sbody|Author(?:ity)?|Agency|From|FROM):?(?:\s{1,20}|\n)(?:the\s)?"
     r"(?P<value>[A-Z][^\n;|]{2,140})"
 )
 _EN_DATE_LABEL = re.compile(
     r"(?:^|(?<=\n)|(?<=\n\()|(?<=\.\s))(?:DATED|Dated?(?:\s(?:this|at|in)[^\n\d]{0,40})?"
-    r"|Done\sat\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
+    r"|Done\s(?:at|in)\s[^\n\d]{2,40}?(?:\son)?|[Ii]n\switness\swhereof[^\n.\d]{0,90}\sthis"
+    r"|IN\sWITNESS\sWHEREOF[^\n.\d]{0,90}\sthis|(?:set|affixed)\s(?:my|our|his|her|their|the)\s[^\n.\d]{0,60}this"
+    r"|Made(?:\son)?|Signed(?:\s(?:on|at|in)[^\n\d]{0,40})?"
     r"|Issued(?:\s(?:on|at|this|in)(?:(?!Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[^\n\d]){0,40})?"
     r"|Given\s(?:at|under|this)[^\n\d]{0,50}|Adopted(?:\son)?"
     r"|Date\sof\s(?:issue|issuance|signature|decision|order)|Issue\sdate|Date\sissued|Date\smade|Executed\son"
     r"|Approved|Sealed\son|Released(?:\son)?|(?:[A-Z]{2,6}\s)?[Ii]ssue\s[Dd]ate|(?:IT\sIS\s)?SO\sORDERED,?\sthis"
-    r"|MADE(?=\s\d)|(?:ENACTED|PASSED|Enacted|Passed)(?:\s(?:by|and|on|this|in)(?!\sParliament)[^\n\d]{0,40})?|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
-    r"|Ordered\sto\sbe\sprinted)\b(?![ \t]{1,3}(?:modified|updated|created|published|posted|of\s(?:entry|effect|publication|hearing)"
+    r"|MADE(?=\s\d)|(?:ENACTED|PASSED|Enacted|Passed)(?:\s(?:by|and|on|this|in)(?!\sParliament)[^\n\d]{0,40})?"
+    r"|Sealed\swith[^\n\d]{0,60}\son|By\sorder\sof\sthe\sBoard"
+    r"|Ordered\sto\sbe\sprinted)\b(?![ \t]{1,3}(?:modified|updated|created|published|posted|of\s(?:entry|effect"
+    r"|publication|hearing)"
     r"|range|and\s[Tt]ime)\b)[\s:,.–—-]{0,40}(?:the\s)?"
 )
 _EN_FOOT_NAME = re.compile(
@@ -87,11 +104,11 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
         return None, None
     lines = document.lines
     is_news = any(_NEWS_LINE.match(line.text) for line in lines[:_NEWS_LINES])
-    foot = range(len(lines) - 1, max(2, len(lines) - MAX_FOOT_LINES), -1)
+    foot = range(len(lines) - 1, max(_HEAD_LINES if is_news else 2, len(lines) - MAX_FOOT_LINES), -1)
     head = range(0 if is_news else min(_HEAD_LINES, len(lines)))
     for place in (*foot, *head):
         line = lines[place]
-        day_at = parse_whole_day(line.text) if len(line.text) < _MAX_DAY_LINE_CHARS else None
+        day_at = parse_whole_day(_write_ordinals(line.text)) if len(line.text) < _MAX_DAY_LINE_CHARS else None
         if (
             day_at is None
             or not _DAY_LINE_AHEAD.fullmatch(line.text[: day_at[1]])
@@ -102,6 +119,14 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
         if place < _HEAD_LINES or _EN_FOOT_NAME.search(around) or _find_bodies(around) or place == len(lines) - 1:
             return day_at[0], (line.start + day_at[1], line.start + day_at[2])
     return (None, None) if is_news else _find_masthead_day(lines[:_HEAD_LINES])
+
+
+def _write_ordinals(text: str) -> str:
+    """Return a line with 21ST as 21st."""
+    return _ORDINAL.sub(lambda ordinal: ordinal[0].lower(), text)
+
+
+_ORDINAL = re.compile(r"(?<=\d)(?:ST|ND|RD|TH)\b")
 
 
 def _find_masthead_day(lines: Sequence[Line]) -> tuple[dt.date | None, tuple[int, int] | None]:
@@ -115,15 +140,18 @@ def _find_masthead_day(lines: Sequence[Line]) -> tuple[dt.date | None, tuple[int
 
 _MAX_MASTHEAD_CHARS = 90
 _MASTHEAD = re.compile(
-    r"(?!(?:First )?(?:Published|Updated|Clos|Open|Comment|Deadline|Effective|Com(?:es|ing)|Case)|\d{4}/)"
+    r"(?!(?:First )?(?:Vol|Volume|Published|Updated|Clos|Open|Comment|Deadline|Effective|Com(?:es|ing)|Case)|\d{4}/)"
     r"[A-Z][^:;\n]{2,70}?(?:\s?[|–—]\s?|,\s|(?<=\d)\s{1,20}|\s{2,20})"
 )
 _NEWS_LINES = 3
-_NEWS_LINE = re.compile(r"(?:Joint\s)?(?:Media|Press|News)\s(?:[Rr]eleases?|RELEASES?|[Ss]tatement|[Ss]tory|[Rr]oom)\b|(?:MEDIA|PRESS|NEWS)\s(?:RELEASE|STATEMENT)")
+_NEWS_LINE = re.compile(
+    r"(?:Joint\s)?(?:Media|Press|News)\s(?:[Rr]eleases?|RELEASES?|[Ss]tatement|[Ss]tory|[Rr]oom)\b|(?:MEDIA|PRESS"
+    r"|NEWS)\s(?:RELEASE|STATEMENT)"
+)
 _MADE_LABEL = re.compile("MADE|Made")
 _MAX_LABEL_GAP, _HEAD_LINES, _MAX_DAY_LINE_CHARS = 12, 7, 50
 _DAY_LINE_AHEAD = re.compile(
-    r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
+    r"(?:[A-Z][A-Za-z .]{2,24},\s)?(?:dated\s)?(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s)?(?:the\s)?[\s(]*"
 )
 _BARE_ACRONYM = re.compile(r"(?<=[a-z])\s[A-Z]{3,8}$")
 _ADDRESSEE = re.compile(r"(?:Chief|Deputy Chief|Senior) Executive|(?:All|To All) .*")
@@ -141,12 +169,16 @@ _ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
 _GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
 
 
+_BEFORE_BODY = re.compile(
+    r"^(?:(?:The|In|On|At|By|This|For|From|Under|And|To)\s"
+    r"|(?:Opinion|Decision|Regulation|Guideline|Order|Report|Notice|Resolution|Recommendation|Statement"
+    r"|Letter)s?\s(?:of|by|from)\s(?:the\s)?)"
+)
+
+
 def _find_bodies(text: str) -> list[str]:
     """Return the public bodies that a text names in full."""
-    names = (
-        _OFFICER_OF.sub("", re.sub(r"^(?:The|In|On|At|By|This|For|From|Under|And|To)\s", "", found[0]))
-        for found in _EN_BODY.finditer(text)
-    )
+    names = (_OFFICER_OF.sub("", _BEFORE_BODY.sub("", found[0])) for found in _EN_BODY.finditer(text))
     return [
         name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
     ]
@@ -155,6 +187,8 @@ def _find_bodies(text: str) -> list[str]:
 def _read_body_line(line: Line) -> list[str]:
     """Return the bodies that make up a line: DEPARTMENT OF JUSTICE, Securities and Futures Commission (SFC)."""
     bare = _ACRONYM.sub("", line.text.strip(" .,|"))
+    if _REGULATOR.fullmatch(bare):
+        return [bare]
     if bare.startswith("THE ") and " AND THE " not in bare:
         bare = bare.removeprefix("THE ")
     plain = _LOWER_WORDS.sub(lambda word: word[0].lower(), bare.title()) if bare.isupper() else bare
@@ -174,31 +208,44 @@ def _read_body_line(line: Line) -> list[str]:
 
 
 _NO_BODY_LINE = re.compile(
-    r"(?:By|For|To|From|In|On|Re|Regulation|Directive|Decision|Proposal|Order|Notice|Report|Letter|Rules?|Guidelines?|Statement"
-    r"|Minutes|Meeting|Speech|Remarks|Before|Contact|Attention|Copy|Memorandum|Convention|Treaty|Agreement)\s(?!Bank\b)",
+    r"(?:By|For|To|From|In|On|Re|Regulation|Directive|Decision|Proposal|Order|Notice|Report|Letter|Rules?"
+    r"|Guidelines?|Statement"
+    r"|Minutes|Meeting|Speech|Remarks|Before|Contact|Attention|Copy|Memorandum|Convention|Treaty|Agreement|Opinion"
+    r"|Judgment"
+    r"|Resolution|Recommendation|Communication|Advice|Address|Annual|Case|Review|Survey|Summary|Response"
+    r"|Consultation|Guidance|Code)\s(?!Bank\b)",
     re.IGNORECASE,
 )
-_BOARD_OF = re.compile(rf"^(?:The )?Board of (?:Directors of )?the (?=(?:[A-Z]\S+ |of |and |for ){{2,9}}\S)(?=.*{_NOUN})")
+_BOARD_OF = re.compile(
+    rf"^(?:The )?Board of (?:Directors of )?the (?=(?:[A-Z]\S+ |of |and |for ){{2,9}}\S)(?=.*{_NOUN})"
+)
 _MAX_BODY_CHARS = 90
 _LOWER_WORDS = re.compile(r"\b(?:Of|For|And|The|On|In)\b")
-_ENACTING = re.compile(
-    r"THE (?P<first>[A-Z][A-Z' ,-]{4,90}?)(?: AND THE (?P<second>[A-Z][A-Z' -]{4,60}))?,(?=\s)")
-_ENACTING_BEHIND = re.compile(r"\s*(?:Having regard|Acting|Whereas|In exercise|After|Considering|Recalling|HAS|HAVE)|[^\n;]{0,80}\b(?:enacts?|ordains?|orders|resolves|makes|hereby)\b")
+_ENACTING = re.compile(r"THE (?P<first>[A-Z][A-Z' ,-]{4,90}?)(?: AND THE (?P<second>[A-Z][A-Z' -]{4,60}))?,(?=\s)")
+_ENACTING_BEHIND = re.compile(
+    r"\s*(?:Having regard|Acting|Whereas|In exercise|After|Considering|Recalling|HAS|HAVE)|[^\n;]{0,80}\b(?:enacts?"
+    r"|ordains?|orders|resolves|makes|hereby)\b"
+)
+_DELEGATE = re.compile(r"\bI,\s[^\n;:]{3,60}?,\s(?:a\s|as\s)?delegate\sof\s(?:the\s)?(?P<body>[A-Z][^\n;:,]{2,90})")
+_DELEGATE_SHORT = re.compile(r"\A[A-Z]{3,8}\Z")
 _VESTED = re.compile(r"\bauthority\svested\sin\sme\sas\s(?:the\s)?(?P<office>President|Governor|Mayor)\b")
 _OFFICERS = re.compile(
-    r"\b(?:I|We),\s(?P<offices>[^;:\n]{4,260}?),?\s(?:hereby\s)?(?:make|determine|declare|direct|order|give|issue|amend|revoke"
+    r"\b(?:I|We),\s(?P<offices>[^;:\n]{4,260}?),?\s(?:hereby\s)?(?:make|determine|declare|direct|order|give|issue"
+    r"|amend|revoke"
     r"|repeal|approve|appoint|specify|prescribe|exempt|notify|vary|grant|certify)\b"
 )
 _OFFICE = re.compile(
-    r"\b(?:(?:Acting|Deputy|Assistant|Chief|Parliamentary|Principal)\s)*(?:Minister|Secretary|Director|Commissioner|Registrar"
-    r"|Treasurer|Governor|Administrator|Superintendent|Comptroller|Attorney-General|Comptroller-General|Director-General|Controller"
+    r"\b(?:(?:Acting|Deputy|Assistant|Chief|Parliamentary|Principal)\s)*(?:Minister|Secretary|Director|Commissioner"
+    r"|Registrar"
+    r"|Treasurer|Governor|Administrator|Superintendent|Comptroller|Attorney-General|Comptroller-General"
+    r"|Director-General|Controller"
     r"|Chairperson|Chair|President|Manager|Member)(?:-General)?\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z'-]*"
     r"(?:,?\s(?:and\s|of\s|for\s|the\s){0,2}(?!Paul\b)[A-Z][A-Za-z'-]*)*"
 )
 
 
 def _find_enacting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int]] | None:
-    """Return those who enact: THE EUROPEAN COMMISSION, Having regard to…; I, Ann Lee, Minister for Water, make…"""
+    """Return those who enact: THE EUROPEAN COMMISSION, Having regard; I, Ann Lee, Minister for Water, make."""
     head = document.folded[:_MAX_HEAD_CHARS]
     for found in _ENACTING.finditer(head):
         if _ENACTING_BEHIND.match(head, found.end()):
@@ -206,6 +253,9 @@ def _find_enacting_bodies(document: DocumentText) -> tuple[list[str], tuple[int,
             return [f"THE {name}" for name in (found["first"], second) if name], found.span()
     if head_of_state := _VESTED.search(head):
         return [head_of_state["office"]], head_of_state.span()
+    delegate = _DELEGATE.search(head)
+    if delegate and (bodies := _find_bodies(delegate["body"])[:1] or _DELEGATE_SHORT.findall(delegate["body"])):
+        return bodies, delegate.span()
     officers = _OFFICERS.search(head)
     offices = list(_iter_offices(officers["offices"])) if officers else []
     return (offices, officers.span()) if officers and offices else None
@@ -231,8 +281,8 @@ def _find_english_issuers(document: DocumentText) -> tuple[list[str], tuple[int,
         return [], None
     return (
         _find_enacting_bodies(document)
-        or _find_head_bodies(document)
         or _find_labelled_bodies(document)
+        or _find_head_bodies(document)
         or _find_acting_bodies(document)
     )
 
@@ -269,10 +319,14 @@ def _find_labelled_bodies(document: DocumentText) -> tuple[list[str], tuple[int,
     """Return the bodies behind a label that begins a line of the head: From: Health Canada, Issued by:, Department."""
     for line in document.lines[:_LABEL_LINES]:
         labelled = _EN_LABEL.match(document.folded, line.start)
-        if not labelled or (line.text[: labelled.start("value") - line.start].rstrip()[-1:] != ":" and "\n" not in labelled[0]):
+        label = line.text[: labelled.start("value") - line.start].rstrip() if labelled else ""
+        if not labelled or not (label.endswith(":") or "\n" in labelled[0]):
             continue
-        names = [name for piece in re.split(r",\s(?=the\s|[A-Z]{2})|\sand\sthe\s|\s?/\s?", labelled["value"]) for name in
-                 _read_body_line(Line(piece.strip(), 0)) or _find_bodies(piece)[:1]]
+        names = [
+            name
+            for piece in re.split(r",\s(?=the\s|[A-Z]{2})|\sand\sthe\s|\s?/\s?", labelled["value"])
+            for name in _read_body_line(Line(piece.strip(), 0)) or _find_bodies(piece)[:1]
+        ]
         if names:
             return list(dict.fromkeys(names)), labelled.span()
     return None
@@ -366,10 +420,12 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
     return (_find_bodies(found_first[0]) if found_first else [], None)
 
 
-_PURPOSE = re.compile(r"\s(?:under|pursuant|in|on|to|with|acting|after|following|as|at|by)\s")
+_PURPOSE = re.compile(r"\s(?:under|pursuant|in|on|to|with|acting|after|following|as|at|by)\s(?!Council)")
 _MAKES = re.compile(
-    r"(?:\s\([^()\n]{1,60}\))?(?:,[^.;\n]{3,160},)?\s(?:hereby\s)?(?:makes?|hereby|orders?|enacts?|ordains?|issues?|determines?)\s(?:the|these|this|that"
-    r"|under|amends?|makes?|determines?|gives?\snotice|orders?|repeals?|revokes?|issues?|imposes?|grants?|publish(?:es)?|notif"
+    r"(?:\s\([^()\n]{1,60}\))?(?:,[^.;\n]{3,160},)?\s(?:hereby\s)?(?:makes?|hereby|orders?|enacts?|ordains?|issues?"
+    r"|determines?)\s(?:the|these|this|that"
+    r"|under|amends?|makes?|determines?|gives?\snotice|orders?|repeals?|revokes?|issues?|imposes?|grants?"
+    r"|publish(?:es)?|notif"
     r"(?:y|ies)|directs?|prescribes?|as\sfollows)\b"
 )
 

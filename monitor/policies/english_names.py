@@ -5,46 +5,66 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.policies.document_text import DocumentText
-from monitor.policies.english_numbers import find_numbers, normalize_english_number
+from monitor.policies.english_numbers import find_listed_codes, find_numbers, normalize_english_number
 from monitor.policies.numbers import NamedDocument
 
 _W = (
-    r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing|Supplementing|Cancelling)\b)[A-Z][A-Za-z0-9'’&/-]*"
+    r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing|Supplementing"
+    r"|Cancelling)\b)[A-Z][A-Za-z0-9'’&/-]*"
     r"|\([A-Z][A-Za-z0-9'’&,./;:–— -]{1,60}\))"
 )
 _FORM = (
-    r"(?:Acts?|Regulations?|Rules?|Order|Directives?|Codes?(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular"
+    r"(?:Acts?|Regulations?|Rules?|Order|Directives?|Codes?(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?"
+    r"|Circular"
     r"|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|[Ss]ourcebook|Manual|Framework|Policy\sStatement"
-    r"|(?:Consultation|Discussion|White|Green|Issues)\sPaper|Guidance|Notice|Decision|By-?laws?|Byelaws|Decree|Agreement"
-    r"|Convention|Constitution|Charter|Determination|Declaration|Directions?|Principles|Protocol|Proclamation|Announcement"
-    r"|Resolution|Licen[cs]e|Specifications?|Requirements|Criteria|Programme|Strategy|Measures|Methodology|Recommendations?"
-    r"|Opinion|Memorandum|Advisory|Bulletin|Bill|Statement|Policy|Rulebook|Exemption|Ruling|Exposure\sDraft|Accord|Practices"
+    r"|(?:Consultation|Discussion|White|Green|Issues)\sPaper|Guidance|Notice|Decision|By-?laws?|Byelaws|Decree"
+    r"|Agreement"
+    r"|Convention|Constitution|Charter|Determination|Declaration|Directions?|Principles|Protocol|Proclamation"
+    r"|Announcement"
+    r"|Resolution|Licen[cs]e|Specifications?|Requirements|Criteria|Programme|Strategy|Measures|Methodology"
+    r"|Recommendations?"
+    r"|Opinion|Memorandum|Advisory|Bulletin|Bill|Statement|Policy|Rulebook|Exemption|Ruling|Exposure\sDraft|Accord"
+    r"|Practices"
     r"|Procedures?|Compendium|Concordat)"
 )
 _YEAR = r"(?:,?\s(?:of\s)?(?:19|20)\d\d(?![-/\d]))"
 _LED = (
-    r"(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice|Guide|Principles|Recommendations?|Rules"
-    r"|Regulations?|Standards?|Policy|Framework|Directions?|Manual|Handbook|Opinion|Methodology|Criteria|Protocol|Agreement"
-    r"|(?:[Ss]tatutory\s|[Pp]ublic\s|[Jj]oint\s)?[Cc]onsultation(?:\s[Pp]aper)?|[Dd]iscussion\s[Pp]aper|[Cc]all\sfor\s(?:[Ii]nput|[Ee]vidence|[Vv]iews)"
+    r"(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice|Guide|Principles"
+    r"|Recommendations?|Rules"
+    r"|Regulations?|Standards?|Policy|Framework|Directions?|Manual|Handbook|Opinion|Methodology|Criteria|Protocol"
+    r"|Agreement"
+    r"|(?:[Ss]tatutory\s|[Pp]ublic\s|[Jj]oint\s)?[Cc]onsultation(?:\s[Pp]aper)?|[Dd]iscussion\s[Pp]aper"
+    r"|[Cc]all\sfor\s(?:[Ii]nput|[Ee]vidence|[Vv]iews)"
     r"|Sound\s[Pp]ractices|Core\s[Pp]rinciples|Best\s[Pp]ractices|Technical\s[Ss]tandards|Exposure\s[Dd]raft"
-    r"|Code\sof\s(?:Practice|Conduct)|Supervisory\s[Ss]tatement|Practice\s[Nn]ote|Information\s[Nn]ote|Frequently\s[Aa]sked\s[Qq]uestions)"
+    r"|Code\sof\s(?:Practice|Conduct)|Supervisory\s[Ss]tatement|Practice\s[Nn]ote|Information\s[Nn]ote"
+    r"|Frequently\s[Aa]sked\s[Qq]uestions)"
 )
 _LOWER = r"[a-z][a-z'’-]{1,16}"
 _TITLE = re.compile(
-    r"\b(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After|Before|As|Each|Any|All"
-    r"|Such|From|When|Where|Which)\s)"
+    r"\b(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After|Before|As|Each"
+    r"|Any|All"
+    r"|Such|From|When|Where|Which|Pursuant|Having|Whereas|Following|Further|Considering|Subject|Regarding"
+    r"|Notwithstanding)\s)"
     rf"(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or|as"
     rf"|&)){{0,14}}?\s{_FORM}(?![A-Za-z-])(?!\s(?:{_W}\s){{0,2}}{_FORM}(?![A-Za-z]))(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
-    rf"(?:{_YEAR}|\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the|by)){{0,10}})?)(?![A-Za-z])"
+    rf"(?:{_YEAR}|\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the|by)){{0,10}}{_YEAR}?)?)(?![A-Za-z])"
     r"|[“\"](?P<quoted>[A-Z][^”\"\n]{6,160})[”\"]"
-    rf"|\b(?P<condition>(?:Standard\s|Special\s)?(?:Licen[cs]e\s)?Condition\s[A-Z]{{0,3}}\d{{1,3}}[A-Z]?(?:\s\([A-Z][A-Za-z ]{{2,50}}\))?)"
-    rf"|\b(?P<statement>{_LED}\s(?:of|on|to|for|in|concerning|regarding)\s(?:(?:{_W}|{_LOWER})\s){{0,14}}?(?:{_W}|{_LOWER}))"
-    r"(?=[,.;:)(]|\s(?:is|are|was|were|will|shall|has|have|that|which|dated|issued|published|we|it|from|as|came|by|with\seffect)\b|$)"
+    rf"|\b(?P<condition>(?:Standard\s"
+    rf"|Special\s)?(?:Licen[cs]e\s)?Condition\s[A-Z]{{0,3}}\d{{1,3}}[A-Z]?(?:\s\([A-Z][A-Za-z ]{{2,50}}\))?)"
+    rf"|\b(?P<law>(?:Law|Decree|Ordinance|Act|Order|Resolution|Decision|Instruction|Directive|Bill|Code)\s(?:on|for"
+    rf"|of|concerning)\s(?:the\s)?"
+    rf"{_W}(?:,?\s(?:{_W}|of|and|for|in|to|the|on|by)){{0,10}}{_YEAR}?)"
+    rf"|\b(?P<statement>{_LED}\s(?:of|on|to|for|in|concerning|regarding)\s(?:(?:{_W}|{_LOWER})\s){{0,14}}?(?:{_W}"
+    rf"|{_LOWER}))"
+    r"(?=[,.;:)(]|\s(?:is|are|was|were|will|shall|has|have|that|which|dated|issued|published|we|it|from|as|came|by"
+    r"|with\seffect)\b|$)"
 )
 _LEAD = re.compile(
     r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With|Does|Is|Are|Do|Can|May|What|When"
-    r"|Where|How|Why|Which|If|Since|After|Before|Through|Following|As|Both|Each|Any|All|Such|Pursuant|Having|Whereas|Section"
-    r"|Article|Cancellation\sof|Repeal\sof|Revocation\sof|Withdrawal\sof|Amendments?\s(?:to|of)|Changes\sto|Decision|Effective"
+    r"|Where|How|Why|Which|If|Since|After|Before|Through|Following|As|Both|Each|Any|All|Such|Pursuant|Having|Whereas"
+    r"|Section"
+    r"|Article|Cancellation\sof|Repeal\sof|Revocation\sof|Withdrawal\sof|Amendments?\s(?:to|of)|Changes\sto|Decision"
+    r"|Effective"
     r"|Regarding|Re|Sub|Subject|Also|Existing|Current|Proposed)\s(?:the\s|to\s)?(?=[A-Z(])"
 )
 _SHORT_CODE = re.compile(r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)")
@@ -54,21 +74,33 @@ _BODY = re.compile(
 )
 _TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
 _WEAK = re.compile(
-    r"^(?:(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Joint|Revised|Amended"
-    r"|Federal|Interim|Supplementary|Delegated|Implementing|Statutory|Single|Local|National|Regulatory|Supervisory|Technical|Legal"
-    r"|Financial|Model|Standard|Council|Authority|State|Annual|General|Guidance|Practice|Principal|Secondary|Primary|Media|Press)\s)*"
-    r"(?:Acts?|Regulations?|Rules?|Order|Directives?|Codes?|Guidelines?|Circular|Standards?|Instrument|Law|Scheme|Statement|Policy"
-    r"|Policy Statement|(?:Consultation|Discussion|Issues|White|Green) Paper|Guidance|Notice|Decision|Framework|Agreement|Consultation"
-    r"|Determination|Declaration|Directions?|Principles|Resolution|Licen[cs]e|Requirements|Criteria|Programme|Strategy|Measures|Rulebook"
-    r"|Recommendations?|Opinion|Memorandum|Advisory|Bulletin|Bill|Announcement|Exemption|Procedures?|Exposure Draft|Methodology|Ruling"
-    r"|By-?laws?|Handbook|Manual|Treaty|Charter|Convention|Constitution|Protocol|Proclamation|Ordinance|Decree|Order|Practices)"
+    r"^(?:(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Joint"
+    r"|Revised|Amended"
+    r"|Federal|Interim|Supplementary|Delegated|Implementing|Statutory|Single|Local|National|Regulatory|Supervisory"
+    r"|Technical|Legal"
+    r"|Financial|Model|Standard|Council|Authority|State|Annual|General|Guidance|Practice|Principal|Secondary|Primary"
+    r"|Media|Press)\s)*"
+    r"(?:Acts?|Regulations?|Rules?|Order|Directives?|Codes?|Guidelines?|Circular|Standards?|Instrument|Law|Scheme"
+    r"|Statement|Policy"
+    r"|Policy Statement|(?:Consultation|Discussion|Issues|White|Green) Paper|Guidance|Notice|Decision|Framework"
+    r"|Agreement|Consultation"
+    r"|Determination|Declaration|Directions?|Principles|Resolution|Licen[cs]e|Requirements|Criteria|Programme"
+    r"|Strategy|Measures|Rulebook"
+    r"|Recommendations?|Opinion|Memorandum|Advisory|Bulletin|Bill|Announcement|Exemption|Procedures?|Exposure Draft"
+    r"|Methodology|Ruling"
+    r"|By-?laws?|Handbook|Manual|Treaty|Charter|Convention|Constitution|Protocol|Proclamation|Ordinance|Decree|Order"
+    r"|Practices)"
     r"(?:\s(?:for|to)\s(?:[Ii]ndustry|[Cc]omment|[Ff]irms|[Ss]taff))?$"
 )
 _OWN_FORM = re.compile(
-    r"^(?:(?:[Ss]taff|[Jj]oint|[Ff]urther|[Uu]pdated|[Gg]eneral|[Dd]raft|[Ff]inali[sz]ed|[Rr]egulatory|[Pp]ractical|[Ii]nterpretive)\s)*"
-    r"(?:FAQs?|[Ff]requently [Aa]sked [Qq]uestions|[Qq]uestions (?:and|&) [Aa]nswers|Q ?& ?As?|[Aa]nswers(?: to [Qq]uestions)?"
-    r"|[Gg]uidance(?: [Nn]otes?)?|[Gg]uidelines|[Gg]uide|[Ee]xplanatory (?:[Nn]otes?|[Mm]emorandum|[Ss]tatement)|[Ee]xplainer"
-    r"|[Ii]nterpretations?|[Cc]larifications?|[Cc]ircular|[Nn]otes?|[Uu]nderstanding|[Oo]verview|[Ss]ummary|[Ii]nformation(?: [Nn]ote)?"
+    r"^(?:(?:[Ss]taff|[Jj]oint|[Ff]urther|[Uu]pdated|[Gg]eneral|[Dd]raft|[Ff]inali[sz]ed|[Rr]egulatory|[Pp]ractical"
+    r"|[Ii]nterpretive)\s)*"
+    r"(?:FAQs?|[Ff]requently [Aa]sked [Qq]uestions|[Qq]uestions (?:and|&) [Aa]nswers|Q ?& ?As?"
+    r"|[Aa]nswers(?: to [Qq]uestions)?"
+    r"|[Gg]uidance(?: [Nn]otes?)?|[Gg]uidelines|[Gg]uide|[Ee]xplanatory (?:[Nn]otes?|[Mm]emorandum|[Ss]tatement)"
+    r"|[Ee]xplainer"
+    r"|[Ii]nterpretations?|[Cc]larifications?|[Cc]ircular|[Nn]otes?|[Uu]nderstanding|[Oo]verview|[Ss]ummary"
+    r"|[Ii]nformation(?: [Nn]ote)?"
     r"|[Pp]ractice [Nn]ote|[Hh]andbook|[Ii]nterpretive [Ll]etter|[Ee]xplanation|[Ii]ntroduction)"
     r"\s(?:on|to|about|for|of|regarding|concerning)\s(?:the\s)?"
 )
@@ -77,12 +109,16 @@ _OWN_AT_END = re.compile(
     r"^(?:Guidance|Guidelines|Guide|FAQs?|Frequently|Questions|Notes?|Circular|Explanatory|Statement|Practice)\b"
 )
 _CONNECTOR = re.compile(
-    r"[\s,;()“”\"]*(?:(?:and|or|as\swell\sas|together\swith|along\swith|with|&)[\s,]*)?(?:(?:also|the|of|its|our|both)\s|[“\"(])*"
-    r"(?:(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter)s?\s[\w().-]{1,12}\s(?:of|to|in)\s(?:the\s)?)?"
+    r"[\s,;()“”\"]*(?:(?:and|or|as\swell\sas|together\swith|along\swith|with|&)[\s,]*)?(?:(?:also|the|of|its|our"
+    r"|both)\s|[“\"(])*"
+    r"(?:(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter)s?\s[\w().-]{1,12}\s(?:of"
+    r"|to|in)\s(?:the\s)?)?"
 )
-_OWN_KIND = re.compile(r"^(?:[A-Z][A-Za-z]+\s){0,2}(?:Decision|Opinion|Ruling|Bulletin|Advisory|Letter)\s(?:on|about)\b")
+_OWN_KIND = re.compile(
+    r"^(?:[A-Z][A-Za-z]+\s){0,2}(?:Decision|Opinion|Ruling|Bulletin|Advisory|Letter)(?:\s(?:on|about)\b|$)"
+)
 _MAX_BETWEEN = 60
-_APPOSITION = re.compile(r"[\s,:\"“”(–—-]{1,4}")
+_APPOSITION = re.compile(r"[\s,:\"“”(\[–—-]{1,4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +143,18 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
     spans: list[tuple[int, int]] = []
     for match in find_numbers(text):
         first, last = match.span()
-        spans.append((first, last))
-        found.append(NamedDocument(None, normalize_english_number(original[first:last]), start + first, start + last))
+        if any(low < last and first < high for low, high in spans):
+            continue
+        listed = list(find_listed_codes(text, match)) or [(original[first:last], first, last)]
+        for written, low, high in listed:
+            spans.append((low, high))
+            found.append(NamedDocument(None, normalize_english_number(written), start + low, start + high))
     for match in _SHORT_CODE.finditer(text):
         if not any(low < match.end() and match.start() < high for low, high in spans):
             spans.append(match.span())
             found.append(NamedDocument(None, match[0], start + match.start(), start + match.end()))
     for match in _TITLE.finditer(text):
-        name = next(name for name in ("title", "quoted", "condition", "statement") if match[name])
+        name = next(name for name in ("title", "quoted", "condition", "law", "statement") if match[name])
         first, last = match.span(name)
         if any(low < last and first < high for low, high in spans):
             continue
@@ -163,7 +203,11 @@ def strip_own_form(title: str) -> str | None:
         stripped = shorter
     if stripped != title:
         return stripped if _HAS_FORM.search(stripped) and len(stripped.split()) > 1 else None
-    return None if _OWN_KIND.match(title) or (_OWN_AT_END.match(title) and not _HAS_FORM.search(title.split(" ", 1)[-1])) else title
+    return (
+        None
+        if _OWN_KIND.match(title) or (_OWN_AT_END.match(title) and not _HAS_FORM.search(title.split(" ", 1)[-1]))
+        else title
+    )
 
 
 def is_same_title(one: str, other: str) -> bool:

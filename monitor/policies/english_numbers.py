@@ -28,7 +28,8 @@ _COUNTED = (
 )
 _NAME = (
     r"(?:(?!(?:The|This|That|These|Under|See|And|For|From|With|Our|Its|Both|Also|Each|Any|All|Final|Draft|Cancellation"
-    r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re|No|Of|In|On|By|To|As|If|Or|An|A|Per"
+    r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re|No|Of|In|On|By|To|As"
+    r"|If|Or|An|A|Per"
     r"|(?:Amend|Repeal|Replac|Revok|Cancel|Supersed|Withdr|Rescind|Implement|Correct|Var|Extend|Revis|Updat)[a-z]*)\s)"
     r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14}))"
 )
@@ -51,28 +52,38 @@ _AGENCIES = (
 )
 
 
+def _write_cases(pattern: str) -> str:
+    """Return a pattern of words for the same words also in capitals, and with one capital: Policy statement."""
+    capitals = pattern.upper().replace(r"\S", r"\s")
+    sentence = re.sub(r"(?<=\\s)(\(\?:)?[A-Z]|(?<=\\s\(\?:)[A-Z]", lambda first: first[0].lower(), pattern)
+    return rf"(?:{pattern}|{sentence}|{capitals})"
 
-def _write_capitals(pattern: str) -> str:
-    """Return a pattern of words for the same words in capitals."""
-    return pattern.upper().replace(r"\S", r"\s")
 
-
-_MONTH = r"(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[A-Z]*|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_MONTH = (
+    r"(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)[A-Z]*|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+)
 _ENGLISH = (
     # Acts of the European Union and of its bodies.
     r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))"
     r"\s\((?:EU|EC|EEC|CFSP|JHA|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
-    r"|(?:Directive|Decision|Regulation)\s(?:No\s)?\d{2,4}/\d{1,4}(?:/(?:EU|EC|EEC|JHA))?"
+    r"|(?:Directive|Decision|Regulation)s?\s(?:No\s)?\d{2,4}/\d{1,4}(?:/(?:EU|EC|EEC|JHA))?"
+    r"|\b\d{2,4}/\d{1,4}/(?:EU|EC|EEC|JHA|CFSP)\b"
     rf"|\b[A-Z][A-Za-z]{{0,5}}\({_YEAR}\)\s?\d{{1,9}}(?:\sfinal)?\b"
     # A word for a document and its code.
-    rf"|\b(?:Revenue\sand\s)?(?:{_NAME}\s){{0,2}}?(?:Note|Brief|Bulletin|Notice|Circular|Guideline|Instruction|Ruling|Decree|Order"
+    rf"|\b(?:Revenue\sand\s)?(?:{_NAME}\s){{0,2}}?(?:Note|Brief|Bulletin|Notice|Circular|Guideline|Instruction"
+    rf"|Ruling|Decree|Order"
     rf"|Letter|Act|Law|Ordinance|Regulation)\s\d{{1,4}}(?:\s\({_YEAR}\)|\sof\s{_YEAR})"
     r"|\b[A-Z][A-Za-z]+\s(?:REGULATION|Regulation)\s\d{1,4}/\d\d\b"
-    r"|\b\d{1,3}\s(?:C\.?F\.?R\.?|NYCRR|CCR|TAC|NJAC|N\.J\.A\.C\.|CMR|IAC|OAR|WAC|AAC)\s(?:[Pp]arts?\s|§{1,2}\s?)?\d[\d.-]*(?<!\.)"
-    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_NUMBERED}|{_write_capitals(_NUMBERED)})(?:\s(?:No|Nos|NO|Number|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
+    r"|\b\d{1,3}\s(?:C\.?F\.?R\.?|NYCRR|CCR|TAC|NJAC|N\.J\.A\.C\.|CMR|IAC|OAR|WAC|AAC)\s(?:[Pp]arts?\s"
+    r"|§{1,2}\s?)?\d[\d.-]*(?<!\.)"
+    rf"|\b(?:{_NAME}\s){{0,3}}?{_write_cases(_NUMBERED)}s?(?:\s(?:No|Nos|NO|Number"
+    rf"|Ref)\.?(?=\s?[A-Z0-9:]))?:?\s{_CODE}{_OF_YEAR}"
     rf"{_CHANGE}"
-    rf"|\b(?:{_NAME}\s){{0,3}}?(?:{_COUNTED}|{_write_capitals(_COUNTED)})\s(?:No|Nos|Number|NO)\.?\s(?:{_YEAR}\b(?!-)|{_CODE}){_OF_YEAR}{_CHANGE}"
-    rf"|(?<=Bill\s)[CS]-\d{{1,4}}\b|\bBill\s[CS]-\d{{1,4}}\b|\bH[LC]\sBill\s\d{{1,4}}\b|\b(?:H\.\s?R\.|S\.)\s?\d{{1,5}}\b"
+    rf"|\b(?:{_NAME}\s){{0,3}}?(?i:{_COUNTED})\s(?:No|Nos|Number|NO)\.?\s(?:{_YEAR}\b(?!-)|{_CODE}){_OF_YEAR}{_CHANGE}"
+    rf"|\b(?:{_NAME}\s){{0,2}}?(?:{_COUNTED})\s(?:[A-Z]{{1,4}}-?)?\d{{2,6}}[-/]\d{{2,6}}(?:[-/]\d{{1,6}}){{0,3}}\b"
+    r"|\bRev\.\s(?:Proc|Rul)\.\s\d{2,4}-\d{1,3}|\b[A-Z]{2,4}\)\s\d{1,3}/\d{1,4}\b"
+    rf"|(?<=Bill\s)[CS]-\d{{1,4}}\b|\bBill\s[CS]-\d{{1,4}}\b|\bH[LC]\sBill\s\d{{1,4}}\b|\b(?:H\.\s?R\."
+    rf"|S\.)\s?\d{{1,5}}\b"
     r"|\b(?:HB|SB|AB)\s?\d{1,5}\b|\bRule\s\d{1,4}[A-Z]?(?:[-.][A-Z0-9]{1,6}){0,2}\b"
     # Statutory instruments, gazettes, registers.
     r"|\b(?:S\.?I\.?|S\.?R\.?(?:\s?&\s?O\.?)?|S\.?S\.?I\.?|W\.?S\.?I\.?|SOR|SL|L\.?N\.?|G\.?N\.?|S\.\s?L\.)"
@@ -91,17 +102,25 @@ _ENGLISH = (
     rf"|\b(?:{_AGENCIES})(?:[\s/-](?:[A-Z]{{1,8}}|\d{{1,6}}[A-Z]?)){{0,3}}[\s/-]\d{{2,6}}(?:[-/.]\d{{1,6}}){{0,3}}"
     rf"(?:/[A-Z0-9]{{1,6}})?"
     r"|\b[A-Z]{2,8}(?:/[A-Z]{1,8}){1,5}\s\d{1,6}(?:[-/]\d{1,6}){0,3}\b"
-    rf"|\b[A-Z]{{2,6}}\s(?:letter|notice|circular|bulletin|order|memo)\s(?:[Nn]o\.?\s)?\d{{1,4}}(?:[-/]\d{{1,4}}){{0,2}}\b"
-    rf"|\b[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}|\([A-Za-z0-9]{{1,6}}\))){{1,9}}(?<=\w)(?:\s?\([A-Z+]{{1,4}}\))?"
-    rf"|\b\d{{2}}[A-Z]{{2}}\d{{1,4}}\b|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/)"
+    rf"|\b[A-Z]{{2,6}}\s(?:letter|notice|circular|bulletin|order"
+    rf"|memo)\s(?:[Nn]o\.?\s)?\d{{1,4}}(?:[-/]\d{{1,4}}){{0,2}}\b"
+    rf"|\b[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}"
+    rf"|\([A-Za-z0-9]{{1,6}}\))){{1,9}}(?<=\w)(?:\s?\([A-Z+]{{1,4}}\))?"
+    rf"|\b\d{{2}}[A-Z]{{2}}\d{{1,4}}\b"
+    rf"|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/)"
 )
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _SERIES = re.compile(rf"[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}|\([A-Za-z0-9]{{1,6}}\))){{1,9}}")
 _NO_SERIES = re.compile(
     rf"(?i:covid|sars|http|www|https|pdf|page|fig|table|room|level|suite|flat|unit|box|mid|non|pre|post|co2|pm2)\b.*"
-    rf"|(?:[QHWS]\d|FY\d{{0,4}}|CY\d{{0,4}}|{_MONTH}|Q[1-4])[-/_.].*|[A-Z]{{1,3}}\d+\.\d+|.*\.(?:pdf|docx?|xlsx?|html?|com|org)"
+    rf"|(?:[QHWS]\d|FY\d{{0,4}}|CY\d{{0,4}}|{_MONTH}|Q[1-4])[-/_.].*|[A-Z]{{1,3}}\d+\.\d+|.*\.(?:pdf|docx?|xlsx?"
+    rf"|html?|com|org)"
 )
 _TWO_YEARS = re.compile(r"(?:[A-Z]{2}\s)?20(?P<first>\d\d)(?P<sign>[/-])(?:20)?(?P<last>\d\d)")
+_REPORT_OF_YEARS = re.compile(
+    r"(?:[A-Z]\w+\s){0,3}(?:Report|Policy|Statement|Paper|Programme|Plan|Budget|Series)s?"
+    r"\s20\d\d[-/–]\d\d"
+)
 _SERIAL_PARTS, _MAX_SPAN = 3, 30
 
 
@@ -113,11 +132,34 @@ def is_number(written: str) -> bool:
         if span == 1 or (years["sign"] == "-" and 0 < span < _MAX_SPAN):
             return False
     if not _SERIES.fullmatch(written):
-        return True
+        return not _REPORT_OF_YEARS.fullmatch(written)
     digits = sum(char.isdigit() for char in written)
     parts = len(re.split(r"[-/_.]", written))
     is_long = digits >= _SERIAL_PARTS or (digits > 1 and ("/" in written or parts >= _SERIAL_PARTS))
-    return bool(is_long and re.search(r"\d", written.split("/")[-1]) and not _NO_SERIES.fullmatch(written))
+    return bool(is_long and re.search(r"\d", written.rpartition("/")[2]) and not _NO_SERIES.fullmatch(written))
+
+
+_PLURAL = re.compile(r"(?P<noun>.*[a-z])s\s(?:(?:Nos?|Numbers?)\.?\s)?(?P<code>[A-Z0-9][^\s]*)")
+_NEXT_CODE = re.compile(
+    r"(?:,\s(?:and\s|or\s)?|\s(?:and|or|to)\s"
+    r"|\s&\s)(?P<code>(?:[A-Z]{1,8}[-/ ]?)?\d{1,6}[A-Z]?(?:[-/.]\w{1,8}){0,5})\b(?!\s[a-z]+\sof)"
+)
+_MAX_LISTED = 40
+
+
+def find_listed_codes(text: str, number: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the numbers that one plural stands before, each with its span: Circulars 3/2019, 4/2019 and 7/2020."""
+    plural = _PLURAL.fullmatch(number[0])
+    if plural is None:
+        return
+    yield f"{plural['noun']} {plural['code']}", *number.span()
+    end = number.end()
+    for _ in range(_MAX_LISTED):
+        following = _NEXT_CODE.match(text, end)
+        if following is None:
+            return
+        yield f"{plural['noun']} {following['code']}", following.start("code"), following.end()
+        end = following.end()
 
 
 def find_numbers(text: str) -> Iterator[re.Match[str]]:
@@ -126,7 +168,7 @@ def find_numbers(text: str) -> Iterator[re.Match[str]]:
 
 
 _EU_FORM = re.compile(
-    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directive|Decision)\s)+(?=\((?:E|CFSP|JHA)"
+    r"^(?:(?:Commission|Council|Delegated|Implementing|Regulation|Directives?|Decision)\s)+(?=\((?:E|CFSP|JHA)"
     r"|\d{2,4}/\d+/E)",
     re.IGNORECASE,
 )
@@ -134,7 +176,8 @@ _EU_FORM = re.compile(
 
 def normalize_english_number(written: str) -> str:
     """Return a number in one line, without the form that stands before one of the European Union: (EU) 2026/901."""
-    return _EU_FORM.sub("", " ".join(written.split()))
+    number = _EU_FORM.sub("", " ".join(written.split()))
+    return number.replace(")", "") if "(" not in number else number
 
 
 # A document's own number.
@@ -142,26 +185,34 @@ def normalize_english_number(written: str) -> str:
 _HEAD_LINES, _LABEL_LINES = 14, 24
 _MAX_LINE_CHARS, _MAX_BESIDE_CHARS, _MAX_VALUE_TOKENS = 100, 60, 5
 _LABEL = re.compile(
-    r"(?P<of>(?:[A-Za-z&’'()./-]{1,20}\s){0,4}?)(?:[Rr]ef(?:erence)?|REF(?:ERENCE)?|[Nn]umber|NUMBER|No|NO|Nos|ID|[Cc]ode)\b"
-    r"(?:\.|\s(?:[Nn]o|[Nn]umber|[Ii][Dd])\b\.?)?(?:\sis)?\s?(?P<colon>[:.–-]?)\s{0,20}(?P<value>\S[^\n]{1,80})",
+    r"(?P<of>(?:[A-Za-z&’'()./-]{1,20}\s){0,4}?)(?:[Rr]ef(?:erence)?|REF(?:ERENCE)?|[Nn]umber|NUMBER|No|NO|Nos|ID"
+    r"|[Cc]ode)\b"
+    r"(?:\.|\s(?:[Nn]o|[Nn]umber|[Ii][Dd])\b\.?)?(?:\sis)?\s?(?P<colon>[:.–-]?)\s{0,20}(?P<value>\S[^\n]{1,80})"
 )
 _LABEL_OF_DOCUMENT = re.compile(
-    r"(?:^|.*\b)(?:document|circular|notice|decision|order|our|your|your\sref|publication|paper|release|report|consultation"
-    r"|announcement|instrument|bulletin|guideline|guidance|question|opportunity|call|letter|advisory|direction|determination"
+    r"(?:^|.*\b)(?:document|circular|notice|decision|order|our|your|your\sref|publication|paper|release|report"
+    r"|consultation"
+    r"|announcement|instrument|bulletin|guideline|guidance|question|opportunity|call|letter|advisory|direction"
+    r"|determination"
     r"|regulation|standard|policy|matter|gazette|series|registration|rule|q&a|alert|warning|recall|file|case"
-    r"|docket|proceeding|inquiry|memo(?:randum)?|official|internal|the|legislation|register|opinion|resolution|licen[cs]e"
+    r"|docket|proceeding|inquiry|memo(?:randum)?|official|internal|the|legislation|register|opinion|resolution"
+    r"|licen[cs]e"
     r"|f\.?|(?-i:[A-Z]{2,5}))\s?$|^$",
     re.IGNORECASE,
 )
 _NO_LABEL = re.compile(
-    r"\b(?:firm|company|registered|charity|tele\w*|phone|fax|room|account|vat|abn|acn|uen|tax|page|volume|issue|isbn|issn"
+    r"\b(?:firm|company|registered|charity|tele\w*|phone|fax|room|account|vat|abn|acn|uen|tax|page|volume|issue|isbn"
+    r"|issn"
     r"|doi|rin|customer|cas|lei|frn|postal|building|article|section|part|call\sus|contact|dial|bill|your)\b",
     re.IGNORECASE,
 )
-_VALUE_END = re.compile(r"\s{2,}|\s?[|;·•]|,\s|\.?—|\s(?:dated|of\s\d|on\s\d|\((?!Amend|Cancel|Revis)|–\s|-\s)|\t|\]|\)(?:\s|$)")
+_VALUE_END = re.compile(
+    r"\s{2,}|\s?[|;·•]|,\s|\.?—|\s(?:dated|of\s\d|on\s\d|\((?!Amend|Cancel|Revis)|–\s|-\s)|\t|\]|\)(?:\s|$)"
+)
 _VALUE_TOKEN = re.compile(r"[A-Za-z0-9(][A-Za-z0-9/().–_&:#+-]{0,40}")
 _OF_ANOTHER = re.compile(
-    r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|repealing|revoking|replacing|supplementing|correcting|response|with|and"
+    r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|repealing|revoking|replacing|supplementing|correcting|response"
+    r"|with|and"
     r"|implement\w*|about|from|per|for|the|FR Doc\.|extending|against|cancel\w*|withdraw\w*|rescind\w*|re:?)\s"
     r"(?:the\s|Commission\s|[A-Z]{2,5}\s)?\Z",
     re.IGNORECASE,
@@ -173,13 +224,15 @@ _PROSE = re.compile(
 _SHORTENED = re.compile(r"\b(No|Nos|Ref|Reg|Doc|Pt|Vol)\. ")
 _LABELLED_LINE = re.compile(r"(?P<label>[A-Z][A-Za-z ]{2,30}):\s")
 _LABEL_OF_OTHER = re.compile(
-    r"(?:legal|act|basis|topic|subject|related|relates|see|amends|repeals|replaces|regarding|statut|authority|law|re|sub"
+    r"(?:legal|act|basis|topic|subject|related|relates|see|amends|repeals|replaces|regarding|statut|authority|law|re"
+    r"|sub"
     r"|public|deal|under|type|categor|supersedes|sector|keyword|tag)\w*",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(
-    r"(?:\d{2,3}\sFR\s\d|(?:[A-Z]\w+\s){0,3}(?:ACT|Act|CAP|Cap)\b|RIN\s|P\.?L\.?\s|Public\s(?:Law|Act)|Rule\s|ISBN|ISSN|OJ\s|DOI|CFR|FERC\s¶|ISO|IEC|EN\s"
-    r"|P\.C\.|FRL-|\d{1,3}\s(?:C\.?F|N[YJ]|[A-Z]{3})|Question\s\d{1,3}$)"
+    r"(?:\d{2,3}\sFR\s\d|(?:[A-Z]\w+\s){0,3}(?:ACT|Act|CAP|Cap)\b|RIN\s|P\.?L\.?\s|Public\s(?:Law|Act)|Rule\s|ISBN"
+    r"|ISSN|OJ\s|DOI|CFR|FERC\s¶|ISO|IEC|EN\s"
+    r"|P\.C\.|FRL-|Am(?:en)?dm?t?(?:ment)?\.?\s(?:No\.?\s)?\d|\d{1,3}\s(?:C\.?F|N[YJ]|[A-Z]{3})|Question\s\d{1,3}$)"
 )
 _DOCKET = re.compile(r"(?:\[|\()?(?:[A-Z]{2,6}\s)?(?:Docket|DOCKET|Doc\.|File|FILE|Case|CASE|Matter|Proceeding)\b")
 _DOCKET_CODE = re.compile(r"[A-Z]{2,6}-[A-Z-]{2,12}-20\d\d-\d{4}|[A-Z]{2,6}-20\d\d-[A-Z]-\d{3,5}")
@@ -193,7 +246,10 @@ _LEADING_CODE = re.compile(
     r"(?P<code>(?:(?:Rule|Guideline|Standard|Circular|Notice|Bulletin) (?=\d+-)"
     r"|[A-Z]{1,6}\d{0,4}[ -]?)\d{1,6}(?:[-/](?:\d{2,4}|[A-Z]))?)(?::|\s[-–—]|\s(?=Consultation|Discussion))\s?"
 )
-_LABEL_LEAD = re.compile(r"^(?:our\s)?(?:ref(?:erence)?|registration|number|no(?!\.?\s(?:[A-Z]\.\s?)?\d+$))\b\.?:?\s+(?=[A-Z0-9])", re.IGNORECASE)
+_LABEL_LEAD = re.compile(
+    r"^(?:our\s)?(?:ref(?:erence)?|registration|number|no(?!\.?\s(?:[A-Z]\.\s?)?\d+$))\b\.?:?\s+(?=[A-Z0-9])",
+    re.IGNORECASE,
+)
 _LONGER_BY = 40
 
 
@@ -262,7 +318,9 @@ def _cut_value(value: str) -> str:
     return code if has_form and not is_date and "@" not in code else ""
 
 
-_GAZETTE_LINE = re.compile(r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?)(?P<rest>\W.{0,40})?")
+_GAZETTE_LINE = re.compile(
+    r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?)(?P<rest>\W.{0,40})?"
+)
 
 
 def _find_gazette_line(line: Line) -> re.Match[str] | None:

@@ -79,7 +79,9 @@ def find_own_number(document: DocumentText, *, explains: bool = False) -> OwnNum
 def _tidy(written: str) -> str:
     """Return a number without the body and the word that stand before it: 国务院令第812号, 公告2026年第3号."""
     return re.sub(
-        r"^(?:公告|通告|决定)(?=\d)|(?<=号)(?:公告|通告)$|^[\u4e00-\u9fff]{2,20}(?=令[第〔(\[])", "", normalize_number(written)
+        r"^(?:公告|通告|决定)(?=\d)|(?<=号)(?:公告|通告)$|^[\u4e00-\u9fff]{2,20}(?=令[第〔(\[])",
+        "",
+        normalize_number(written),
     )
 
 
