@@ -103,8 +103,9 @@ def _find_english_day(document: DocumentText, *, is_issued: bool) -> tuple[dt.da
     if not is_issued or _BILL.search(document.title) or _BILL_LINE.search(document.folded, 0, _MAX_HEAD_CHARS):
         return None, None
     lines = document.lines
-    is_news = any(_NEWS_LINE.match(line.text) for line in lines[:_NEWS_LINES])
-    foot = range(len(lines) - 1, max(_HEAD_LINES if is_news else 2, len(lines) - MAX_FOOT_LINES), -1)
+    news = next((place for place, line in enumerate(lines[:_NEWS_LINES]) if _NEWS_LINE.match(line.text)), None)
+    is_news = news is not None
+    foot = range(len(lines) - 1, max(2 if news is None else news + 2, len(lines) - MAX_FOOT_LINES), -1)
     head = range(0 if is_news else min(_HEAD_LINES, len(lines)))
     for place in (*foot, *head):
         line = lines[place]
@@ -143,7 +144,7 @@ _MASTHEAD = re.compile(
     r"(?!(?:First )?(?:Vol|Volume|Published|Updated|Clos|Open|Comment|Deadline|Effective|Com(?:es|ing)|Case)|\d{4}/)"
     r"[A-Z][^:;\n]{2,70}?(?:\s?[|–—]\s?|,\s|(?<=\d)\s{1,20}|\s{2,20})"
 )
-_NEWS_LINES = 3
+_NEWS_LINES = 4
 _NEWS_LINE = re.compile(
     r"(?:Joint\s)?(?:Media|Press|News)\s(?:[Rr]eleases?|RELEASES?|[Ss]tatement|[Ss]tory|[Rr]oom)\b|(?:MEDIA|PRESS"
     r"|NEWS)\s(?:RELEASE|STATEMENT)"
@@ -196,6 +197,8 @@ def _read_body_line(line: Line) -> list[str]:
     if (
         len(bare) > _MAX_BODY_CHARS
         or _NO_BODY_LINE.match(bare)
+        or _SIGNING_OFFICER.match(bare)
+        or _TRAILING_WORD.search(bare)
         or _GAZETTE.search(plain)
         or _COUNTRY.fullmatch(plain)
         or _ADDRESSEE.fullmatch(plain)
@@ -207,6 +210,8 @@ def _read_body_line(line: Line) -> list[str]:
     return [bare[len(bare) - len(_BOARD_OF.sub("", bare)) :] if not bare.isupper() else bare]
 
 
+_SIGNING_OFFICER = re.compile(r"(?:[A-Z][a-z]+ )*(?:Secretary|Clerk|Counsel|Chair|Adviser) (?:of|to) the ", re.IGNORECASE)
+_TRAILING_WORD = re.compile(r"\b(?:of|the|and|for|on)$", re.IGNORECASE)
 _NO_BODY_LINE = re.compile(
     r"(?:By|For|To|From|In|On|Re|Regulation|Directive|Decision|Proposal|Order|Notice|Report|Letter|Rules?"
     r"|Guidelines?|Statement"

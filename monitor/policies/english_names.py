@@ -10,7 +10,7 @@ from monitor.policies.numbers import NamedDocument
 
 _W = (
     r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing|Supplementing"
-    r"|Cancelling)\b)[A-Z][A-Za-z0-9'’&/-]*"
+    r"|Cancelling)\b)[A-Z][A-Za-z0-9'’&/-]{0,40}"
     r"|\([A-Z][A-Za-z0-9'’&,./;:–— -]{1,60}\))"
 )
 _FORM = (
@@ -41,7 +41,7 @@ _LED = (
 )
 _LOWER = r"[a-z][a-z'’-]{1,16}"
 _TITLE = re.compile(
-    r"\b(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After|Before|As|Each"
+    r"(?<![\w/&’'-])(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After|Before|As|Each"
     r"|Any|All"
     r"|Such|From|When|Where|Which|Pursuant|Having|Whereas|Following|Further|Considering|Subject|Regarding"
     r"|Notwithstanding)\s)"
@@ -74,7 +74,8 @@ _BODY = re.compile(
 )
 _TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
 _WEAK = re.compile(
-    r"^(?:(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Joint"
+    r"^(?:Code of Federal Regulations|Official Journal|Federal Register|Statutory Instruments?)"
+    r"|^(?:(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Joint"
     r"|Revised|Amended"
     r"|Federal|Interim|Supplementary|Delegated|Implementing|Statutory|Single|Local|National|Regulatory|Supervisory"
     r"|Technical|Legal"

@@ -24,14 +24,14 @@ _COUNTED = (
     r"Order|Act|Law|Rules?|Regulations?|Standard|Code|Policy|Statement|Letter|Decision|Opinion|Case|Report|Ordinance"
     r"|Guidance|Decree|Licen[cs]e|Paper|Interpretation|Directive|Release|Publication|Amendment|Bill|Edict|Warning"
     r"|Permit|Document|Alert|Recall|Inquiry|Agreement|Docket|File|Matter|Proceeding|Project|Series|Byelaw|By-law"
-    r"|Recommendation|Specification|Protocol|Application|Petition|Complaint|Consultation|Statutory\sInstrument"
+    r"|Plan|Recommendation|Specification|Protocol|Application|Petition|Complaint|Consultation|Statutory\sInstrument"
 )
 _NAME = (
     r"(?:(?!(?:The|This|That|These|Under|See|And|For|From|With|Our|Its|Both|Also|Each|Any|All|Final|Draft|Cancellation"
     r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re|No|Of|In|On|By|To|As"
     r"|If|Or|An|A|Per"
     r"|(?:Amend|Repeal|Replac|Revok|Cancel|Supersed|Withdr|Rescind|Implement|Correct|Var|Extend|Revis|Updat)[a-z]*)\s)"
-    r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14}))"
+    r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14})(?:['’][sS])?)"
 )
 _PART = r"[A-Za-z0-9]{1,12}"
 _TAIL = rf"[A-Z]{{0,6}}\d[A-Za-z0-9]{{0,9}}(?:[-/–._]{_PART}){{0,6}}"
@@ -101,10 +101,10 @@ _ENGLISH = (
     rf"|\b(?:{_LETTERED})\s?[A-Z]?\d{{1,5}}(?:[-.]\d{{1,4}})?(?:\s?:\s?{_YEAR})?\b(?![%/-]|\.\d)"
     rf"|\b(?:{_AGENCIES})(?:[\s/-](?:[A-Z]{{1,8}}|\d{{1,6}}[A-Z]?)){{0,3}}[\s/-]\d{{2,6}}(?:[-/.]\d{{1,6}}){{0,3}}"
     rf"(?:/[A-Z0-9]{{1,6}})?"
-    r"|\b[A-Z]{2,8}(?:/[A-Z]{1,8}){1,5}\s\d{1,6}(?:[-/]\d{1,6}){0,3}\b"
+    r"|(?<![\w/.-])[A-Z]{2,8}(?:/[A-Z]{1,8}){1,5}\s\d{1,6}(?:[-/]\d{1,6}){0,3}\b"
     rf"|\b[A-Z]{{2,6}}\s(?:letter|notice|circular|bulletin|order"
     rf"|memo)\s(?:[Nn]o\.?\s)?\d{{1,4}}(?:[-/]\d{{1,4}}){{0,2}}\b"
-    rf"|\b[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}"
+    rf"|(?<![\w/.-])[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}"
     rf"|\([A-Za-z0-9]{{1,6}}\))){{1,9}}(?<=\w)(?:\s?\([A-Z+]{{1,4}}\))?"
     rf"|\b\d{{2}}[A-Z]{{2}}\d{{1,4}}\b"
     rf"|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/)"
@@ -250,7 +250,7 @@ _LABEL_LEAD = re.compile(
     r"^(?:our\s)?(?:ref(?:erence)?|registration|number|no(?!\.?\s(?:[A-Z]\.\s?)?\d+$))\b\.?:?\s+(?=[A-Z0-9])",
     re.IGNORECASE,
 )
-_LONGER_BY = 40
+_LONGER_BY, _MAX_NAMING_CHARS = 40, 4_000
 
 
 def find_own_english(document: DocumentText, *, explains: bool) -> tuple[str, int, int] | None:
@@ -261,6 +261,7 @@ def find_own_english(document: DocumentText, *, explains: bool) -> tuple[str, in
         (headed if leading and headed and headed[0].startswith(leading[0]) else leading)
         or headed
         or (_find_in_title(document) if not explains else None)
+        or _find_named_itself(document)
         or _find_code_line(document)
         or _find_docket(document)
     )
@@ -319,7 +320,7 @@ def _cut_value(value: str) -> str:
 
 
 _GAZETTE_LINE = re.compile(
-    r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?)(?P<rest>\W.{0,40})?"
+    r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?|\[20\d\d\]\s[A-Z]{2,10}\s\d{1,5})(?P<rest>\W.{0,40})?"
 )
 
 
@@ -386,7 +387,23 @@ _BEHIND_CODE = re.compile(r":|\s[-–—|]|\s(?:[A-Z]|on\b)|$")
 _OF_SERIES = re.compile(r"\d\d[/_-]\d|20\d\d\b")
 
 
+_NAMES_ITSELF = re.compile(
+    r"\bThis\s(?:instrument|order|notice|determination|regulation|standard|rule|direction|declaration|document|circular|guideline)\s"
+    r"(?:is|may\sbe\scited\sas)\s(?:the\s)?(?P<name>[A-Z][^.\n]{4,160})"
+)
 _CODE_LINES = 4
+
+
+def _find_named_itself(document: DocumentText) -> tuple[str, int, int] | None:
+    """Return the number in the name that an instrument gives itself: This instrument is the … Instrument 2026/240."""
+    named = _NAMES_ITSELF.search(document.folded, 0, _MAX_NAMING_CHARS)
+    numbers = [number for number in find_numbers(named["name"]) if not _is_foreign(number[0])] if named else []
+    if not named or not numbers:
+        return None
+    start = named.start("name")
+    return _make(document, start + numbers[-1].start(), start + numbers[-1].end())
+
+
 
 
 def _find_code_line(document: DocumentText) -> tuple[str, int, int] | None:

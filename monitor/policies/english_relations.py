@@ -13,7 +13,7 @@ from monitor.vocabulary import PolicyStage, RelationType
 _PART = (
     r"(?:sub)?(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter|point|clause"
     r"|condition|table"
-    r"|item|heading|title|recital|provision|requirement)s?"
+    r"|guide|volume|book|module|division|subpart|item|heading|title|recital|provision|requirement)s?"
 )
 _DOCUMENT_NOUN = (
     r"guidance(?:\snotes?)?|policy|policies|guidelines?|notices?|circulars?|statements?(?:\sof\spolicy)?|rules?"
@@ -27,7 +27,7 @@ _DOCUMENT_NOUN = (
 _FILL = (
     r"(?:(?:the|our|its|their|his|her|all|any|both|previous|previously|issued|published|earlier|existing|current"
     r"|that|those|this"
-    r"|an?|following|certain|in|full|entirely|part|parts|final|interim|joint|old|former|superseded|national|general"
+    r"|an?|following|certain|in|to|full|entirely|part|parts|final|interim|joint|old|former|superseded|national|general"
     r"|of|made"
     r"|supervisory|(?:19|20)\d\d|(?-i:[A-Z]{2,8})|(?-i:[A-Z][a-z]+)\s\([a-z][^()]{3,40}\)|dated|set|out|forth"
     r"|contained|entitled|titled|called|named|known|as|MAS|Commission|Council|SEC|EBA|text"
@@ -71,7 +71,7 @@ _REPLACED = re.compile(
 _AMEND = re.compile(
     r"\b(?:amend(?:s|ing|ed|ments?\s(?:to|of))?|correct(?:s|ing|ions?\s(?:to|of))|modif(?:y|ies|ying"
     r"|ications?\s(?:to|of))"
-    r"|var(?:y|ies|ying|iations?\s(?:to|of))|revis(?:es|ing|ions?\s(?:to|of))|changes?\sto|updates?\sto|corrigendum\sto"
+    r"|var(?:y|ies|ying|iations?\s(?:to|of))|revis(?:es|ing|ed|ions?\s(?:to|of))|changes?\sto|updates?\sto|corrigendum\sto"
     r"|addendum\sto|inserts?\s[^.;]{3,60}\sinto|extend(?:s|ing)?|extension\sof|adds?\s[^.;]{3,60}\sto|supplements?)\s"
     rf"{_FILL}\Z",
     re.IGNORECASE,
@@ -109,7 +109,7 @@ _BASE = re.compile(
     r"|as\s(?:provided|directed)"
     r"\s(?:by|in|for\sin)|authority\s(?:of|in|under|contained\sin)|purposes\sof"
     r"|in\saccordance\swith\s(?:sub)?(?:section|article)s?"
-    r"|based\son\s(?:article|section)s?|as\senvisaged\s(?:in|by)|empowered\sby|provided\s(?:for\s)?(?:by"
+    r"|(?:based\son|on\sthe\s(?:legal\s)?basis\sof)\s(?:article|section|paragraph|clause)s?|as\senvisaged\s(?:in|by)|empowered\sby|provided\s(?:for\s)?(?:by"
     r"|in)\s(?:section|article))"
     r"\s?(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
@@ -138,7 +138,7 @@ _FOLLOWS = re.compile(
     r"|arising\sfrom"
     r"|in\s(?:our|its|the|a)|sought\sin|consulted)\s(?:the\s|our\s|an?\s|its\s|that\s|earlier\s|draft\s|proposal\s"
     r"|paper\s"
-    r"|document\s|consultation\s(?:paper\s|document\s)?|exposure\sdraft\s|discussion\spaper\s|proposals\sin\s|titled\s"
+    r"|document\s|consultation\s(?:paper\s|document\s|report\s)?|exposure\sdraft\s|discussion\spaper\s|proposals\sin\s|titled\s"
     r"|entitled\s|call\sfor\s(?:input|evidence|views)\s|comments\son\s|responses\sto\s|called\s"
     r"|from\s[A-Z][^.;]{3,50},\s|[,“\"(]{1,2})*\Z",
     re.IGNORECASE,
@@ -180,7 +180,7 @@ _CONSULTATION_TITLE = re.compile(
     r"[Cc]onsultation|[Cc]all for (?:[Ii]nput|[Ee]vidence|[Vv]iews)|[Dd]iscussion [Pp]aper|Exposure Draft|Green Paper"
 )
 _LAW_NUMBER = re.compile(
-    r"\((?:EU|EC|EEC|CFSP)[^)]*\)|Directive|Regulation|\b(?:Act|Law|Ordinance|Decree|Executive Order|Public Law"
+    r"\((?:EU|EC|EEC|CFSP)[^)]*\)|Directive|Regulation|\b(?:Act|Plan\sNo|Law|Ordinance|Decree|Executive Order|Public Law"
     r"|Charter)\b|\d/E[CU]"
 )
 _LAW_TITLE = re.compile(
@@ -226,7 +226,7 @@ _MAX_OPENING, _AHEAD_CHARS, _BEHIND_CHARS = 30, 220, 260
 
 
 @dataclass(slots=True)
-class _Progress:
+class _EnglishProgress:
     """Where in a document its sentences are read: at its opening, in a list of what is repealed."""
 
     is_opening: bool = True
@@ -286,7 +286,7 @@ def _iter_relations(
         yield from _iter_laws_of_head(document, stage)
     if stage in _EXPLAINING and not titled:
         yield from _find_explained(document, sentences, own)
-    progress = _Progress()
+    progress = _EnglishProgress()
     for place, sentence in enumerate(sentences):
         is_item = progress.enter(place, sentence)
         found = find_english_named(document, sentence.start, sentence.end)
@@ -366,8 +366,10 @@ def _find_explained(document: DocumentText, sentences: Sequence[Sentence], own: 
     for place, sentence in enumerate(sentences[:_MAX_OPENING]):
         for named in find_english_named(document, sentence.start, sentence.end):
             title = strip_own_form(named.title) if named.title else None
-            if (title or named.number) and not _is_own(document, own, named):
-                is_subject = bool(_EXPLAINS.search(sentence.text[: named.start - sentence.start]))
+            ahead = sentence.text[: named.start - sentence.start]
+            is_gone = _REPLACE.search(ahead) or _REPEAL.search(ahead)
+            if (title or named.number) and not is_gone and not _is_own(document, own, named):
+                is_subject = bool(_EXPLAINS.search(ahead))
                 stripped = NamedDocument(title, named.number, named.start, named.end)
                 others.append((not is_subject, place, stripped, sentence))
     for _, _, named, sentence in sorted(others, key=lambda other: other[:2])[:1]:
@@ -380,7 +382,7 @@ def _find_explained(document: DocumentText, sentences: Sequence[Sentence], own: 
 
 
 def _classify(
-    sentence: Sentence, group: NamedGroup, stage: PolicyStage, progress: _Progress, *, is_item: bool
+    sentence: Sentence, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress, *, is_item: bool
 ) -> RelationType | None:
     """Return what a sentence says that is done to documents, by the words ahead of their names and behind them."""
     text = sentence.text
@@ -440,7 +442,7 @@ _OTHER_SUBJECT = re.compile(
 )
 
 
-def _classify_ground(ahead: str, group: NamedGroup, stage: PolicyStage, progress: _Progress) -> RelationType | None:
+def _classify_ground(ahead: str, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
     named = group.members[0]
     if stage is PolicyStage.PLAN:
