@@ -210,7 +210,9 @@ def _read_body_line(line: Line) -> list[str]:
     return [bare[len(bare) - len(_BOARD_OF.sub("", bare)) :] if not bare.isupper() else bare]
 
 
-_SIGNING_OFFICER = re.compile(r"(?:[A-Z][a-z]+ )*(?:Secretary|Clerk|Counsel|Chair|Adviser) (?:of|to) the ", re.IGNORECASE)
+_SIGNING_OFFICER = re.compile(
+    r"(?:[A-Z][a-z]+ )*(?:Secretary|Clerk|Counsel|Chair|Adviser) (?:of|to) the ", re.IGNORECASE
+)
 _TRAILING_WORD = re.compile(r"\b(?:of|the|and|for|on)$", re.IGNORECASE)
 _NO_BODY_LINE = re.compile(
     r"(?:By|For|To|From|In|On|Re|Regulation|Directive|Decision|Proposal|Order|Notice|Report|Letter|Rules?"

@@ -41,7 +41,8 @@ _LED = (
 )
 _LOWER = r"[a-z][a-z'’-]{1,16}"
 _TITLE = re.compile(
-    r"(?<![\w/&’'-])(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After|Before|As|Each"
+    r"(?<![\w/&’'-])(?!(?:The|This|That|These|Those|Our|Its|An?|In|On|By|Under|For|And|See|To|With|If|Since|After"
+    r"|Before|As|Each"
     r"|Any|All"
     r"|Such|From|When|Where|Which|Pursuant|Having|Whereas|Following|Further|Considering|Subject|Regarding"
     r"|Notwithstanding)\s)"

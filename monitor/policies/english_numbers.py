@@ -66,7 +66,8 @@ _ENGLISH = (
     # Acts of the European Union and of its bodies.
     r"(?i:(?:Commission\s|Council\s)?(?:Delegated\s|Implementing\s)?(?:Regulation|Directive|Decision))"
     r"\s\((?:EU|EC|EEC|CFSP|JHA|EU,\sEuratom|Euratom)\)\s(?:No\.?\s)?\d{2,4}/\d{1,4}"
-    r"|(?:Directive|Decision|Regulation)s?\s(?:No\s)?\d{2,4}/\d{1,4}(?:/(?:EU|EC|EEC|JHA))?"
+    r"|(?:(?:Council|Commission|Framework)\s)?(?:Directive|Decision|Regulation)s?\s(?:No\s)?\d{2,4}/\d{1,4}(?:/(?:EU"
+    r"|EC|EEC|JHA))?"
     r"|\b\d{2,4}/\d{1,4}/(?:EU|EC|EEC|JHA|CFSP)\b"
     rf"|\b[A-Z][A-Za-z]{{0,5}}\({_YEAR}\)\s?\d{{1,9}}(?:\sfinal)?\b"
     # A word for a document and its code.
@@ -93,12 +94,13 @@ _ENGLISH = (
     r"|\bG\.N\.\s?(?:\(E\.\)\s)?\d{1,5}|\b(?:P\.C\.|O\.I\.C\.|OIC)\s?(?:19|20)\d\d-\d{1,5}"
     r"|\b(?:(?:O|Ont|Alta|B\.C|Man|Sask|N\.S|N\.B|Que|N\.L)\.\s)?Reg\.\s\d{1,4}/\d\d\b"
     r"|\b\d{2,3}\sFR\s\d{1,6}|\bRIN\s\d{4}-[A-Z]{2}\d\d|\bP\.?L\.?\s\d{2,3}-\d{1,3}"
+    rf"|\b(?!(?:NO|AM|PM|OF|TO|IN)\s)[A-Z]{{2,6}}\s\d{{1,4}}\sof\s{_YEAR}\b"
     rf"|\b[A-Z]{{1,3}}{_YEAR}[A-Z]{{1,3}}\d{{3,6}}\b|\b{_YEAR}_\d{{2,6}}\b"
     # A series and its code.
     r"|\bAD\s20\d\d-\d\d-\d\d\b"
     rf"|\b(?!(?:{_MONTH})\s)(?:[A-Z]{{2,8}}|[A-Z][a-z]+[A-Z][a-z]+)\s(?:{_YEAR}[\s/-]\d{{1,5}}|\d{{1,4}}[-/]\d{{2,4}})"
     r"\b(?![-/]\d)"
-    rf"|\b(?:{_LETTERED})\s?[A-Z]?\d{{1,5}}(?:[-.]\d{{1,4}})?(?:\s?:\s?{_YEAR})?\b(?![%/-]|\.\d)"
+    rf"|\b(?:{_LETTERED})\s?[A-Z]?\d{{1,5}}(?:[-.]\d{{1,4}}){{0,3}}(?:\s?:\s?{_YEAR})?\b(?![%/-]|\.\d)"
     rf"|\b(?:{_AGENCIES})(?:[\s/-](?:[A-Z]{{1,8}}|\d{{1,6}}[A-Z]?)){{0,3}}[\s/-]\d{{2,6}}(?:[-/.]\d{{1,6}}){{0,3}}"
     rf"(?:/[A-Z0-9]{{1,6}})?"
     r"|(?<![\w/.-])[A-Z]{2,8}(?:/[A-Z]{1,8}){1,5}\s\d{1,6}(?:[-/]\d{1,6}){0,3}\b"
@@ -320,7 +322,8 @@ def _cut_value(value: str) -> str:
 
 
 _GAZETTE_LINE = re.compile(
-    r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?|\[20\d\d\]\s[A-Z]{2,10}\s\d{1,5})(?P<rest>\W.{0,40})?"
+    r"(?P<number>(?:No|NO|Nr|N°|Nº)\.?\s(?:[A-Z]{1,3}\.?\s?)?\d{1,6}(?:[/-]\d{2,4})?"
+    r"|\[20\d\d\]\s[A-Z]{2,10}\s\d{1,5})(?P<rest>\W.{0,40})?"
 )
 
 
@@ -388,7 +391,8 @@ _OF_SERIES = re.compile(r"\d\d[/_-]\d|20\d\d\b")
 
 
 _NAMES_ITSELF = re.compile(
-    r"\bThis\s(?:instrument|order|notice|determination|regulation|standard|rule|direction|declaration|document|circular|guideline)\s"
+    r"\bThis\s(?:instrument|order|notice|determination|regulation|standard|rule|direction|declaration|document"
+    r"|circular|guideline)\s"
     r"(?:is|may\sbe\scited\sas)\s(?:the\s)?(?P<name>[A-Z][^.\n]{4,160})"
 )
 _CODE_LINES = 4
@@ -402,8 +406,6 @@ def _find_named_itself(document: DocumentText) -> tuple[str, int, int] | None:
         return None
     start = named.start("name")
     return _make(document, start + numbers[-1].start(), start + numbers[-1].end())
-
-
 
 
 def _find_code_line(document: DocumentText) -> tuple[str, int, int] | None:

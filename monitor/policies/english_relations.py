@@ -54,7 +54,7 @@ _REPEALED = re.compile(
     r"|of\sno\s(?:further\s)?(?:force|effect)|discontinued|declared\sobsolete)"
     r"|(?:shall\s|will\s|hereby\s)?(?:cease(?:s|d)?\s(?:to\s(?:have\s(?:any\s)?effect|apply|be\s(?:in\sforce"
     r"|effective|valid))"
-    r"|being\sin\sforce)|lapse[sd]?\b)|no\slonger\s(?:have|has|in|appl(?:y|ies))\b)",
+    r"|being\sin\sforce)|lapse[sd]?\b|(?<=shall\s)expire\b)|no\slonger\s(?:have|has|in|appl(?:y|ies))\b)",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
@@ -71,7 +71,8 @@ _REPLACED = re.compile(
 _AMEND = re.compile(
     r"\b(?:amend(?:s|ing|ed|ments?\s(?:to|of))?|correct(?:s|ing|ions?\s(?:to|of))|modif(?:y|ies|ying"
     r"|ications?\s(?:to|of))"
-    r"|var(?:y|ies|ying|iations?\s(?:to|of))|revis(?:es|ing|ed|ions?\s(?:to|of))|changes?\sto|updates?\sto|corrigendum\sto"
+    r"|var(?:y|ies|ying|iations?\s(?:to|of))|revis(?:es|ing|ed|ions?\s(?:to|of))|changes?\sto|updates?\sto"
+    r"|corrigendum\sto"
     r"|addendum\sto|inserts?\s[^.;]{3,60}\sinto|extend(?:s|ing)?|extension\sof|adds?\s[^.;]{3,60}\sto|supplements?)\s"
     rf"{_FILL}\Z",
     re.IGNORECASE,
@@ -109,14 +110,16 @@ _BASE = re.compile(
     r"|as\s(?:provided|directed)"
     r"\s(?:by|in|for\sin)|authority\s(?:of|in|under|contained\sin)|purposes\sof"
     r"|in\saccordance\swith\s(?:sub)?(?:section|article)s?"
-    r"|(?:based\son|on\sthe\s(?:legal\s)?basis\sof)\s(?:article|section|paragraph|clause)s?|as\senvisaged\s(?:in|by)|empowered\sby|provided\s(?:for\s)?(?:by"
+    r"|(?:based\son|on\sthe\s(?:legal\s)?basis\sof)\s(?:article|section|paragraph|clause)s?|as\senvisaged\s(?:in|by)"
+    r"|empowered\sby|provided\s(?:for\s)?(?:by"
     r"|in)\s(?:section|article))"
     r"\s?(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
     r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis\w*|power|impos\w*|accept\w*|adopt\w*|present\w*|jurisdiction"
-    r"|giv(?:es?|en|ing)\snotice|given|serv(?:es?|ed|ing)|prescrib\w*|proposing|proposes|notif(?:y|ies|ied)|decided"
+    r"|giv(?:es?|en|ing)\snotice|given|serv(?:es?|ed|ing)|prescrib\w*|h[eo]ld|conduct\w*|proposing|proposes"
+    r"|notif(?:y|ies|ied)|decided"
     r"|order(?:s|ed)|promulgat\w*|(?-i:Notice|Direction|Determination)"
     r"|(?:finali[sz]|amend|revis|introduc|agree|settl|sanction|suspend|cancel|revok|renew|extend|consult|invit"
     r"|launch|investigat|conclud"
@@ -138,7 +141,8 @@ _FOLLOWS = re.compile(
     r"|arising\sfrom"
     r"|in\s(?:our|its|the|a)|sought\sin|consulted)\s(?:the\s|our\s|an?\s|its\s|that\s|earlier\s|draft\s|proposal\s"
     r"|paper\s"
-    r"|document\s|consultation\s(?:paper\s|document\s|report\s)?|exposure\sdraft\s|discussion\spaper\s|proposals\sin\s|titled\s"
+    r"|document\s|consultation\s(?:paper\s|document\s|report\s)?|exposure\sdraft\s|discussion\spaper\s"
+    r"|proposals\sin\s|titled\s"
     r"|entitled\s|call\sfor\s(?:input|evidence|views)\s|comments\son\s|responses\sto\s|called\s"
     r"|from\s[A-Z][^.;]{3,50},\s|[,“\"(]{1,2})*\Z",
     re.IGNORECASE,
@@ -167,8 +171,8 @@ _IMPLEMENT = re.compile(
     re.IGNORECASE,
 )
 _GIVES_EFFECT = re.compile(
-    r"\b(?:giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?(?:requirements\sof\s"
-    r"|provisions\sof\s)?\Z",
+    r"\b(?:giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?"
+    rf"(?:(?:requirements|provisions|{_PART}\s[\w.()-]{{1,14}})\s(?:of|to|in)\s(?:the\s)?)?\Z",
     re.IGNORECASE,
 )
 _CONSULTATION_NUMBER = re.compile(
@@ -180,8 +184,9 @@ _CONSULTATION_TITLE = re.compile(
     r"[Cc]onsultation|[Cc]all for (?:[Ii]nput|[Ee]vidence|[Vv]iews)|[Dd]iscussion [Pp]aper|Exposure Draft|Green Paper"
 )
 _LAW_NUMBER = re.compile(
-    r"\((?:EU|EC|EEC|CFSP)[^)]*\)|Directive|Regulation|\b(?:Act|Plan\sNo|Law|Ordinance|Decree|Executive Order|Public Law"
-    r"|Charter)\b|\d/E[CU]"
+    r"\((?:EU|EC|EEC|CFSP)[^)]*\)|Directive|Regulation|\b(?:Act|Plan\sNo|Law|Ordinance|Decree|Executive Order"
+    r"|Public Law"
+    r"|Charter)\b|\d/E"
 )
 _LAW_TITLE = re.compile(
     r"\b(?:Acts?|Ordinance|Regulations?|Directive|Code|Law|Laws|Treaty|Charter|Constitution|Convention|Agreement"
@@ -194,7 +199,8 @@ _LAW_TITLE = re.compile(
 )
 _LISTED = re.compile(
     r"\bfollowing\s(?:[a-z ]{3,60}\s)?(?:is|are|shall\sbe|will\sbe|stand)\s(?:hereby\s)?(?:repealed|revoked|rescinded"
-    r"|withdrawn|cancell?ed|superseded|annulled)\b[^.;:]{0,80}:[^.]{0,200}\Z",
+    r"|withdrawn|cancell?ed|superseded|annulled|no\slonger\s(?:in\s(?:force|effect)"
+    r"|valid))\b[^.;:]{0,80}:[^.]{0,200}\Z",
     re.IGNORECASE,
 )
 _DONE_AWAY = r"(?:repealed|revoked|rescinded|withdrawn|cancell?ed|superseded|annulled|obsolete)"
@@ -410,15 +416,19 @@ def _classify_change(ahead: str, behind: str) -> RelationType | None:
         (_AMEND, RelationType.AMENDS),
     ):
         found = pattern.search(ahead)
-        is_past = found and _PAST.match(found[0]) and _OF_OTHER.search(ahead[: found.start()])
+        is_past = (
+            found and _PAST.match(found[0]) and (_OF_OTHER.search(ahead[: found.start()]) or _YEARS_AGO.match(behind))
+        )
         if found and not is_past and not _NOT_DONE.search(ahead[: found.start()]):
             if is_of_part and pattern is _REPLACE:
                 return RelationType.AMENDS
             return RelationType.REPLACES if pattern is _REPEAL and found["replace"] else kind
     if _LISTED.search(ahead):
         return RelationType.REPEALS
-    if _PART_CHANGED.match(behind):
+    if _PART_CHANGED.match(behind) or (is_of_part and _SUBSTITUTED.match(behind)):
         return RelationType.AMENDS
+    if _MADE_UNDER.search(ahead):
+        return None
     for pattern, kind in (
         (_REPEALED, RelationType.REPEALS),
         (_REPLACED, RelationType.REPLACES),
@@ -431,6 +441,11 @@ def _classify_change(ahead: str, behind: str) -> RelationType | None:
 
 
 _PAST = re.compile(r"\w+ed\s|withdrew\s", re.IGNORECASE)
+_YEARS_AGO = re.compile(r"\s(?:back\s)?in\s(?:[A-Z][a-z]{2,8}\s)?(?:19|20)\d\d\b")
+_MADE_UNDER = re.compile(
+    r"\b(?:under|pursuant\sto|by\svirtue\sof|by)\s(?:[^.;,]{1,40}\s(?:of|to)\s)?(?:the\s)?\Z", re.IGNORECASE
+)
+_SUBSTITUTED = re.compile(r"[^.;]{0,90}?[\s,](?:substitute|insert|omit|delete|add|leave\sout)\b")
 _OF_OTHER = re.compile(r"\b(?:which|who|that|it)\s\Z")
 _BRACKETED = re.compile(r"\s?\([^()]{1,90}\)")
 _OTHER_SUBJECT = re.compile(
@@ -442,7 +457,9 @@ _OTHER_SUBJECT = re.compile(
 )
 
 
-def _classify_ground(ahead: str, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress) -> RelationType | None:
+def _classify_ground(
+    ahead: str, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress
+) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
     named = group.members[0]
     if stage is PolicyStage.PLAN:
