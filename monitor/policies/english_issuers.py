@@ -44,7 +44,7 @@ _EN_BODY = re.compile(
     r"|President|Executive) in Council"
     rf"|(?:(?!The\s){_EN_WORD} ){{0,4}}?{_HEAD_NOUN} (?:of|for|on) (?:the )?(?:[A-Z][A-Za-z'-]*|of|and|the|for"
     rf"|&|,(?= [A-Z][a-z]+ (?:and"
-    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,7}}"
+    rf"|&)))(?:,? (?:[A-Z][A-Za-z'-]*|of|and(?= (?:the )?[A-Z])|the(?= [A-Z])|for(?= [A-Z])|&)){{0,10}}"
     rf"|(?:(?!The ){_EN_WORD} )(?:(?:{_EN_WORD}|for|and|on|of the|products|related) ){{0,7}}?{_EN_SUFFIX}(?: (?:of"
     rf"|for) (?:the )?[A-Z][A-Za-z-]+(?: (?:and )?[A-Z][A-Za-z-]+){{0,3}})?"
     rf"(?! (?:[A-Z][a-z]+ ){{0,2}}{_EN_SUFFIX}))(?![a-z])"
@@ -183,6 +183,11 @@ def _find_bodies(text: str) -> list[str]:
     return [
         name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
     ]
+
+
+def names_body(document: DocumentText, name: str) -> bool:
+    """Whether a name is a public body's and the head of the document writes it."""
+    return name in document.folded[:_MAX_HEAD_CHARS] and bool(_find_bodies(name))
 
 
 def _read_body_line(line: Line) -> list[str]:
@@ -355,7 +360,7 @@ def _find_letterhead(document: DocumentText) -> tuple[list[str], tuple[int, int]
 
 
 _MIN_LETTER_LINES, _MAX_LINE_GAP, _MAX_NAME_CHARS = 3, 2, 50
-_REGULATOR = re.compile(r"Of[a-z]{3,5}")
+_REGULATOR = re.compile(r"Of[a-z]{3,5}|THE (?:GOVERNMENT|PRESIDENT|PRIME MINISTER|CABINET)")
 _LETTERHEAD = re.compile(r"[A-Z][A-Za-z'’&.-]*(?: (?:[A-Z][A-Za-z'’&.-]*|of|for|and|the|on|&)){1,7}")
 _NO_LETTERHEAD = re.compile(
     r"\b(?:Notice|Release|Statement|Rules?|Regulations?|Statistics|Gazette|Register|Paper|Report|News|Media|Press"
@@ -363,7 +368,7 @@ _NO_LETTERHEAD = re.compile(
     r"|Consultations?|Guidance|Circular|Order|Act|Code|Draft|Summary|Page|Part|Chapter|Article|Introduction|Background"
     r"|Overview|Contents|From|Archive|Instruments?|Speech|Minutes|Agenda|Journal|Explanatory|Memorandum|Plan|Programme"
     r"|Decision|Direction|Proposal|Publication|Published|Update|Policy|Bill|Law|Laws|Frequently|Questions|Written"
-    r"|Scheme)\b"
+    r"|Scheme|Search|Results?|Home|Menu|Skip|Login|Latest|Related|Share|Topics?)\b"
     r"|^(?:Sir|Madam|Dear|To|Re)\b",
     re.IGNORECASE,
 )

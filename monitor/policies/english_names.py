@@ -68,7 +68,10 @@ _LEAD = re.compile(
     r"|Effective"
     r"|Regarding|Re|Sub|Subject|Also|Existing|Current|Proposed)\s(?:the\s|to\s)?(?=[A-Z(])"
 )
-_SHORT_CODE = re.compile(r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)")
+_SHORT_CODE = re.compile(
+    r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT|RM|RS|NT|HK|US|USD|EUR|GBP|INR|AUD|CAD|SGD|HKD|RMB|CNY|JPY|KRW|NZD|CHF)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)"
+    r"|(?<=\()(?!COVID)[A-Z]{2,6}-[A-Z]{0,2}\d{1,4}(?=\))"
+)
 _BODY = re.compile(
     r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee"
     r"|Institute)\s(?:for|of|on)\b(?!.*\b(?:Act|Regulations?|Rules?|Order|Ordinance|Directive|Law|Code)\b)"
@@ -111,7 +114,7 @@ _OWN_AT_END = re.compile(
     r"^(?:Guidance|Guidelines|Guide|FAQs?|Frequently|Questions|Notes?|Circular|Explanatory|Statement|Practice)\b"
 )
 _CONNECTOR = re.compile(
-    r"[\s,;()“”\"]*(?:(?:and|or|as\swell\sas|together\swith|along\swith|with|&)[\s,]*)?(?:(?:also|the|of|its|our"
+    r"[\s,;()“”\"]*(?:(?:and|or|as\swell\sas|together\swith|along\swith|with|&)[\s,]*)?(?:(?:also|the|of|to|in|its|our"
     r"|both)\s|[“\"(])*"
     r"(?:(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter)s?\s[\w().-]{1,12}\s(?:of"
     r"|to|in)\s(?:the\s)?)?"
@@ -158,8 +161,10 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
     for match in _TITLE.finditer(text):
         name = next(name for name in ("title", "quoted", "condition", "law", "statement") if match[name])
         first, last = match.span(name)
+        last = min((low for low, high in spans if first < low < last), default=last)
         if any(low < last and first < high for low, high in spans):
             continue
+        last = first + len(text[first:last].rstrip(" (["))
         title = _TRAIL.sub("", " ".join(original[first:last].split()))
         if name != "quoted":
             while (shorter := _LEAD.sub("", title)) != title:

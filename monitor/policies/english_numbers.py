@@ -282,17 +282,26 @@ def _make(document: DocumentText, start: int, end: int) -> tuple[str, int, int]:
 
 def _find_labelled(document: DocumentText) -> tuple[str, int, int] | None:
     """Return the value of a line that says that it is the number: Circular No.: PSO 07/2026, Our ref. B1/15C."""
-    for line in document.lines[:_LABEL_LINES]:
+    for line in (part for whole in document.lines[:_LABEL_LINES] for part in _split_columns(whole)):
         label = _LABEL.match(line.text)
         if not label or _NO_LABEL.search(label["of"]) or not _LABEL_OF_DOCUMENT.match(label["of"].strip()):
             continue
-        if _DOCKET.match(line.text) or _is_law(line.text):
+        if _DOCKET.match(line.text) or _is_law(line.text) or _find_gazette_line(line):
             continue
         value = _cut_value(label["value"])
         if value and (label["colon"] in ":." or _is_short(line.text) or "/" in value):
             start = line.start + label.start("value")
             return _make(document, start, start + len(value))
     return None
+
+
+def _split_columns(line: Line) -> Iterator[Line]:
+    """Yield the pieces of a line that wide space or a bar sets apart."""
+    for piece in _COLUMN.finditer(line.text):
+        yield Line(piece[0], line.start + piece.start())
+
+
+_COLUMN = re.compile(r"[^\s|](?:[^\s|]|\s(?![\s|]))*")
 
 
 def _is_law(text: str) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText, Line
-from monitor.policies.english_issuers import read_english_signature
+from monitor.policies.english_issuers import names_body, read_english_signature
 from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_day
 
 _BODY_END = (
@@ -64,6 +64,8 @@ def read_signature(document: DocumentText, *, issuer: str | None, is_issued: boo
     found = read(document, is_issued=is_issued)
     is_weak = found.issuers_at is None
     is_stated = issuer and is_issued and (not found.issuers or (is_weak and not _is_acronym_of_other(issuer, found)))
+    if issuer and not is_issued and not document.is_chinese and names_body(document, issuer):
+        return Signature([issuer], found.made_on, None, found.made_at)
     is_longer = issuer and len(found.issuers) == 1 and found.issuers[0] in issuer and issuer in document.original
     if issuer and (is_stated or is_longer):
         found = Signature([issuer], found.made_on, None, found.made_at)
