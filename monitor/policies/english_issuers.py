@@ -17,9 +17,9 @@ _NOUN = (
     r"|Legislature|Division|Commissioner|Registrar|Police\sForce|Supervisor|Panel|Laboratory|Observatory"
     r"|Organi[sz]ation"
     r"|Foundation|Chamber|Assembly|Senate|Cabinet|Customs|Revenue|Task\s?force|Forum|Academy|Survey|Guard|Presidency"
-    r"|Secretary|Minister|Ministers|Attorney[ -]General|Delegation|Establishment|Archives|Trust|Federation|Body"
-    r"|Conference"
-    r"|Network|Society|Consortium|Alliance|Initiative|Mission|Congress|Administrator|Superintendent|Prosecutor|Mint"
+    r"|Attorney[ -]General|Archives|Trust|Federation"
+    r""
+    r"|Network|Society|Consortium|Alliance|Congress|Administrator|Superintendent|Prosecutor|Mint"
     r"|Coastguard)"
 )
 _PLACE = (
@@ -27,7 +27,7 @@ _PLACE = (
     r"|Nigeria"
     r"|Ghana|Jamaica|Malta|Jersey|Guernsey|London|Dubai|Qatar|Bahrain|Namibia|Botswana|Uganda|Rwanda|Victoria"
     r"|Queensland"
-    r"|Tasmania|Ontario|Qu[eé]bec|Alberta|Europe|Ofgem|Ofcom|Ofwat|UK|USA|NZ|Sweden|Norway|Finland|Denmark|Thailand"
+    r"|Tasmania|Ontario|Qu[eé]bec|Alberta|Ofgem|Ofcom|Ofwat|UK|USA|NZ|Sweden|Norway|Finland|Denmark|Thailand"
     r"|Fiji)"
 )
 _EN_SUFFIX = rf"(?:{_NOUN}|{_PLACE})"
@@ -162,16 +162,24 @@ _OFFICER_OF = re.compile(
 )
 _OFFICER_LINE = re.compile(r"(?:[A-Z][a-z]+ )*(?:Secretary|Director|Head|Chief|Chair|Clerk|Minister) (?:of|to|for) ")
 _COUNTRY = re.compile(
-    r"(?:Government of |Commonwealth of |Republic of )?(?:New Zealand|South Australia|Western Australia|Australia"
-    r"|Canada"
-    r"|Singapore|European Union|United States of America)"
+    r"(?:Government of |Commonwealth of |Republic of )?"
+    rf"(?:(?:Northern|Southern|Western|Eastern|South|North|West|East|New|Great|Central|Mainland) )*(?:South )?{_PLACE}"
+    r"|(?:Government of )?(?:the )?(?:European Union|United States of America|Commonwealth Government|State Government)"
 )
 _ACRONYM = re.compile(r"\s\([A-Z][A-Za-z]{1,9}\)$")
+_GENERIC = re.compile(
+    r"(?:Help|Contact|Call|Media|Data|Press|Customer|Business|Combined|Competent|Lead|National|Regional|Local|Single"
+    r"|Notified"
+    r"|Supervisory|Public|Appropriate|Relevant|Other|Credit|Savings|Member|High|Appeal|District|County|Head|Home"
+    r"|Front|Post)"
+    r" (?:Centre|Center|Authority|Bank|Court|Office|Body|Service|Services|Administration|Government|Union|Supervisor"
+    r"|Council)"
+)
 _GAZETTE = re.compile(r"Journal|Gazette|Register|Hansard|Parliament$|Instruments?$|Public Record")
 
 
 _BEFORE_BODY = re.compile(
-    r"^(?:(?:The|In|On|At|By|This|For|From|Under|And|To)\s"
+    r"^(?:(?:The|In|On|At|By|This|For|From|Under|And|To|Draft|Proposed|Final|New|Our)\s"
     r"|(?:Opinion|Decision|Regulation|Guideline|Order|Report|Notice|Resolution|Recommendation|Statement"
     r"|Letter)s?\s(?:of|by|from)\s(?:the\s)?)"
 )
@@ -181,8 +189,21 @@ def _find_bodies(text: str) -> list[str]:
     """Return the public bodies that a text names in full."""
     names = (_OFFICER_OF.sub("", _BEFORE_BODY.sub("", found[0])) for found in _EN_BODY.finditer(text))
     return [
-        name for name in names if len(name.split()) > 1 and not _GAZETTE.search(name) and not _COUNTRY.fullmatch(name)
+        name
+        for name in names
+        if len(name.split()) > 1 and not (_GAZETTE.search(name) or _COUNTRY.fullmatch(name) or _GENERIC.fullmatch(name))
     ]
+
+
+def write_in_full(document: DocumentText, name: str) -> str:
+    """Return the body for which a page has letters alone, where the document writes both: ACCC."""
+    if not name.isupper() or " " in name:
+        return name
+    head = document.folded[:_MAX_HEAD_CHARS]
+    for found in _EN_BODY.finditer(head):
+        if head.startswith(f" ({name})", found.end()) and (bodies := _find_bodies(found[0])):
+            return bodies[-1]
+    return name
 
 
 def names_body(document: DocumentText, name: str) -> bool:
@@ -401,7 +422,7 @@ _ACTS = re.compile(
 def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, int] | None]:
     """Return the bodies that act in the text, that signed at its foot, or else the first one that it names."""
     head = document.folded[:_MAX_HEAD_CHARS]
-    if makers := _find_makers(head):
+    if makers := _find_makers(document, head):
         return makers
     for issued in _EN_ISSUED.finditer(head):
         names = _find_bodies(_PURPOSE.split(issued["value"] or issued["behalf"])[0])
@@ -410,6 +431,7 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
     for found in _EN_BODY.finditer(head):
         names = _find_bodies(found[0])
         if names and _ACTS.match(head, found.end()) and names[0] != "Secretary of State":
+            names[-1] = _complete(names[-1], document)
             joint = re.search(
                 r"(?P<other>[A-Z][^.,;\n]{6,80}?)\s(?:and|together with|,)\s(?:the\s)?\Z", head[: found.start()]
             )
@@ -428,10 +450,25 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
             return bodies, (line.start, line.end)
     if re.search(r"\bBill\b", document.title):
         return [], None
-    found_first = next((found for found in _EN_BODY.finditer(head) if _find_bodies(found[0])), None)
-    return (_find_bodies(found_first[0]) if found_first else [], None)
+    return _find_standing_bodies(document, head), None
 
 
+def _find_standing_bodies(document: DocumentText, head: str) -> list[str]:
+    """Return the bodies that begin a title or a sentence, or that something is of: the surest of those left."""
+    for text, stands in ((document.title, _STANDS_IN_TITLE), (head, _STANDS_IN_TEXT)):
+        for found in _EN_BODY.finditer(text):
+            names = _find_bodies(found[0])
+            if names and stands.search(
+                f"{text[max(0, found.start() - 40) : found.start()]}\0{text[found.end() :][:3]}"
+            ):
+                return names
+    return []
+
+
+_STANDS_IN_TITLE = re.compile(r"^(?:The\s)?\0(?:$|[:,'’\s])|(?:[,:–—|-]\s|\bby\s(?:the\s)?)\0$")
+_STANDS_IN_TEXT = re.compile(
+    r"(?:^|[.:\n]\s{0,3})(?:(?:Today|[A-Z][a-z]+),?\s)?(?:[Tt]he\s)?\0|(?:\b(?:of|by|from|at)|©)\s(?:the\s)?\0"
+)
 _PURPOSE = re.compile(r"\s(?:under|pursuant|in|on|to|with|acting|after|following|as|at|by)\s(?!Council)")
 _MAKES = re.compile(
     r"(?:\s\([^()\n]{1,60}\))?(?:,[^.;\n]{3,160},)?\s(?:hereby\s)?(?:makes?|hereby|orders?|enacts?|ordains?|issues?"
@@ -442,12 +479,21 @@ _MAKES = re.compile(
 )
 
 
-def _find_makers(head: str) -> tuple[list[str], tuple[int, int]] | None:
+def _complete(name: str, document: DocumentText) -> str:
+    """Return a name as the title or the head writes it in full: the Reserve Bank, Reserve Bank of India."""
+    for text in (document.title, document.folded[:_MAX_HEAD_CHARS]):
+        for found in _EN_BODY.finditer(text):
+            if full := next((body for body in _find_bodies(found[0]) if body.startswith(f"{name} of ")), None):
+                return full
+    return name
+
+
+def _find_makers(document: DocumentText, head: str) -> tuple[list[str], tuple[int, int]] | None:
     """Return the body that the enacting words name: the Governor in Council, on the advice of…, makes the Rules."""
     for found in _EN_BODY.finditer(head):
         names = _find_bodies(found[0])
         if names and names[0] != "Secretary of State" and _MAKES.match(head, found.end()):
-            return names, found.span()
+            return [*names[:-1], _complete(names[-1], document)], found.span()
     return None
 
 

@@ -69,7 +69,8 @@ _LEAD = re.compile(
     r"|Regarding|Re|Sub|Subject|Also|Existing|Current|Proposed)\s(?:the\s|to\s)?(?=[A-Z(])"
 )
 _SHORT_CODE = re.compile(
-    r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT|RM|RS|NT|HK|US|USD|EUR|GBP|INR|AUD|CAD|SGD|HKD|RMB|CNY|JPY|KRW|NZD|CHF)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)"
+    r"\b(?!(?:COP|EU|UN|GDP|CO|PM|FY|NO|AD|BC|UTC|GMT|RM|RS|NT|HK|US|USD|EUR|GBP|INR|AUD|CAD|SGD|HKD|RMB|CNY|JPY|KRW"
+    r"|NZD|CHF)\d)[A-Z]{2,5}\d{2,4}[A-Z]?\b(?![-/.]\w)"
     r"|(?<=\()(?!COVID)[A-Z]{2,6}-[A-Z]{0,2}\d{1,4}(?=\))"
 )
 _BODY = re.compile(
@@ -77,8 +78,10 @@ _BODY = re.compile(
     r"|Institute)\s(?:for|of|on)\b(?!.*\b(?:Act|Regulations?|Rules?|Order|Ordinance|Directive|Law|Code)\b)"
 )
 _TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
+_WITHIN = re.compile(r"\b(?:in|under|by|to|on|for|of) the [A-Z]\w+$")
 _WEAK = re.compile(
-    r"^(?:Code of Federal Regulations|Official Journal|Federal Register|Statutory Instruments?)"
+    r"^(?:Code of Federal Regulations|(?:Interactive )?Single Rulebook|Official Journal|Federal Register"
+    r"|Statutory Instruments?)"
     r"|^(?:(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public|Joint"
     r"|Revised|Amended"
     r"|Federal|Interim|Supplementary|Delegated|Implementing|Statutory|Single|Local|National|Regulatory|Supervisory"
@@ -169,7 +172,7 @@ def find_english_named(document: DocumentText, start: int, end: int) -> list[Nam
         if name != "quoted":
             while (shorter := _LEAD.sub("", title)) != title:
                 title = shorter
-        if len(title.split()) > 1 and not _WEAK.match(title) and not _BODY.match(title):
+        if len(title.split()) > 1 and not _WITHIN.search(title) and not _WEAK.match(title) and not _BODY.match(title):
             found.append(NamedDocument(title.rstrip(" ,."), None, start + first, start + last))
     return _join(sorted(found, key=lambda named: named.start), document.folded)
 
@@ -180,7 +183,7 @@ def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
     for named in found:
         last = joined[-1] if joined else None
         between = text[last.end : named.start] if last else ""
-        is_beside = last is not None and bool(_APPOSITION.fullmatch(between))
+        is_beside = last is not None and bool(_APPOSITION.fullmatch(between)) and not (last.title and ":" in between)
         if last and is_beside and bool(last.title) != bool(named.title) and not (last.number and last.title):
             joined[-1] = NamedDocument(last.title or named.title, last.number or named.number, last.start, named.end)
         elif last and between == " (" and last.number and named.number and text[named.end : named.end + 1] == ")":

@@ -18,7 +18,7 @@ _NUMBERED = (
     r"|(?:Media|News|Press|Technical|Interpretive|Interpretative)\sRelease|Regulatory\sPolicy|Statutory\sRules?"
     r"|(?:Interpretive|Advisory|Information|Comment|Dear\sCEO|Staff|Supervisory)\sLetter"
     r"|(?:Prudential|Reporting|Accounting|Auditing|Reliability|Technical)\sStandard|Command\sPaper|House\sBill"
-    r"|Senate\sBill|Question|(?:Rule|Standard|Policy)\sChange"
+    r"|Senate\sBill|(?:Rule|Standard|Policy)\sChange"
 )
 _COUNTED = (
     r"Order|Act|Law|Rules?|Regulations?|Standard|Code|Policy|Statement|Letter|Decision|Opinion|Case|Report|Ordinance"
@@ -30,7 +30,9 @@ _NAME = (
     r"(?:(?!(?:The|This|That|These|Under|See|And|For|From|With|Our|Its|Both|Also|Each|Any|All|Final|Draft|Cancellation"
     r"|Repeal|Revocation|Withdrawal|Amendment|Corrigendum|Following|Questions|Guidance|About|Re|No|Of|In|On|By|To|As"
     r"|If|Or|An|A|Per"
-    r"|(?:Amend|Repeal|Replac|Revok|Cancel|Supersed|Withdr|Rescind|Implement|Correct|Var|Extend|Revis|Updat)[a-z]*)\s)"
+    r"|(?:Amend|Repeal|Replac|Revok|Cancel|Supersed|Withdr|Rescind|Implement|Correct|Var|Extend|Revis|Updat|Issu"
+    r"|Publish|Announc"
+    r"|Adopt|Finali|Releas|Propos|Seek|Launch|Approv|Set)[a-z]*)\s)"
     r"(?:[A-Z]{2,10}|[A-Z][a-z]{2,14})(?:['’][sS])?)"
 )
 _PART = r"[A-Za-z0-9]{1,12}"
@@ -109,13 +111,14 @@ _ENGLISH = (
     rf"|(?<![\w/.-])[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}"
     rf"|\([A-Za-z0-9]{{1,6}}\))){{1,9}}(?<=\w)(?:\s?\([A-Z+]{{1,4}}\))?"
     rf"|\b\d{{2}}[A-Z]{{2}}\d{{1,4}}\b"
-    rf"|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/)"
+    rf"|\b(?!\d{{4}}-\d\d-\d\d\b){_YEAR}[-/](?:[A-Za-z]{{2,8}}[-/]?)?\d{{1,7}}(?:-\d{{1,4}})?\b(?!/|\s?\((?:COD|NLE"
+    rf"|CNS|APP)\))"
 )
 ENGLISH_NUMBER = re.compile(_ENGLISH)
 _SERIES = re.compile(rf"[A-Z][A-Za-z]{{0,9}}\d{{0,6}}(?:[-/_.](?:{_PART}|\([A-Za-z0-9]{{1,6}}\))){{1,9}}")
 _NO_SERIES = re.compile(
     rf"(?i:covid|sars|http|www|https|pdf|page|fig|table|room|level|suite|flat|unit|box|mid|non|pre|post|co2|pm2)\b.*"
-    rf"|(?:[QHWS]\d|FY\d{{0,4}}|CY\d{{0,4}}|{_MONTH}|Q[1-4])[-/_.].*|[A-Z]{{1,3}}\d+\.\d+|.*\.(?:pdf|docx?|xlsx?"
+    rf"|(?:[QHWS]\d|FY\d{{0,4}}|CY\d{{0,4}}|{_MONTH}|Q[1-4])[-/_.].*|[A-Z]{{1,4}}\d*\.\d+|.*\.(?:pdf|docx?|xlsx?"
     rf"|html?|com|org)"
 )
 _TWO_YEARS = re.compile(r"(?:[A-Z]{2}\s)?20(?P<first>\d\d)(?P<sign>[/-])(?:20)?(?P<last>\d\d)")
@@ -215,8 +218,10 @@ _VALUE_TOKEN = re.compile(r"[A-Za-z0-9(][A-Za-z0-9/().–_&:#+-]{0,40}")
 _OF_ANOTHER = re.compile(
     r"\b(?:in|under|see|to|on|of|by|amend(?:s|ing)?|repealing|revoking|replacing|supplementing|correcting|response"
     r"|with|and"
-    r"|implement\w*|about|from|per|for|the|FR Doc\.|extending|against|cancel\w*|withdraw\w*|rescind\w*|re:?)\s"
-    r"(?:the\s|Commission\s|[A-Z]{2,5}\s)?\Z",
+    r"|implement\w*|supersed\w*|revis\w*|follow\w*|clarif\w*|about|from|per|for|the|FR Doc\.|extending|against"
+    r"|cancel\w*|withdraw\w*|rescind\w*|re:?)\s"
+    r"(?:the\s|Commission\s|[A-Z]{2,5}\s)?\Z|\b(?:withdrawal|repeal|revocation|cancellation|rescission|corrigendum"
+    r"|supersession):\s\Z",
     re.IGNORECASE,
 )
 _PROSE = re.compile(
@@ -383,6 +388,8 @@ def _find_leading(document: DocumentText, *, explains: bool) -> tuple[str, int, 
 
     One that explains another begins with that one's number, unless the code is of a series by year.
     """
+    if question := _QUESTION_CODE.search(document.title):
+        return document.original_title[question.start() : question.end()], -1, -1
     number = ENGLISH_NUMBER.match(document.title)
     leading = _LEADING_CODE.match(document.title)
     end = leading.end("code") if leading else 0
@@ -390,12 +397,16 @@ def _find_leading(document: DocumentText, *, explains: bool) -> tuple[str, int, 
         is_led = _BEHIND_CODE.match(document.title, number.end())
         end = max(end, number.end()) if is_led else end
     written = document.original_title[:end]
-    if not written or (explains and not _OF_SERIES.search(written)):
+    if not written or (explains and not (_OF_SERIES.search(written) or _EXPLAINING_KIND.search(written))):
         return None
     return normalize_english_number(written), -1, -1
 
 
 _BEHIND_CODE = re.compile(r":|\s[-–—|]|\s(?:[A-Z]|on\b)|$")
+_QUESTION_CODE = re.compile(r"\b20\d\d_\d{2,6}\b")
+_EXPLAINING_KIND = re.compile(
+    r"(?:Bulletin|Letter|Ruling|Advisory|Circular|Note|Opinion|Brief|Release|Interpretation|Sheet)s?\s", re.IGNORECASE
+)
 _OF_SERIES = re.compile(r"\d\d[/_-]\d|20\d\d\b")
 
 

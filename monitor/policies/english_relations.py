@@ -35,7 +35,7 @@ _FILL = (
 )
 _NOUN_FILL = r"(?:the|our|its|all|that|those|certain)?\s?"
 _REPEAL = re.compile(
-    r"\b(?:repeal(?:s|ing|ed|\sof)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al\sof)?|withdrew"
+    r"\b(?:repeal(?:s|ing|ed|\sof)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al(?:\sof|:))?|withdrew"
     r"|cancel(?:s"
     r"|l?ing|l?ed|lation\sof)?|annul(?:s|ling|led|ment\sof)?|rescission\sof|revocation\sof|abolish(?:es|ing)?"
     r"|abrogat(?:es?|ing)"
@@ -352,12 +352,8 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
             kind = RelationType.INTERPRETS if is_other else None
         elif stage in _PROPOSING:
             kind = None
-        elif _REPEAL.search(ahead):
-            kind = RelationType.REPEALS
-        elif _REPLACE.search(ahead):
-            kind = RelationType.REPLACES
-        elif _AMEND.search(ahead):
-            kind = RelationType.AMENDS
+        elif done := _classify_verb(ahead, text.folded[named.end :]):
+            kind = done
         elif _FOLLOWS.search(ahead) and named.number:
             kind = RelationType.BASED_ON
         elif _IMPLEMENT.search(ahead):
@@ -407,9 +403,8 @@ def _classify(
 _MAX_ITEM_LEAD = 60
 
 
-def _classify_change(ahead: str, behind: str) -> RelationType | None:
-    """Return what a sentence does to the documents named between two pieces of it: repeal, replace or amend them."""
-    is_of_part = _OF_PART.search(ahead)
+def _classify_verb(ahead: str, behind: str) -> RelationType | None:
+    """Return what the verb ahead of a name does to it: repeals the Rules, a notice amending section 2 of the Rules."""
     for pattern, kind in (
         (_REPEAL, RelationType.REPEALS),
         (_REPLACE, RelationType.REPLACES),
@@ -420,9 +415,17 @@ def _classify_change(ahead: str, behind: str) -> RelationType | None:
             found and _PAST.match(found[0]) and (_OF_OTHER.search(ahead[: found.start()]) or _YEARS_AGO.match(behind))
         )
         if found and not is_past and not _NOT_DONE.search(ahead[: found.start()]):
-            if is_of_part and pattern is _REPLACE:
+            if _OF_PART.search(ahead) and pattern is _REPLACE:
                 return RelationType.AMENDS
             return RelationType.REPLACES if pattern is _REPEAL and found["replace"] else kind
+    return None
+
+
+def _classify_change(ahead: str, behind: str) -> RelationType | None:
+    """Return what a sentence does to the documents named between two pieces of it: repeal, replace or amend them."""
+    if done := _classify_verb(ahead, behind):
+        return done
+    is_of_part = _OF_PART.search(ahead)
     if _LISTED.search(ahead):
         return RelationType.REPEALS
     if _PART_CHANGED.match(behind) or (is_of_part and _SUBSTITUTED.match(behind)):
@@ -446,7 +449,7 @@ _MADE_UNDER = re.compile(
     r"\b(?:under|pursuant\sto|by\svirtue\sof|by)\s(?:[^.;,]{1,40}\s(?:of|to)\s)?(?:the\s)?\Z", re.IGNORECASE
 )
 _SUBSTITUTED = re.compile(r"[^.;]{0,90}?[\s,](?:substitute|insert|omit|delete|add|leave\sout)\b")
-_OF_OTHER = re.compile(r"\b(?:which|who|that|it)\s\Z")
+_OF_OTHER = re.compile(r"\b(?:which|who|that|it|the|an?|as|each|any|newly|recently|so)\s\Z", re.IGNORECASE)
 _BRACKETED = re.compile(r"\s?\([^()]{1,90}\)")
 _OTHER_SUBJECT = re.compile(
     r"\b(?:not|until|when|where|if|unless|before|after|which|that\s(?:is|are)\snot|propos\w*|would|may\sbe|under"

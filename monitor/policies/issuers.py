@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from monitor.dates import find_dates
 from monitor.policies.document_text import DocumentText, Line
-from monitor.policies.english_issuers import names_body, read_english_signature
+from monitor.policies.english_issuers import names_body, read_english_signature, write_in_full
 from monitor.policies.signatures import MAX_FOOT_LINES, Signature, parse_whole_day
 
 _BODY_END = (
@@ -61,6 +61,8 @@ _TITLE_SPLIT = re.compile(r"[\s、\u3000]+")
 def read_signature(document: DocumentText, *, issuer: str | None, is_issued: bool) -> Signature:
     """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document."""
     read = _read_chinese if document.is_chinese else read_english_signature
+    if issuer and not document.is_chinese:
+        issuer = write_in_full(document, issuer)
     found = read(document, is_issued=is_issued)
     is_weak = found.issuers_at is None
     is_stated = issuer and is_issued and (not found.issuers or (is_weak and not _is_acronym_of_other(issuer, found)))

@@ -99,6 +99,8 @@ def test_the_issuer_of_the_page_gives_way_to_the_one_that_the_text_names() -> No
     news = DocumentText("Statistics", "The Lakes Water Authority (LWA) has released its figures." + BODY)
     assert read_signature(news, issuer="Lakes Water Authority", is_issued=False).issuers == ["Lakes Water Authority"]
     assert read_signature(news, issuer="Daily Courier", is_issued=False).issuers == []
+    guide = DocumentText("Guide", "It explains how the Lakes Water Authority (LWA) reads the code." + BODY)
+    assert read_signature(guide, issuer="LWA", is_issued=True).issuers == ["Lakes Water Authority"]
 
 
 @pytest.mark.parametrize(
