@@ -450,10 +450,10 @@ def _find_acting_bodies(document: DocumentText) -> tuple[list[str], tuple[int, i
             return bodies, (line.start, line.end)
     if re.search(r"\bBill\b", document.title):
         return [], None
-    return _find_standing_bodies(document, head), None
+    return _find_bodies_by_place(document, head), None
 
 
-def _find_standing_bodies(document: DocumentText, head: str) -> list[str]:
+def _find_bodies_by_place(document: DocumentText, head: str) -> list[str]:
     """Return the bodies that begin a title or a sentence, or that something is of: the surest of those left."""
     for text, stands in ((document.title, _STANDS_IN_TITLE), (head, _STANDS_IN_TEXT)):
         for found in _EN_BODY.finditer(text):

@@ -372,6 +372,8 @@ def _find_explained(document: DocumentText, sentences: Sequence[Sentence], own: 
             is_gone = _REPLACE.search(ahead) or _REPEAL.search(ahead)
             if (title or named.number) and not is_gone and not _is_own(document, own, named):
                 is_subject = bool(_EXPLAINS.search(ahead))
+                if ahead.endswith(("“", '"')) and not is_subject:
+                    continue
                 stripped = NamedDocument(title, named.number, named.start, named.end)
                 others.append((not is_subject, place, stripped, sentence))
     for _, _, named, sentence in sorted(others, key=lambda other: other[:2])[:1]:
