@@ -18,7 +18,6 @@ _NOUN = (
     r"|Organi[sz]ation"
     r"|Foundation|Chamber|Assembly|Senate|Cabinet|Customs|Revenue|Task\s?force|Forum|Academy|Survey|Guard|Presidency"
     r"|Attorney[ -]General|Archives|Trust|Federation"
-    r""
     r"|Network|Society|Consortium|Alliance|Congress|Administrator|Superintendent|Prosecutor|Mint"
     r"|Coastguard)"
 )
@@ -273,7 +272,7 @@ _OFFICE = re.compile(
     r"|Treasurer|Governor|Administrator|Superintendent|Comptroller|Attorney-General|Comptroller-General"
     r"|Director-General|Controller"
     r"|Chairperson|Chair|President|Manager|Member)(?:-General)?\s(?:of|for)\s(?:the\s)?[A-Z][A-Za-z'-]*"
-    r"(?:,?\s(?:and\s|of\s|for\s|the\s){0,2}(?!Paul\b)[A-Z][A-Za-z'-]*)*"
+    r"(?:,?\s(?:and\s|of\s|for\s|the\s){0,2}[A-Z][A-Za-z'-]*)*"
 )
 
 
