@@ -20,7 +20,8 @@ _SENTENCE_END = re.compile(rf"[。！？!?]+[{CLOSING_MARKS}]*(?<![!?](?=[A-Za-z
 _ABBREVIATION = re.compile(
     r"(?:\b(?:No|Nos|Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|Co|Corp|vs|etc|cf|Art|Sec|Fig|Vol|Gov|Sen|Rep|Gen|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|"
-    r"Aug|Sept?|Oct|Nov|Dec|approx|para|pp?|e\.g|i\.e|a\.m|p\.m)|\b[A-Z](?:\.[A-Z])*)$"
+    r"Aug|Sept?|Oct|Nov|Dec|Rev|Proc|Rul|Regs?|Cap|Stat|Doc|Sch|Amdt|sub\. leg|approx|para|pp?|e\.g|i\.e|a\.m|p\.m)"
+    r"|\b[A-Z](?:\.[A-Z])*)$"
 )
 _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
 _MAX_ABBREVIATION_CHARS = 24

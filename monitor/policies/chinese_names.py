@@ -124,7 +124,7 @@ class ChineseNames:
         first += lead.end() if lead and lead.end() < len(folded) - 4 else 0
         first += len(kind[0]) if (kind := _HEAD.match(folded, first - offset - start)) else 0
         last -= len(tail[0]) if tail else 0
-        return normalize_number(self.document.original[first:last], is_chinese=True)
+        return normalize_number(self.document.original[first:last])
 
 
 def is_document(title: str) -> bool:

@@ -6,175 +6,229 @@ from dataclasses import dataclass
 
 from monitor.document import Relation
 from monitor.policies.document_text import DocumentText, Sentence
-from monitor.policies.numbers import ENGLISH_NUMBER, NamedDocument, normalize_number
+from monitor.policies.english_names import NamedGroup, find_english_named, group_named, is_same_title, strip_own_form
+from monitor.policies.numbers import NamedDocument
 from monitor.vocabulary import PolicyStage, RelationType
 
-_W = (
-    r"(?:(?!(?:Amending|Repealing|Revoking|Implementing|Correcting|Replacing)\b)[A-Z][A-Za-z0-9'’&/-]*"
-    r"|\([A-Z][A-Za-z0-9'’&,. -]{1,60}\))"
+_PART = (
+    r"(?:sub)?(?:section|article|regulation|paragraph|part|schedule|rule|annex|appendix|chapter|point|clause"
+    r"|condition|table"
+    r"|guide|volume|book|module|division|subpart|item|heading|title|recital|provision|requirement)s?"
 )
-_FORM = (
-    r"(?:Act|Regulations?|Rules?|Order|Directive|Code(?:\sof\s(?:Conduct|Practice))?|Ordinance|Guidelines?|Circular"
-    r"|Standards?|Instrument|Statute|Law|Treaty|Scheme|Handbook|[Ss]ourcebook|Manual|Framework|Policy\sStatement"
-    r"|Consultation\sPaper|Guidance|Notice|Decision|Bylaw|Decree|Agreement|Convention|Constitution|Charter)"
+_DOCUMENT_NOUN = (
+    r"guidance(?:\snotes?)?|policy|policies|guidelines?|notices?|circulars?|statements?(?:\sof\spolicy)?|rules?"
+    r"|regulations?"
+    r"|documents?|papers?|letters?|instruments?|orders?|directions?|determinations?|standards?|codes?|notes?|advice"
+    r"|versions?"
+    r"|editions?|bulletins?|memorand(?:um|a)|publications?|drafts?|directives?|decisions?|announcements?|laws?|acts?"
+    r"|releases?"
+    r"|manuals?|handbooks?|advisor(?:y|ies)|opinions?|frameworks?"
 )
-_TITLE = re.compile(
-    rf"\b(?P<title>{_W}(?:,?\s(?:{_W}|of|and|for|on|to|the|in|by|with|from|or"
-    rf"|&)){{0,14}}?\s{_FORM}(?:\s\([A-Z][A-Za-z ]{{1,30}}\))?"
-    rf"(?:,?\s(?:of\s)?(?:19|20)\d\d)?(?:\s(?:of|on|for)\s(?:the\s)?{_W}(?:\s(?:{_W}|of|and|for|in|to|the"
-    rf"|by)){{0,10}})?)(?![A-Za-z])"
-    rf"|[“\"](?P<quoted>[A-Z][^”\"\n]{{6,140}})[”\"]"
-    rf"|\b(?P<statement>(?:Statements?|Memorandum|Treaty|Convention|Circular|Guidance|Guidelines?|Notice"
-    rf"|Consultation\sPaper"
-    rf"|Code\sof\sPractice)\s(?:of|on|to|for)\s(?:(?:{_W}|of|and|for|in|on|to|by|the"
-    rf"|[a-z]{{4,14}})\s){{0,9}}(?:{_W}|[a-z]{{4,14}}(?=[,.;)]|\s(?:is|are|issued|dated|was|will))))"
+_FILL = (
+    r"(?:(?:the|our|its|their|his|her|all|any|both|previous|previously|issued|published|earlier|existing|current"
+    r"|that|those|this"
+    r"|an?|following|certain|in|to|full|entirely|part|parts|final|interim|joint|old|former|superseded|national|general"
+    r"|of|made"
+    r"|supervisory|(?:19|20)\d\d|(?-i:[A-Z]{2,8})|(?-i:[A-Z][a-z]+)\s\([a-z][^()]{3,40}\)|dated|set|out|forth"
+    r"|contained|entitled|titled|called|named|known|as|MAS|Commission|Council|SEC|EBA|text"
+    rf"|{_DOCUMENT_NOUN}|provisions|requirements|aspects|(?i:{_PART})\s[\w.()-]{{1,14}})[\s,:“\"(]+)*"
 )
-_LEAD = re.compile(
-    r"^(?:The|This|That|In|Under|A|An|By|For|On|And|See|Our|To|Its|These|With|Does|Is|Are|Do|Can|May|What|When"
-    r"|Where|How|Why|Which|If|Since|After|Before|Through|Following|As)\s"
-)
-_BODY = re.compile(
-    r"(?:Commission|Authority|Office|Agency|Bureau|Board|Department|Ministry|Secretary|Council|Committee"
-    r"|Institute)\s(?:for|of|on)\b"
-)
-_TRAIL = re.compile(r"(?:\s(?:of|and|for|the|in|by|to|on))+\Z")
-_WEAK = re.compile(
-    r"^(?:Policy|Consultation|Discussion|Proposed|Final|New|Draft|Commission|Notice|This|Executive|Public"
-    r"|Federal|Interim|Supplementary)?\s?"
-    r"(?:Act|Regulations?|Rules?|Order|Directive|Code|Guidelines?|Circular|Standards?|Instrument|Law|Scheme"
-    r"|Policy Statement|Consultation Paper|Guidance|Notice|Decision|Framework|Agreement|Consultation)$"
-)
-_GAP = r"(?:[^.;]{0,70}?)"
+_NOUN_FILL = r"(?:the|our|its|all|that|those|certain)?\s?"
 _REPEAL = re.compile(
-    r"\b(?:repeal(?:s|ing|ed)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al\sof)?|cancel(?:s"
-    r"|ling|led)?|annul(?:s|ling|led)?|rescission\sof|revocation\sof|repeal\sof)\s(?:and\sreplac(?:es?"
-    r"|ing)\s)?(?:the\s|our\s|its\s|in\sfull\s|entirely\s|following\s)*\Z",
+    r"\b(?:repeal(?:s|ing|ed|\sof)?|revok(?:es?|ing|ed)|rescind(?:s|ing|ed)?|withdraw(?:s|ing|n|al(?:\sof|:))?|withdrew"
+    r"|cancel(?:s"
+    r"|l?ing|l?ed|lation\sof)?|annul(?:s|ling|led|ment\sof)?|rescission\sof|revocation\sof|abolish(?:es|ing)?"
+    r"|abrogat(?:es?|ing)"
+    r"|terminat(?:es?|ing)|retir(?:es?|ing)|discontinu(?:es?|ing)|set(?:s|ting)?\saside|abolition\sof"
+    r"|termination\sof)\s"
+    rf"(?P<replace>and\s(?:replac(?:es?|ing)|supersed(?:es?|ing))\s)?{_FILL}\Z",
     re.IGNORECASE,
 )
+_ADVERBS = (
+    r"(?:hereby\s|also\s|now\s|therefore\s|accordingly\s|each\s|all\s|both\s|further\s|thereby\s|consequently\s)*"
+)
+_BE = rf"(?:is|are|be|been|stands?|shall\sstand|being)\s{_ADVERBS}"
 _REPEALED = re.compile(
-    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been|stands?)\s(?:hereby\s|also\s|now\s|therefore\s|accordingly\s"
-    r"|each\s)?(?:repealed|revoked|rescinded|withdrawn|cancelled|canceled|annulled)\b",
+    rf"[^.;]{{0,110}}?\b(?:{_BE}(?:repealed|revoked|rescinded|withdrawn|cancell?ed|annulled|abolished|abrogated"
+    rf"|terminated|retired"
+    r"|of\sno\s(?:further\s)?(?:force|effect)|discontinued|declared\sobsolete)"
+    r"|(?:shall\s|will\s|hereby\s)?(?:cease(?:s|d)?\s(?:to\s(?:have\s(?:any\s)?effect|apply|be\s(?:in\sforce"
+    r"|effective|valid))"
+    r"|being\sin\sforce)|lapse[sd]?\b|(?<=shall\s)expire\b)|no\slonger\s(?:have|has|in|appl(?:y|ies))\b)",
     re.IGNORECASE,
 )
 _REPLACE = re.compile(
-    r"\b(?:replac(?:es?|ing|ement\sof|ement\sfor)|supersed(?:es?|ing)|takes?\sthe\splace\sof|in\splace\sof"
-    r"|instead\sof|substitut(?:es?|ing)\sfor)\s(?:and\s(?:repeals?|supersedes?|replaces?|withdraws?)\s)?(?:the\s"
-    r"|our\s|its\s|all\s|previous\s|earlier\s|existing\s|current\s|that\s)*\Z",
+    r"\b(?:replac(?:es?|ing|ement\sof|ement\sfor)|supersed(?:es?|ing)|takes?\sthe\splace\sof|taking\sthe\splace\sof"
+    r"|in\s(?:place|lieu)\sof|instead\sof|substitut(?:es?|ing)\sfor|supplants?|successor\sto|consolidates?)\s"
+    rf"(?:and\s(?:repeals?|supersedes?|replaces?|withdraws?|revokes?|cancels?|rescinds?)\s)?{_FILL}\Z",
     re.IGNORECASE,
 )
 _REPLACED = re.compile(
-    r"[^.;]{0,60}?\b(?:is|are|was|were|be|been)\s(?:hereby\s|now\s|thereby\s)?(?:replaced"
-    r"|superseded)\b(?!\sby\s(?:the\sfollowing|[\"“]))",
+    rf"[^.;]{{0,110}}?\b{_BE}(?:replaced|superseded|supplanted|consolidated\sinto)\b"
+    r"(?!\sby\s(?:the\s(?:following|text|word|figure)|[\"“]))",
     re.IGNORECASE,
 )
 _AMEND = re.compile(
-    r"\b(?:amend(?:s|ing|ed|ments?\sto|ments?\sof)?|correct(?:s|ing|ions?\sto)|modif(?:y|ies|ying|ications?\sto)"
-    r"|var(?:y|ies|ying|iations?\sto)|revis(?:es|ing|ions?\sto)|changes?\sto|updates?\sto"
-    r"|inserts?\s[^.;]{3,60}\sinto)\s(?:the\s|our\s|its\s|certain\s|parts?\sof\s|final\srules\sset\sout\sin\s"
-    r"|rules\sin\s|provisions\sof\s|rules\sset\sout\sin\s|requirements\s(?:in|of)\s|(?:section|regulation"
-    r"|article|part|schedule|paragraph|rule)s?\s[\w.()-]{1,12}\s(?:of|to)\s)*\Z",
+    r"\b(?:amend(?:s|ing|ed|ments?\s(?:to|of))?|correct(?:s|ing|ions?\s(?:to|of))|modif(?:y|ies|ying"
+    r"|ications?\s(?:to|of))"
+    r"|var(?:y|ies|ying|iations?\s(?:to|of))|revis(?:es|ing|ed|ions?\s(?:to|of))|changes?\sto|updates?\sto"
+    r"|corrigendum\sto"
+    r"|addendum\sto|inserts?\s[^.;]{3,60}\sinto|extend(?:s|ing)?|extension\sof|adds?\s[^.;]{3,60}\sto|supplements?)\s"
+    rf"{_FILL}\Z",
     re.IGNORECASE,
 )
 _AMENDED = re.compile(
-    r"[^.;]{0,50}?\b(?:is|are|shall\sbe|will\sbe)\s(?:hereby\s|further\s|also\s)?(?:amended|corrected|modified"
-    r"|varied|revised)\b",
+    rf"[^.;]{{0,110}}?\b(?:is|are|shall\sbe|will\sbe|be)\s{_ADVERBS}(?:amended|corrected|modified|varied|revised"
+    rf"|extended"
+    r"|supplemented)\b(?!\sby\s(?:the|regulation|section)\s[A-Z])",
+    re.IGNORECASE,
+)
+_OF_PART = re.compile(
+    rf"\b{_PART}\s[\w.()-]{{1,14}}(?:\s(?:and|or|to)\s[\w.()-]{{1,14}})?\s(?:of|to|in)\s(?:the\s)?\Z", re.IGNORECASE
+)
+_PART_CHANGED = re.compile(
+    rf"(?:,?\s(?:dated|of)\s[^,;.]{{3,30}})?,?\s(?:in\s|(?:for\s)?the\s(?:definition|words?|following|figure|entry"
+    rf"|text|table)|after"
+    rf"\s|(?i:{_PART})\s)[^.;]{{0,140}}?\b(?:is|are|shall\sbe)\s(?:replaced|deleted|amended|inserted|added"
+    rf"|substituted|omitted"
+    r"|repealed|revoked)\b"
+    r"|,?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b"
+)
+_NOT_DONE = re.compile(
+    r"(?:\b(?:not|nor|never|neither|without|whether|if|plans?|intends?|expects?|considering|consult(?:s|ing)?|asked"
+    r"|calls?|called"
+    r"|would|could|might|may|proposal|propos(?:es?|ed|ing)|seeks?|request(?:s|ed)?|wants?|future|later)\b[^,.;:]{0,40}"
+    r"|\b(?:which|who|that|had)\s(?:has\s|have\s|had\s|was\s|were\s)|\bhad\s)\Z",
     re.IGNORECASE,
 )
 _BASE = re.compile(
-    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph)s?\s)|by\svirtue\sof"
-    r"|authori[sz]ed\sby|powers?\s(?:conferred\s(?:by|under)|in|under|given\sby)"
-    r"|in\sexercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
-    r"|authority\s(?:of|in|under)|purposes\sof)\s(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
+    r"\b(?:pursuant\sto|(?-i:Under)(?=\s(?:sub)?(?:section|article|regulation|paragraph|clause|rule|part)s?\s)"
+    r"|by\svirtue\sof"
+    r"|authori[sz]ed\sby|powers?\s(?:conferred|vested|given|granted)?[^.;]{0,40}\b(?:by|under|in)|in\sterms\sof"
+    r"|acting\sunder"
+    r"|in\s(?:the\s)?exercise\sof|having\sregard\sto|made\sunder|required\sby|mandated\sby|as\srequired\sby"
+    r"|as\s(?:provided|directed)"
+    r"\s(?:by|in|for\sin)|authority\s(?:of|in|under|contained\sin)|purposes\sof"
+    r"|in\saccordance\swith\s(?:sub)?(?:section|article)s?"
+    r"|(?:based\son|on\sthe\s(?:legal\s)?basis\sof)\s(?:article|section|paragraph|clause)s?|as\senvisaged\s(?:in|by)"
+    r"|empowered\sby|provided\s(?:for\s)?(?:by"
+    r"|in)\s(?:section|article))"
+    r"\s?(?P<gap>(?:[^.;]|\.(?=\d)){0,110}?)\Z",
     re.IGNORECASE,
 )
 _UNDER = re.compile(
-    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis|power|impos|accept|adopt|present|jurisdiction|notice"
-    r"|prescrib|proposing|proposes"
-    r"|approv|grant|determin|direct|authori[sz])"
-    r"[^.;]{0,140}?\bunder\s[^.;]{0,60}\Z",
+    r"\b(?:mak(?:es?|ing)|made|issu(?:es?|ed|ing)|exercis\w*|power|impos\w*|accept\w*|adopt\w*|present\w*|jurisdiction"
+    r"|giv(?:es?|en|ing)\snotice|given|serv(?:es?|ed|ing)|prescrib\w*|h[eo]ld|conduct\w*|proposing|proposes"
+    r"|notif(?:y|ies|ied)|decided"
+    r"|order(?:s|ed)|promulgat\w*|(?-i:Notice|Direction|Determination)"
+    r"|(?:finali[sz]|amend|revis|introduc|agree|settl|sanction|suspend|cancel|revok|renew|extend|consult|invit"
+    r"|launch|investigat|conclud"
+    r"|appoint|repeal)(?:e?s|e?d)?|approv\w*|grant\w*|determin\w*|direct\w*|authori[sz]\w*|publish\w*|enter\w*"
+    r"|charg\w*|designat\w*|declar\w*)\b"
+    r"(?:(?!\b(?:that|which|who|whose|registered|licensed|established|defined|incorporated)\b)[^.;]){0,140}?\bunder\s"
+    r"(?:(?!\b(?:that|which|who)\b)[^.;]){0,60}\Z",
     re.IGNORECASE,
 )
 _FOLLOWS = re.compile(
-    r"\b(?:follow(?:s|ing)|feedback\s(?:to|on)|respon(?:ses?|ds?|ding)\sto|respons\w*\s(?:received\s)?to"
-    r"|proposals?\s(?:in|set\sout\sin|appeared\sin|published\sin|made\sin)|proposed\sin|set\sout\sin"
-    r"|consult(?:ed|ation)\s(?:in|on|paper)|in\sresponse\sto|conclusions?\s(?:on|to)|outcome\sof|exposed\sas"
-    r"|published\s(?:as|in)|adopts?\sthe\sproposals?\s(?:in|of)|appeared\sin|issued\s(?:as|in)"
-    r"|after\sconsulting\son|based\son|finali[sz]es?|builds?\son)\s(?:the\s|our\s|a\s|its\s"
-    r"|[Cc]onsultation\s(?:[Pp]aper\s)?|[Ee]xposure\s[Dd]raft\s|[Dd]iscussion\s[Pp]aper\s|proposals\sin\s"
-    r"|comments\son\s|responses\sto\s)*\Z",
+    r"\b(?:follow(?:s|ing|ed)|feedback\s(?:to|on|received\son)|respon(?:ses?|ds?|ding)\sto"
+    r"|respons\w*\s(?:received\s)?to"
+    r"|proposals?\s(?:in|set\sout\sin|appeared\sin|published\sin|made\sin|contained\sin|from)|proposed\sin|set\sout\sin"
+    r"|consult(?:ed|ation)\s(?:in|on|paper|through|by)|in\sresponse\sto|conclusions?\s(?:on|to)|outcome\sof"
+    r"|exposed\s(?:as|in)"
+    r"|published\s(?:as|in)|adopts?\sthe\sproposals?\s(?:in|of)|appeared\sin|issued\s(?:as|in)|gave\snotice\sin"
+    r"|invited\sin"
+    r"|after\sconsulting\son|based\son|finali[sz]es?|finali[sz]ing|builds?\son|conclud(?:es?|ing)|relates?\sto"
+    r"|arising\sfrom"
+    r"|in\s(?:our|its|the|a)|sought\sin|consulted)\s(?:the\s|our\s|an?\s|its\s|that\s|earlier\s|draft\s|proposal\s"
+    r"|paper\s"
+    r"|document\s|consultation\s(?:paper\s|document\s|report\s)?|exposure\sdraft\s|discussion\spaper\s"
+    r"|proposals\sin\s|titled\s"
+    r"|entitled\s|call\sfor\s(?:input|evidence|views)\s|comments\son\s|responses\sto\s|called\s"
+    r"|from\s[A-Z][^.;]{3,50},\s|[,“\"(]{1,2})*\Z",
+    re.IGNORECASE,
+)
+_IS_PROPOSAL_AHEAD = re.compile(
+    r"\b(?:consultation|paper|proposals?|proposed|draft|consulted|call\sfor\s(?:input|evidence|views)"
+    r"|exposure\sdraft|comment)\b[^.;]{0,30}\Z",
+    re.IGNORECASE,
+)
+_PROPOSAL_NAMED = re.compile(
+    r"\b(?:consultation(?:\s(?:paper|document))?|discussion\spaper|issues\spaper|green\spaper|exposure\sdraft"
+    r"|call\sfor\s(?:input|evidence"
+    r"|views)|proposals?|draft\s(?:guidance|guidelines|rules|decision|determination))(?:,?\s(?:on|entitled|called"
+    r"|titled))?,?\s"
+    r"(?:[“\"]|(?:issued|published|released)?[^.;()“\"]{0,50}\()\Z",
     re.IGNORECASE,
 )
 _IMPLEMENT = re.compile(
-    r"\b(?:implement(?:s|ing|ation(?:\sin\s[A-Z]\w+)?\sof)?|transpos(?:es?|ing|ition\sof)|giv(?:es?"
-    r"|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\sout|appl(?:y|ies"
-    r"|ying)\s(?:in\s[A-Z]\w+\s))\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s|parts?\sof\s"
-    r"|requirements\sof\s|Commission\s)*(?P<gap>[^.;]{0,40}?)\Z",
+    r"\b(?:implement(?:s|ing|ation(?:\sin\s[A-Z]\w+)?\sof)?|transpos(?:es?|ing|ition\sof|e)|giv(?:es?"
+    r"|ing)\s(?:full\s|further\s)?effect\sto|carr(?:y|ies|ying)\s(?:out|into\seffect)|appl(?:y|ies"
+    r"|ying)\s(?:in\s[A-Z]\w+\s)|for\sthe\sapplication\sof|bring(?:s|ing)?\sinto\s(?:effect|operation)"
+    r"|executi(?:on\sof|ng)"
+    r"|detailed\srules\s(?:for|under)|enforc(?:es?|ing)\sthe\srequirements\sof"
+    r"|in\sfurtherance\sof)\s(?:in\s[A-Z]\w+\s)?(?:the\s|certain\sprovisions\sof\s"
+    r"|parts?\sof\s|requirements\sof\s|Commission\s|recommendations\sof\s)*(?P<gap>[^.;]{0,40}?)\Z",
     re.IGNORECASE,
-)
-_CONSULTATION_NUMBER = re.compile(r"^(?:CP|DP|ED|QCP|TD)\s?-?\d|^P\d{3}-20|Consultation Paper|^CRTC", re.IGNORECASE)
-_EU_LAW = re.compile(r"\((?:EU|EC|EEC)\)|Directive|Regulation")
-_LISTED = re.compile(
-    r"\bfollowing\s[a-z ]{3,40}\s(?:is|are)\s(?:hereby\s)?(?:repealed|revoked|rescinded"
-    r"|withdrawn)\b[^.;:]{0,60}:[^.]{0,160}\Z",
-    re.IGNORECASE,
-)
-_SUBSTITUTES = re.compile(
-    r",?\s(?:in\s[A-Z][^,]{2,30},\s)?for\s[\"“][^\"”]{1,80}[\"”],?\s(?:substitute|there\sshall)\b", re.IGNORECASE
 )
 _GIVES_EFFECT = re.compile(
-    r"\b(?:giv(?:es?|ing)\s(?:full\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?\Z", re.IGNORECASE
-)
-_LISTS = re.compile(
-    r"\b(?:follow(?:ing|s)|listed|below)\b[^.\n]{0,80}\b(?:repealed|revoked|rescinded|withdrawn|cancelled)\b"
-    r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing"
-    r"|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|(?:Rescinded|Revoked|Withdrawn"
-    r"|Repealed)[^.\n]{0,30}:?$",
+    r"\b(?:giv(?:es?|ing)\s(?:full\s|further\s)?effect\sto|transpos(?:es?|ing))\s(?:the\s)?"
+    rf"(?:(?:requirements|provisions|{_PART}\s[\w.()-]{{1,14}})\s(?:of|to|in)\s(?:the\s)?)?\Z",
     re.IGNORECASE,
 )
+_CONSULTATION_NUMBER = re.compile(
+    r"^(?:CP|DP|ED|QCP|TD|PRM|ERC)\s?-?\d|.*[/-](?:CP|DP|PCP)[/-]|^P\d{3}-20|Consultation Paper|Discussion Paper"
+    r"|Exposure Draft|^CRTC|^COM\(|^Notice of",
+    re.IGNORECASE,
+)
+_CONSULTATION_TITLE = re.compile(
+    r"[Cc]onsultation|[Cc]all for (?:[Ii]nput|[Ee]vidence|[Vv]iews)|[Dd]iscussion [Pp]aper|Exposure Draft|Green Paper"
+)
+_LAW_NUMBER = re.compile(
+    r"\((?:EU|EC|EEC|CFSP)[^)]*\)|Directive|Regulation|\b(?:Act|Plan\sNo|Law|Ordinance|Decree|Executive Order"
+    r"|Public Law"
+    r"|Charter)\b|\d/E"
+)
+_LAW_TITLE = re.compile(
+    r"\b(?:Acts?|Ordinance|Regulations?|Directive|Code|Law|Laws|Treaty|Charter|Constitution|Convention|Agreement"
+    r"|Order|Rules?|Statute"
+    r"|Proclamation|Decree|Instrument|Bylaws?|Byelaws|Handbook|Sourcebook|Standards?|Scheme|Decision|Guidelines?"
+    r"|Policy|Framework"
+    r"|Statement|Protocol|Directions?|Notice|Procedures?|Strategy|Plan|Programme|Program|Accord|Memorandum"
+    r"|Determination)\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"\bfollowing\s(?:[a-z ]{3,60}\s)?(?:is|are|shall\sbe|will\sbe|stand)\s(?:hereby\s)?(?:repealed|revoked|rescinded"
+    r"|withdrawn|cancell?ed|superseded|annulled|no\slonger\s(?:in\s(?:force|effect)"
+    r"|valid))\b[^.;:]{0,80}:[^.]{0,200}\Z",
+    re.IGNORECASE,
+)
+_DONE_AWAY = r"(?:repealed|revoked|rescinded|withdrawn|cancell?ed|superseded|annulled|obsolete)"
+_LISTS = re.compile(
+    rf"\b(?:follow(?:ing|s)|listed|below|named|set\sout|specified)\b[^.\n]{{0,90}}\b{_DONE_AWAY}\b"
+    r"|\b(?:rescinds?|revokes?|repeals?|withdraws?|cancels?|rescinding|withdrawing|supersedes?|replaces?"
+    r"|revoking)\b[^.\n]{0,80}\b(?:following|below|listed)\b|^(?:Documents?\s|Guidance\s"
+    r"|Instruments?\s)?(?:Rescinded|Revoked"
+    r"|Withdrawn|Repealed|Superseded|Cancell?ed)[^.\n]{0,30}:?$",
+    re.IGNORECASE,
+)
+_LIST_HEADING = re.compile(
+    r"(?:(?:Schedule|Annex|Appendix|Part|Table|SCHEDULE|ANNEX"
+    r"|APPENDIX)\s?[A-Z0-9]{0,4}\s?[-–—:.]?\s?)?(?:(?:List\sof\s|Consequential\s)?"
+    r"(?:Repeals?|Revocations?|Rescissions?|Withdrawals?|Cancellations?|REPEALS?|REVOCATIONS?|Repealed|Revoked"
+    r"|Withdrawn|Superseded"
+    r"|Cancelled|Rescinded)(?:\s(?:and\s)?[A-Za-z]{3,14}){0,3}):?"
+)
 _ENUMERATION = re.compile(r"^(?:[-•*–·]|\(?[a-z0-9]{1,3}[.)]|[A-Z]{2,}|\d)")
-
-
-def find_english_named(document: DocumentText, start: int, end: int) -> list[NamedDocument]:
-    """Return the documents that a span of the folded text names; a number and a title side by side are one."""
-    text, original = document.folded[start:end], document.original[start:end]
-    found: list[NamedDocument] = []
-    spans: list[tuple[int, int]] = []
-    for match in ENGLISH_NUMBER.finditer(text):
-        first, last = match.span()
-        spans.append((first, last))
-        written = normalize_number(original[first:last], is_chinese=False)
-        found.append(NamedDocument(None, written, start + first, start + last))
-    for match in _TITLE.finditer(text):
-        name = "title" if match["title"] else "quoted" if match["quoted"] else "statement"
-        first, last = match.span(name)
-        if any(low < last and first < high for low, high in spans):
-            continue
-        title = " ".join(original[first:last].split())
-        title = _TRAIL.sub("", title)
-        while (shorter := _LEAD.sub("", title)) != title:
-            title = shorter
-        if len(title.split()) > 1 and not _WEAK.match(title) and not _BODY.match(title):
-            found.append(NamedDocument(title, None, start + first, start + last))
-    return _join(sorted(found, key=lambda named: named.start), document.folded)
-
-
-def _join(found: Sequence[NamedDocument], text: str) -> list[NamedDocument]:
-    """Join a number with the title beside it: AASB S4 Water Disclosures, “Title” (OCC Bulletin 2014-37)."""
-    joined: list[NamedDocument] = []
-    for named in found:
-        last = joined[-1] if joined else None
-        if last is not None and bool(last.title) != bool(named.title):
-            between = text[last.end : named.start]
-            if re.fullmatch(r"[\s,\"“”(–—-]{1,4}", between):
-                joined[-1] = NamedDocument(
-                    last.title or named.title, last.number or named.number, last.start, named.end
-                )
-                continue
-        joined.append(named)
-    return joined
-
-
-_MAX_OPENING = 30
+_EXPLAINS = re.compile(
+    r"(?:\b(?:explain\w*|clarif\w*|interpret\w*|about|answers?|questions?|guidance|summari[sz]\w*|reads?|concern\w*"
+    r"|regarding"
+    r"|understand\w*|appl(?:y|ies)|on|under|of|legal\sact:|regulation:|instrument:)\b[^.;]{0,60})\Z",
+    re.IGNORECASE,
+)
+_EXPLAINING = (PolicyStage.QA, PolicyStage.INTERPRETATION)
+_PROPOSING = (PolicyStage.CONSULTATION, PolicyStage.PLAN)
+_MAX_OPENING, _AHEAD_CHARS, _BEHIND_CHARS = 30, 220, 260
 
 
 @dataclass(slots=True)
@@ -186,52 +240,101 @@ class _EnglishProgress:
     has_items: bool = False
     is_explained: bool = False
 
+    def enter(self, place: int, sentence: Sentence) -> bool:
+        """Go on to a sentence; return whether it is an item of a list of what is repealed."""
+        self.is_opening = place < _MAX_OPENING
+        is_heading = bool(_LIST_HEADING.fullmatch(sentence.text))
+        is_item = self.is_list and not is_heading and _is_item(sentence)
+        if self.is_list and self.has_items and not is_item:
+            self.is_list = False
+        self.has_items = is_item
+        if is_heading or _LISTS.search(sentence.text):
+            self.is_list, self.has_items = True, False
+        return is_item
+
+
+def _is_item(sentence: Sentence) -> bool:
+    """Whether a sentence is one of a list: it has a bullet or a number, or is nothing but a name."""
+    if _ENUMERATION.match(sentence.text):
+        return True
+    named = find_english_named(DocumentText("", sentence.text), 0, len(sentence.text))
+    return sum(each.end - each.start for each in named) > _MIN_NAMED_SHARE * len(sentence.text)
+
+
+_MIN_NAMED_SHARE = 0.7
+
 
 def iter_relations(
     document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage, own: str | None
 ) -> Iterator[Relation]:
     """Yield what the title and the sentences of a document say that it does to others."""
-    titled = [relation for relation in _iter_by_title(document, stage) if not own or relation.number != own]
+    known = {
+        named.title.casefold(): named.number
+        for sentence in sentences[:_MAX_OPENING]
+        for named in find_english_named(document, sentence.start, sentence.end)
+        if named.title and named.number
+    }
+    for relation in _iter_relations(document, sentences, stage, own):
+        number = known.get(relation.title.casefold()) if relation.title and not relation.number else None
+        yield relation.model_copy(update={"number": number}) if number else relation
+
+
+def _iter_relations(
+    document: DocumentText, sentences: Sequence[Sentence], stage: PolicyStage, own: str | None
+) -> Iterator[Relation]:
+    titled = [
+        relation
+        for relation in _iter_by_title(document, stage)
+        if not _is_own(document, own, NamedDocument(relation.title, relation.number, 0, 0))
+    ]
     yield from titled
-    yield from _iter_laws_of_head(document, stage)
-    progress = _EnglishProgress(is_explained=bool(titled))
+    if stage is not PolicyStage.PLAN:
+        yield from _iter_laws_of_head(document, stage)
+    if stage in _EXPLAINING and not titled:
+        yield from _find_explained(document, sentences, own)
+    progress = _EnglishProgress()
     for place, sentence in enumerate(sentences):
-        progress.is_opening = place < _MAX_OPENING
-        is_item = bool(_ENUMERATION.match(sentence.text))
-        progress.is_list = progress.is_list and (is_item or not progress.has_items)
-        progress.has_items = progress.is_list and (is_item or progress.has_items)
-        if _LISTS.search(sentence.text) and stage is PolicyStage.REPEAL:
-            progress.is_list = True
-        explained = progress.is_explained
-        for named in find_english_named(document, sentence.start, sentence.end):
-            if own and named.number and _is_number(own, named.number):
-                continue
-            kind = _classify(sentence, named, stage, progress)
-            explained = explained or kind is RelationType.INTERPRETS
-            if kind is not None:
-                yield Relation(
-                    type=kind,
-                    number=named.number,
-                    title=named.title,
-                    passage=document.quote(sentence.start, sentence.end),
-                )
-        progress.is_explained = explained
+        is_item = progress.enter(place, sentence)
+        found = find_english_named(document, sentence.start, sentence.end)
+        for group in group_named(found, sentence.text, sentence.start):
+            kind = _classify(sentence, group, stage, progress, is_item=is_item)
+            for named in group.members if kind is not None else ():
+                if not _is_own(document, own, named) and not _PROVISION.match(named.number or named.title or ""):
+                    yield Relation(
+                        type=kind,
+                        number=named.number,
+                        title=named.title,
+                        passage=document.quote(sentence.start, sentence.end),
+                    )
 
 
+def _is_own(document: DocumentText, own: str | None, named: NamedDocument) -> bool:
+    """Whether a name is the document's own: its number, be it without the words before it, or its title."""
+    if named.title and is_same_title(named.title, document.original_title):
+        return True
+    if not own or not named.number:
+        return False
+    one, other = (re.sub(r"\W", "", name).casefold() for name in (own, named.number))
+    return one.endswith(other) or other.endswith(one) or ("(" not in own and named.number in own.split())
+
+
+_PROVISION = re.compile(r"(?:[A-Z][a-z]+\s){0,2}Condition\s|\d{1,3}\s[A-Z.]{3,8}\s")
 _LAW_LINE = re.compile(
-    r"(?P<law>[A-Z][A-Za-z'’&(),. -]{1,80}?\s(?:ACT|Act|ORDINANCE|Ordinance),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?"
+    r"\(?(?:(?:[Mm]ade|[Ii]ssued|MADE|ISSUED)?\s?[Uu](?:nder|NDER)\s)?(?:[Tt]he\s"
+    r"|THE\s)?(?P<law>[A-Z][A-Za-z'’&(),. -]{1,80}?\s(?:ACT|Act|ORDINANCE"
+    r"|Ordinance|CODE|LAW|Law),?\s(?:19|20)\d\d)(?:\s\([^()]{3,40}\))?\)?"
 )
-_MAX_HEAD_LINES = 8
+_MAX_HEAD_LINES = 10
 
 
 def _iter_laws_of_head(document: DocumentText, stage: PolicyStage) -> Iterator[Relation]:
     """Yield the law under which an instrument is made, where it is a line of the head: BANKING ACT 1970."""
-    if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION, PolicyStage.DRAFT):
+    if stage in (*_EXPLAINING, PolicyStage.DRAFT):
         return
     for line in document.lines[1:_MAX_HEAD_LINES]:
         law = _LAW_LINE.fullmatch(line.text)
         if law and law["law"].casefold() not in document.title.casefold():
-            title = document.original[line.start : line.start + law.end("law")]
+            title = document.original[line.start + law.start("law") : line.start + law.end("law")]
             yield Relation(
                 type=RelationType.BASED_ON, number=None, title=title, passage=document.quote(line.start, line.end)
             )
@@ -242,74 +345,145 @@ def _iter_by_title(document: DocumentText, stage: PolicyStage) -> Iterator[Relat
     for named in find_english_named(text, 0, len(text.folded)):
         ahead = text.folded[: named.start]
         kind: RelationType | None = None
-        if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
-            kind = RelationType.INTERPRETS
-        elif _AMEND.search(ahead):
-            kind = RelationType.AMENDS
-        elif _REPEAL.search(ahead):
-            kind = RelationType.REPEALS
+        title = named.title
+        if stage in _EXPLAINING:
+            title = strip_own_form(named.title) if named.title else None
+            is_other = (title or named.number) and not (title and is_same_title(title, document.original_title))
+            kind = RelationType.INTERPRETS if is_other else None
+        elif stage in _PROPOSING:
+            kind = None
+        elif done := _classify_verb(ahead, text.folded[named.end :]):
+            kind = done
         elif _FOLLOWS.search(ahead) and named.number:
             kind = RelationType.BASED_ON
         elif _IMPLEMENT.search(ahead):
             kind = RelationType.IMPLEMENTS
         if kind is not None:
-            yield Relation(type=kind, number=named.number, title=named.title, passage=document.original_title)
+            yield Relation(type=kind, number=named.number, title=title, passage=document.original_title)
 
 
-def _is_number(own: str, number: str) -> bool:
-    """Whether a number is the document's own, be it without the words before it."""
-    one, other = (re.sub(r"\W", "", name).casefold() for name in (own, number))
-    return one.endswith(other) or other.endswith(one) or number in own.split()
+def _find_explained(document: DocumentText, sentences: Sequence[Sentence], own: str | None) -> Iterator[Relation]:
+    """Yield the document that an explanation names first, where its words say so; else the first that it names."""
+    others: list[tuple[bool, int, NamedDocument, Sentence]] = []
+    for place, sentence in enumerate(sentences[:_MAX_OPENING]):
+        for named in find_english_named(document, sentence.start, sentence.end):
+            title = strip_own_form(named.title) if named.title else None
+            ahead = sentence.text[: named.start - sentence.start]
+            is_gone = _REPLACE.search(ahead) or _REPEAL.search(ahead)
+            if (title or named.number) and not is_gone and not _is_own(document, own, named):
+                is_subject = bool(_EXPLAINS.search(ahead))
+                if ahead.endswith(("“", '"')) and not is_subject:
+                    continue
+                stripped = NamedDocument(title, named.number, named.start, named.end)
+                others.append((not is_subject, place, stripped, sentence))
+    for _, _, named, sentence in sorted(others, key=lambda other: other[:2])[:1]:
+        yield Relation(
+            type=RelationType.INTERPRETS,
+            number=named.number,
+            title=named.title,
+            passage=document.quote(sentence.start, sentence.end),
+        )
 
 
 def _classify(
-    sentence: Sentence, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+    sentence: Sentence, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress, *, is_item: bool
 ) -> RelationType | None:
-    """Return what a sentence says that is done to a document, by the words ahead of its name and behind it."""
+    """Return what a sentence says that is done to documents, by the words ahead of their names and behind them."""
     text = sentence.text
-    ahead, behind = text[: named.start - sentence.start][-180:], text[named.end - sentence.start :][:120]
-    chain = _drop_names(ahead)
-    repeal = _REPEAL.search(chain)
-    if repeal and "replac" in repeal[0].lower():
-        return RelationType.REPLACES
-    if repeal or _REPEALED.match(behind) or _LISTED.search(ahead):
+    ahead = text[: group.start - sentence.start][-_AHEAD_CHARS:]
+    behind = _BRACKETED.sub("", text[group.end - sentence.start :][:_BEHIND_CHARS])
+    done = None if stage in _EXPLAINING or stage in _PROPOSING else _classify_change(ahead, behind)
+    if done is not None:
+        return done
+    if stage in _EXPLAINING:
+        return None
+    if is_item and stage not in _PROPOSING and group.start - sentence.start < _MAX_ITEM_LEAD:
         return RelationType.REPEALS
-    if _REPLACE.search(chain) or _REPLACED.match(behind):
-        return RelationType.REPLACES
-    if progress.is_list and _ENUMERATION.match(text):
-        return RelationType.REPEALS
-    if stage in (PolicyStage.QA, PolicyStage.INTERPRETATION):
-        return RelationType.INTERPRETS if progress.is_opening and not progress.is_explained else None
-    if stage is not PolicyStage.CONSULTATION and (
-        _AMEND.search(chain) or _AMENDED.match(behind) or _SUBSTITUTES.match(behind)
+    return _classify_ground(ahead, group, stage, progress)
+
+
+_MAX_ITEM_LEAD = 60
+
+
+def _classify_verb(ahead: str, behind: str) -> RelationType | None:
+    """Return what the verb ahead of a name does to it: repeals the Rules, a notice amending section 2 of the Rules."""
+    for pattern, kind in (
+        (_REPEAL, RelationType.REPEALS),
+        (_REPLACE, RelationType.REPLACES),
+        (_AMEND, RelationType.AMENDS),
     ):
+        found = pattern.search(ahead)
+        is_past = (
+            found and _PAST.match(found[0]) and (_OF_OTHER.search(ahead[: found.start()]) or _YEARS_AGO.match(behind))
+        )
+        if found and not is_past and not _NOT_DONE.search(ahead[: found.start()]):
+            if _OF_PART.search(ahead) and pattern is _REPLACE:
+                return RelationType.AMENDS
+            return RelationType.REPLACES if pattern is _REPEAL and found["replace"] else kind
+    return None
+
+
+def _classify_change(ahead: str, behind: str) -> RelationType | None:
+    """Return what a sentence does to the documents named between two pieces of it: repeal, replace or amend them."""
+    if done := _classify_verb(ahead, behind):
+        return done
+    is_of_part = _OF_PART.search(ahead)
+    if _LISTED.search(ahead):
+        return RelationType.REPEALS
+    if _PART_CHANGED.match(behind) or (is_of_part and _SUBSTITUTED.match(behind)):
         return RelationType.AMENDS
-    return _classify_ground(chain, named, stage, progress)
+    if _MADE_UNDER.search(ahead):
+        return None
+    for pattern, kind in (
+        (_REPEALED, RelationType.REPEALS),
+        (_REPLACED, RelationType.REPLACES),
+        (_AMENDED, RelationType.AMENDS),
+    ):
+        found = pattern.match(behind)
+        if found and not _OTHER_SUBJECT.search(found[0]):
+            return RelationType.AMENDS if is_of_part and kind is RelationType.REPLACES else kind
+    return None
+
+
+_PAST = re.compile(r"\w+ed\s|withdrew\s", re.IGNORECASE)
+_YEARS_AGO = re.compile(r"\s(?:back\s)?in\s(?:[A-Z][a-z]{2,8}\s)?(?:19|20)\d\d\b")
+_MADE_UNDER = re.compile(
+    r"\b(?:under|pursuant\sto|by\svirtue\sof|by)\s(?:[^.;,]{1,40}\s(?:of|to)\s)?(?:the\s)?\Z", re.IGNORECASE
+)
+_SUBSTITUTED = re.compile(r"[^.;]{0,90}?[\s,](?:substitute|insert|omit|delete|add|leave\sout)\b")
+_OF_OTHER = re.compile(r"\b(?:which|who|that|it|the|an?|as|each|any|newly|recently|so)\s\Z", re.IGNORECASE)
+_BRACKETED = re.compile(r"\s?\([^()]{1,90}\)")
+_OTHER_SUBJECT = re.compile(
+    r"\b(?:not|until|when|where|if|unless|before|after|which|that\s(?:is|are)\snot|propos\w*|would|may\sbe|under"
+    r"|pursuant|this|these"
+    r"|condition|exemption|licen[cs]e|permit|approval|authori[sz]ation|registration|penalty|application|fees?|offer"
+    r"|order\swas)\b",
+    re.IGNORECASE,
+)
 
 
 def _classify_ground(
-    chain: str, named: NamedDocument, stage: PolicyStage, progress: _EnglishProgress
+    ahead: str, group: NamedGroup, stage: PolicyStage, progress: _EnglishProgress
 ) -> RelationType | None:
     """Return whether a document carries out another one, follows its consultation, or rests on a law."""
-    if _GIVES_EFFECT.search(chain):
+    named = group.members[0]
+    if stage is PolicyStage.PLAN:
+        return None
+    if _GIVES_EFFECT.search(ahead):
         return RelationType.IMPLEMENTS
-    if _IMPLEMENT.search(chain):
+    if progress.is_opening and (found := _IMPLEMENT.search(ahead)) and not _NOT_DONE.search(ahead[: found.start()]):
         return RelationType.IMPLEMENTS if stage is PolicyStage.IMPLEMENTATION else RelationType.BASED_ON
     is_order = stage is PolicyStage.ENFORCEMENT
     is_consultation = bool(
-        _CONSULTATION_NUMBER.match(named.number or "") or re.search("Consultation", named.title or "")
+        _CONSULTATION_NUMBER.match(named.number or "") or _CONSULTATION_TITLE.search(named.title or "")
     )
     if is_consultation and stage is not PolicyStage.CONSULTATION and not is_order:
         return RelationType.BASED_ON
-    is_followed = _FOLLOWS.search(chain) and (named.number or is_consultation)
-    if is_followed and progress.is_opening and not is_order:
+    if _PROPOSAL_NAMED.search(ahead) and stage is not PolicyStage.CONSULTATION and progress.is_opening and not is_order:
         return RelationType.BASED_ON
-    is_law = named.title or _EU_LAW.search(named.number or "")
-    is_ground = is_law and (_BASE.search(chain) or _UNDER.search(chain))
+    is_proposal = named.number or is_consultation or _IS_PROPOSAL_AHEAD.search(ahead)
+    if is_proposal and progress.is_opening and not is_order and _FOLLOWS.search(ahead):
+        return RelationType.BASED_ON
+    is_law = _LAW_TITLE.search(named.title or "") or _LAW_NUMBER.search(named.number or "")
+    is_ground = is_law and (_BASE.search(ahead) or _UNDER.search(ahead))
     return RelationType.BASED_ON if is_ground and (progress.is_opening or is_order) else None
-
-
-def _drop_names(ahead: str) -> str:
-    """Return the words ahead of a name without the other names of the same list."""
-    dropped = ENGLISH_NUMBER.sub("", _TITLE.sub("", ahead))
-    return re.sub(r"(?:,?\s(?:and|or)\s(?:the\s)?|,\s(?:the\s)?)+\Z", " ", dropped.replace("  ", " "))

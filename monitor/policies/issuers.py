@@ -4,7 +4,7 @@ import re
 
 from monitor.policies.chinese_issuers import read_chinese_signature
 from monitor.policies.document_text import DocumentText, fold
-from monitor.policies.english_issuers import read_english_signature
+from monitor.policies.english_issuers import names_body, read_english_signature, write_in_full
 from monitor.policies.signatures import Signature
 
 _MAX_SHORT_CHARS = 4
@@ -13,19 +13,31 @@ _SITE = re.compile("(?:网|网站|平台|频道|客户端|公报|宪报|日报|�
 
 def read_signature(document: DocumentText, *, issuer: str | None, is_issued: bool) -> Signature:
     """Return the signature of a document; `issuer` is what its page names, `is_issued` whether it is a document."""
-    read = read_chinese_signature if document.is_chinese else read_english_signature
-    found = read(document, is_issued=is_issued)
-    if issuer and is_issued and (not found.issuers or _is_weak(document, found, issuer)):
-        is_site = document.is_chinese and _SITE.search(fold(issuer))
-        return found if is_site else Signature([issuer], found.made_on, None, found.made_at)
+    if not document.is_chinese:
+        return _read_english(document, issuer, is_issued=is_issued)
+    found = read_chinese_signature(document, is_issued=is_issued)
+    if issuer and is_issued and (not found.issuers or _is_weak(found)):
+        return found if _SITE.search(fold(issuer)) else Signature([issuer], found.made_on, None, found.made_at)
     return found
 
 
-def _is_weak(document: DocumentText, found: Signature, issuer: str) -> bool:
-    """Whether the page's issuer says more than what a title or a first line shows: a short name, a single body."""
-    if document.is_chinese:
-        return found.issuers_at is None and len(found.issuers) == 1 and len(found.issuers[0]) <= _MAX_SHORT_CHARS
-    return (found.issuers_at is None or len(found.issuers) == 1) and not _is_acronym_of_other(issuer, found)
+def _read_english(document: DocumentText, issuer: str | None, *, is_issued: bool) -> Signature:
+    found = read_english_signature(document, is_issued=is_issued)
+    if issuer is None:
+        return found
+    name = write_in_full(document, issuer)
+    if not is_issued:
+        is_used = names_body(document, name)
+    else:
+        is_weak = found.issuers_at is None and not _is_acronym_of_other(name, found)
+        is_longer = len(found.issuers) == 1 and found.issuers[0] in name and name in document.original
+        is_used = not found.issuers or is_weak or is_longer
+    return Signature([name], found.made_on, None, found.made_at) if is_used else found
+
+
+def _is_weak(found: Signature) -> bool:
+    """Whether the page's issuer says more than what a title shows: a short name."""
+    return found.issuers_at is None and len(found.issuers) == 1 and len(found.issuers[0]) <= _MAX_SHORT_CHARS
 
 
 def _is_acronym_of_other(issuer: str, found: Signature) -> bool:
