@@ -93,7 +93,15 @@ class World:
     # What happens.
 
     def publish(
-        self, site: str, on: dt.date, title: str, text: str, *, section: str = "policy", policy: str = "", **days: dt.date
+        self,
+        site: str,
+        on: dt.date,
+        title: str,
+        text: str,
+        *,
+        section: str = "policy",
+        policy: str = "",
+        **days: dt.date,
     ) -> Page:
         stated = {name: [(on, day)] for name, day in days.items()}
         page = Page(site, section, next(self._numbers), title, on, text, stated)
@@ -121,12 +129,11 @@ class World:
         self.spans.append(_Span(notice.title, kind, day, notice.on))
         self.told.append(Told(notice.on, "deadline_moved", notice.title, (span.day, day)))
 
-    def repeal(self, page: Page, decision: Page) -> None:
-        """Take back a policy: what it sets for later days is void."""
+    def repeal(self, page: Page, decision: Page, force: dt.date) -> None:
+        """Take back a document: what it sets for the days from `force` on is void."""
         self.told.append(Told(decision.on, "repealed", decision.title))
-        titles = {other.title for pages in self.policies.values() if page in pages for other in pages}
         for span in self.spans:
-            if span.title in titles - {decision.title} and span.until > decision.on < span.day:
+            if span.title == page.title and span.until > decision.on and span.day >= force:
                 span.until = decision.on
 
     def _end(self, title: str, kind: str, on: dt.date) -> _Span:

@@ -37,9 +37,13 @@ class Planner:
 
     # The ministry.
 
-    def rule(self, name: str, start: int, *moves: Move, extended: Move | None = None, is_repealed: bool = False) -> None:
+    def rule(
+        self, name: str, start: int, *moves: Move, extended: Move | None = None, is_repealed: bool = False
+    ) -> None:
         """A measure of the ministry, from its draft to its repeal."""
-        self._ask_in_chinese("ministry", f"国家能源局关于公开征求《{name}（征求意见稿）》意见的公告", name, start, moves, extended)
+        self._ask_in_chinese(
+            "ministry", f"国家能源局关于公开征求《{name}（征求意见稿）》意见的公告", name, start, moves, extended
+        )
         final = start + 34
         if self.is_over(final):
             return
@@ -47,7 +51,12 @@ class Planner:
         page = self.issue(name, final, order, force=final + 20)
         if not self.is_over(final + 2):
             self.world.publish(
-                "ministry", at(final + 2), f"《{name}》解读", _EXPLAINED.format(name=name), policy=name, force=at(final + 20)
+                "ministry",
+                at(final + 2),
+                f"《{name}》解读",
+                _EXPLAINED.format(name=name),
+                policy=name,
+                force=at(final + 20),
             )
         self._carry_out(name, final + 9, order)
         self.punish(name, final + 24)
@@ -84,7 +93,7 @@ class Planner:
         text = _REPEALED.format(name=name, order=self.number(), old=order, signed=spell_chinese(at(on)))
         decision = self.world.publish("ministry", at(on), f"国家能源局关于废止《{name}》的决定", text, policy=name)
         self.world.state(decision, _FORCE, at(on))
-        self.world.repeal(page, decision)
+        self.world.repeal(page, decision, at(on))
 
     def punish(self, name: str, on: int) -> None:
         if self.is_over(on):
@@ -197,7 +206,7 @@ class Planner:
             heading = f"Revocation of PS26/{number}: {subject}"
             end = self.world.publish("regulator", at(on + 29), heading, text, policy=subject, force=at(on + 31))
             self.world.state(end, _FORCE, at(on + 31))
-            self.world.repeal(page, end)
+            self.world.repeal(page, end, at(on + 31))
 
 
 def build_quarter() -> tuple[World, int]:
@@ -358,11 +367,13 @@ _STATEMENT = """Policy Statement PS26/{number}
 This policy statement sets out our final rules on {subject}. It summarises the responses to CP26/{number} and our reply.
 The rules come into force on {{force}}. Firms must comply with them by {{comply}}.
 Office of Grid Markets"""
-_GUIDANCE = """This guidance explains how firms can meet the rules on {subject} in PS26/{number}. It sets no new requirements.
+_GUIDANCE = """This guidance explains how firms can meet the rules on {subject} in PS26/{number}. It sets no new
+requirements.
 Office of Grid Markets"""
 _PENALTY = """Final Notice
 To: Northwind Trading Limited
-The Office of Grid Markets has imposed a financial penalty of £250,000 on Northwind Trading Limited for a breach of PS26/{number}.
+The Office of Grid Markets has imposed a financial penalty of £250,000 on Northwind Trading
+Limited for a breach of PS26/{number}.
 Office of Grid Markets"""
 _CHANGE = """This instrument amends the rules in PS26/{number}. It corrects the definition of a licensed firm.
 The amendment comes into force on {{force}}.
@@ -370,5 +381,5 @@ Office of Grid Markets"""
 _REVOCATION = """The Office of Grid Markets revokes PS26/{number}. The rules on {subject} are no longer needed.
 The revocation takes effect on {{force}}.
 Office of Grid Markets"""
-_SPEECH = """The chair spoke to network companies about investment in the grid and thanked them for their work in the winter.
-She said that demand had grown by 3% and that connections take too long."""
+_SPEECH = """The chair spoke to network companies about investment in the grid and thanked them for their work
+in the winter. She said that demand had grown by 3% and that connections take too long."""

@@ -102,7 +102,7 @@ class Quarter:
         rows: list[tuple[Any, ...]] = []
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                while not is_met(rows := self.rows(query)):
+                while not is_met(rows := self.rows(query)):  # noqa: ASYNC110 -- the event is another process
                     await asyncio.sleep(0.05)
         except TimeoutError:
             pytest.fail(f"{self.world.today}: {query} gives {rows}")
@@ -131,7 +131,9 @@ class Quarter:
 
     async def _send(self, day: dt.date) -> None:
         """Let minutes pass until nothing waits to be told any more."""
-        waiting = "SELECT 1 FROM alert WHERE delivery_id IS NULL UNION ALL SELECT 1 FROM delivery WHERE status <> 'sent'"
+        waiting = (
+            "SELECT 1 FROM alert WHERE delivery_id IS NULL UNION ALL SELECT 1 FROM delivery WHERE status <> 'sent'"
+        )
         minute = 10
         while True:
             self.travel(day, dt.time(9 + minute // 60, minute % 60))
@@ -200,7 +202,7 @@ def _check_same(found: Counter[Any], expected: Counter[Any], what: str) -> None:
 
 @pytest.fixture
 async def open_quarter(workplace: Any, free_port: int, open_mailbox: Any, new_process: Any) -> Any:
-    """Open a world to a service of its own time, which has a topic whose webhook is told at once, and a mail for all."""
+    """Open a world to a service of its own time, with a topic whose webhook is told at once, and a mail of all."""
 
     @asynccontextmanager
     async def open_world(world: World) -> AsyncIterator[Quarter]:

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, String, and_, cast, delete, func, or_, select, update
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
@@ -25,6 +25,7 @@ from monitor.db.tables.policies import (
     AlertKind,
     Deadline,
     DeadlineMove,
+    ItemFacts,
     Policy,
     PolicyDocument,
     Topic,
@@ -32,10 +33,12 @@ from monitor.db.tables.policies import (
     TopicFit,
     TopicFollower,
 )
+from monitor.document import DocumentFacts, Relation
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
+from monitor.vocabulary import DeadlineKind, PolicyStage, RelationType, Verdict
 
+REPEALING_RELATIONS = (RelationType.REPEALS, RelationType.REPLACES)
 MAX_ROWS = 5000
 """So many deadlines a period shows at most, the nearest of them."""
 
@@ -56,7 +59,10 @@ class DeadlineMoveView(BaseModel):
 
 
 class DeadlineRow(BaseModel):
-    """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first."""
+    """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first.
+
+    `repealed_on` is the day from which another document of the policy has repealed or replaced the one that states it.
+    """
 
     id: int
     kind: DeadlineKind
@@ -71,6 +77,8 @@ class DeadlineRow(BaseModel):
     url: str
     source: str
     published_on: dt.date
+    number: str | None = None
+    repealed_on: dt.date | None = None
     policy_id: int | None = None
     policy: str | None = None
     stage: PolicyStage | None = None
@@ -142,6 +150,15 @@ class DeadlineStore(Queries):
             rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
         return rows
 
+    async def list_policies(self, item_ids: Sequence[int]) -> list[int]:
+        """The policies of those of the items that state a deadline."""
+        query = (
+            select(col(PolicyDocument.policy_id))
+            .join(Deadline, _IN_POLICY)
+            .where(col(Deadline.item_id).in_(item_ids), col(Deadline.dropped_at).is_(None))
+        )
+        return [policy_id for (policy_id,) in await self._fetch_rows(query.distinct())]
+
     async def get(self, deadline_id: int) -> DeadlineRow | None:
         rows = await self._load_rows([col(Deadline.id) == deadline_id], with_dropped=True)
         return rows[0] if rows else None
@@ -191,7 +208,26 @@ class DeadlineStore(Queries):
         for move in await self._fetch_in(moves, col(DeadlineMove.deadline_id), rows):
             view = DeadlineMoveView.model_validate(move, from_attributes=True)
             rows[move.deadline_id].moves = [*rows[move.deadline_id].moves, view]
+        await self._find_repeals(rows.values())
         return list(rows.values())
+
+    async def _find_repeals(self, rows: Iterable[DeadlineRow]) -> None:
+        """Note in rows since when their documents are repealed, by number or title as `find_documents` finds them."""
+        by_policy: dict[int, list[DeadlineRow]] = {}
+        for row in rows:
+            if row.policy_id is not None:
+                by_policy.setdefault(row.policy_id, []).append(row)
+        for batch in split_batches(sorted(by_policy)):
+            for policy_id, item_id, day, facts in await self._fetch_rows(
+                _SELECT_REPEALING.where(col(PolicyDocument.policy_id).in_(batch))
+            ):
+                read = DocumentFacts.model_validate(facts)
+                acts = [relation for relation in read.relations if relation.type in REPEALING_RELATIONS]
+                for row in by_policy[policy_id]:
+                    is_meant = row.item_id != item_id and any(_names(relation, row) for relation in acts)
+                    if is_meant and row.published_on <= day:
+                        since = read.in_force or day
+                        row.repealed_on = min(row.repealed_on or since, since)
 
 
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
@@ -205,6 +241,7 @@ _SELECT_ROWS = (
         col(Item.url),
         col(Item.source),
         col(Item.day).label("published_on"),
+        col(Item.document_number).label("number"),
         col(PolicyDocument.policy_id),
         col(PolicyDocument.stage),
         col(Policy.name).label("policy"),
@@ -215,6 +252,29 @@ _SELECT_ROWS = (
     .join(Policy, col(Policy.id) == col(PolicyDocument.policy_id), isouter=True)
     .where(col(Deadline.item_id).not_in(select(col(HiddenItem.item_id))))
 )
+
+
+_FACTS_TEXT = cast(ItemFacts.facts, String)
+_SELECT_REPEALING = (
+    select(col(PolicyDocument.policy_id), col(PolicyDocument.item_id), col(Item.day), col(ItemFacts.facts))
+    .join(Item, col(Item.id) == col(PolicyDocument.item_id))
+    .join(ItemFacts, col(ItemFacts.item_id) == col(PolicyDocument.item_id))
+    .where(
+        col(PolicyDocument.removed_at).is_(None),
+        or_(*(_FACTS_TEXT.contains(f'"{kind}"') for kind in REPEALING_RELATIONS)),
+    )
+)
+
+
+def _names(relation: Relation, row: DeadlineRow) -> bool:
+    """Whether a relation is to the document that states a deadline."""
+    if relation.number and row.number:
+        return row.number in build_bracket_variants(relation.number)
+    return bool(relation.title) and _strip_marks(relation.title or "") == _strip_marks(row.title)
+
+
+def _strip_marks(title: str) -> str:
+    return title.strip().removeprefix("《").removesuffix("》")
 
 
 def _build_conditions(wanted: DeadlineFilter) -> list[ColumnElement[bool]]:
@@ -334,7 +394,7 @@ class AlertStore(Queries):
                 return found
         if not title:
             return []
-        plain = sanitize_text(title).strip().removeprefix("《").removesuffix("》")
+        plain = _strip_marks(sanitize_text(title))
         of_title = col(Item.title).in_([plain, f"《{plain}》"])
         return await self._fetch_all(select(Item).where(of_title).order_by(col(Item.day), col(Item.id)).limit(20))
 

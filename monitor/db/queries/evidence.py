@@ -43,6 +43,7 @@ from monitor.db.tables.evidence import (
     RunManifestRecord,
 )
 from monitor.db.tables.people import AuditEntry, RankFeedbackEntry
+from monitor.db.tables.policies import Deadline
 from monitor.db.tables.research import Research
 from monitor.vocabulary import Verdict
 
@@ -217,29 +218,59 @@ def _get_claim_key(claim: Claim) -> tuple[ClaimKind, str, str]:
 
 
 _DOUBT_PERIOD = dt.timedelta(days=30)  # so long after its last planned look an item in doubt is looked at again
+_DEADLINE_PERIOD = dt.timedelta(days=100)  # so long before a deadline its page is looked at each day
+_DEADLINE_GRACE = dt.timedelta(days=7)  # so long after it: offices extend what has just ended
 
 
 class RevisionStore(Queries):
-    async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
+    async def list_due(
+        self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int, deadline_limit: int = 0
+    ) -> list[int]:
         """The items of a source whose pages are to be looked at again, those in doubt first, then the longest unseen.
 
-        An item is due once for each of `days`: so many calendar days after it was first seen. Items without a look on
-        record, saved by a version that kept none, come last.
+        An item is due once for each of `days`: so many calendar days after it was first seen. One with a deadline that
+        is near is due each day, and `deadline_limit` such items come on top of the `limit` others. Items without a
+        look on record, saved by a version that kept none, come last.
         """
         if not days:
             return []
+        near = await self._list_near_deadlines(source_id, at.date()) if deadline_limit else set()
         oldest = at - dt.timedelta(days=max(days)) - _DOUBT_PERIOD
         query = (
             select(col(Item.id), col(Item.first_seen), col(ItemSnapshot.looked_at), col(ItemSnapshot.doubt))
             .join(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id), isouter=True)
-            .where(col(Item.source_id) == source_id, col(Item.first_seen) >= oldest)
+            .where(col(Item.source_id) == source_id)
         )
-        due = [
+        rows = await self._fetch_rows(query.where(col(Item.first_seen) >= oldest))
+        older = near - {item_id for item_id, *_ in rows}
+        for batch in split_batches(sorted(older)):
+            rows = [*rows, *await self._fetch_rows(query.where(col(Item.id).in_(batch)))]
+        due = sorted(
             (doubt is None, looked_at is None, looked_at or first_seen, item_id or 0)
-            for item_id, first_seen, looked_at, doubt in await self._fetch_rows(query)
-            if doubt is not None or _is_due(first_seen, looked_at or first_seen, at, days)
-        ]
-        return [item_id for *_, item_id in sorted(due)[:limit]]
+            for item_id, first_seen, looked_at, doubt in rows
+            if doubt is not None
+            or _is_due(first_seen, looked_at or first_seen, at, days)
+            or (item_id in near and (looked_at or first_seen).date() < at.date())
+        )
+        ids = [item_id for *_, item_id in due]
+        chosen = {
+            *[item_id for item_id in ids if item_id not in near][:limit],
+            *[item_id for item_id in ids if item_id in near][:deadline_limit],
+        }
+        return [item_id for item_id in ids if item_id in chosen]
+
+    async def _list_near_deadlines(self, source_id: int, today: dt.date) -> set[int]:
+        """The items of a source that state a day which is near."""
+        query = (
+            select(col(Deadline.item_id))
+            .join(Item, col(Item.id) == col(Deadline.item_id))
+            .where(
+                col(Item.source_id) == source_id,
+                col(Deadline.dropped_at).is_(None),
+                col(Deadline.day).between(today - _DEADLINE_GRACE, today + _DEADLINE_PERIOD),
+            )
+        )
+        return {item_id for (item_id,) in await self._fetch_rows(query.distinct())}
 
     async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
         return await self._get(ItemSnapshot, item_id)

@@ -97,12 +97,15 @@ class RecordedDeadlines:
         if len(self.calls) == self.fails_at:
             raise RuntimeError("killed")
 
+    async def announce_postponements(self, items: Sequence[Item]) -> None:
+        pass
+
 
 class RecordedTopics:
     def __init__(self) -> None:
         self.calls: list[list[int]] = []
 
-    async def judge(self, item_ids: Sequence[int]) -> None:
+    async def judge(self, item_ids: Sequence[int], *, run_id: str | None = None) -> None:
         self.calls.append(list(item_ids))
 
 
