@@ -27,11 +27,13 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.policies.calendar import REMINDER_DAYS, find_due_reminders, merge_deadlines
 from monitor.policies.changes import DeadlineChange, build_subject_key, describe_deadline_change, name_deadline
-from monitor.vocabulary import ItemType
+from monitor.policies.names import list_relation_keys
+from monitor.vocabulary import ItemType, PolicyStage
 
 REMINDER_TIME = dt.time(8)
 """From then on, by the service's clock, the reminders of a day are raised."""
 
+_PROPOSING_STAGES = (PolicyStage.PLAN, PolicyStage.DRAFT, PolicyStage.CONSULTATION)
 _BATCH_PERIOD = dt.timedelta(minutes=1)
 _MAX_BATCH = 200
 _REPEAL_WINDOW = dt.timedelta(days=30)
@@ -107,13 +109,24 @@ class AlertService:
         for relation in after.relations:
             if relation.type not in REPEALING_RELATIONS or _build_relation_key(relation) in stated:
                 continue
-            repealed = await self.store.alerts.find_documents(relation.number, relation.title)
+            repealed = await self._find_documents(relation)
             repealed = [document for document in repealed if document.id != item.id and document.day <= item.day]
             if repealed:
                 old = repealed[0]
                 words = Message.of(f"alert.{relation.type}", title=old.title, by=item.title)
                 news.append(_News(item.id or 0, f"repealed:i{old.id}", words, about=old.id))
         return await self._raise(AlertKind.REPEALED, news)
+
+    async def _find_documents(self, relation: Relation) -> list[Item]:
+        """Return the items of the document that a relation is to, but not of its drafts, oldest first."""
+        found = await self.store.alerts.find_documents(relation.number, relation.title)
+        for key in list_relation_keys(relation) if not found else ():
+            owners = await self.store.alerts.list_owners(key)
+            facts = await self.store.policies.load_facts([owner.id or 0 for owner in owners])
+            drafts = {item_id for item_id, row in facts.items() if row.document.stage in _PROPOSING_STAGES}
+            if found := [owner for owner in owners if owner.id not in drafts]:
+                return found
+        return found
 
     async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> list[Alert]:
         """Tell the targets of each topic that an item fits and whose followers hear of it at once.

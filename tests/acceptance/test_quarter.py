@@ -35,18 +35,15 @@ import datetime as dt, sys
 from pathlib import Path
 from monitor.cli.main import main
 from monitor.clock import SystemClock
-from monitor.jobs import presence, queue, scheduler, worker
+from monitor.jobs import queue, scheduler, worker
 
 ahead = Path("ahead")
 SystemClock.now = staticmethod(lambda: dt.datetime.now(dt.UTC) + dt.timedelta(seconds=float(ahead.read_text())))
 
-# Days pass in seconds: what is looked at each second, and who is taken for dead, goes by that measure too.
-scheduler._TICK_INTERVAL_S = 0.05
-scheduler._TICKS_PER_REMINDER = scheduler._TICKS_PER_REFRESH
-worker._ENQUEUE_INTERVAL_S = queue._RUN_POLL_INTERVAL_S = queue._POLL_INTERVAL_S = 0.1
-worker._RELEASE_INTERVAL_S = worker._REAP_INTERVAL_S = 0.3
-presence.HEARTBEAT_INTERVAL_S = 0.5
-presence.LEASE_TIMEOUT_S = presence.ALIVE_TIMEOUT_S = worker.EXECUTOR_TIMEOUT_S = 2.0
+# Days pass in seconds: what is looked at each second is looked at more often.
+scheduler._TICKS_PER_REFRESH = scheduler._TICKS_PER_REMINDER = 1
+scheduler._TICK_INTERVAL_S = worker._ENQUEUE_INTERVAL_S = queue._RUN_POLL_INTERVAL_S = queue._POLL_INTERVAL_S = 0.2
+worker._RELEASE_INTERVAL_S = 0.2
 main(sys.argv[1:])
 """
 

@@ -1,10 +1,11 @@
 """The deadlines of items with their moves, the calendars of those who follow topics, and the alerts."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, String, and_, cast, delete, func, or_, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
@@ -25,7 +26,9 @@ from monitor.db.tables.policies import (
     AlertKind,
     Deadline,
     DeadlineMove,
+    DocumentKey,
     ItemFacts,
+    KeyRole,
     Policy,
     PolicyDocument,
     Topic,
@@ -33,7 +36,7 @@ from monitor.db.tables.policies import (
     TopicFit,
     TopicFollower,
 )
-from monitor.document import DocumentFacts, Relation
+from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.vocabulary import DeadlineKind, PolicyStage, RelationType, Verdict
@@ -77,7 +80,6 @@ class DeadlineRow(BaseModel):
     url: str
     source: str
     published_on: dt.date
-    number: str | None = None
     repealed_on: dt.date | None = None
     policy_id: int | None = None
     policy: str | None = None
@@ -212,22 +214,32 @@ class DeadlineStore(Queries):
         return list(rows.values())
 
     async def _find_repeals(self, rows: Iterable[DeadlineRow]) -> None:
-        """Note in rows since when their documents are repealed, by number or title as `find_documents` finds them."""
-        by_policy: dict[int, list[DeadlineRow]] = {}
+        """Note in rows since when their documents are repealed: by a document that has their name or number."""
+        by_item: dict[int, list[DeadlineRow]] = {}
         for row in rows:
-            if row.policy_id is not None:
-                by_policy.setdefault(row.policy_id, []).append(row)
-        for batch in split_batches(sorted(by_policy)):
-            for policy_id, item_id, day, facts in await self._fetch_rows(
-                _SELECT_REPEALING.where(col(PolicyDocument.policy_id).in_(batch))
-            ):
+            by_item.setdefault(row.item_id, []).append(row)
+        repeals = [row async for row in self._iter_repeals(sorted(by_item))]
+        in_policies = col(PolicyDocument.item_id).in_([item_id for _, _, item_id, *_ in repeals])
+        members = select(col(PolicyDocument.policy_id), col(PolicyDocument.item_id)).where(
+            in_policies, col(PolicyDocument.removed_at).is_(None)
+        )
+        policies = {tuple(row) for row in await self._fetch_rows(members)} if repeals else set()
+        for repealed_id, key, item_id, day, since in repeals:
+            for row in by_item[repealed_id]:
+                # A number with a year or in a series is one of many offices: it counts within a policy.
+                is_sure = "." not in key or key.startswith("name:") or (row.policy_id, item_id) in policies
+                if is_sure and row.published_on <= day:
+                    row.repealed_on = min(row.repealed_on or since, since)
+
+    async def _iter_repeals(self, item_ids: Sequence[int]) -> AsyncIterator[tuple[int, str, int, dt.date, dt.date]]:
+        """Yield item, key, the item that repeals it under that key, the day of that, and from when it does."""
+        for batch in split_batches(item_ids):
+            query = _SELECT_REPEALS.where(col(_OWN.item_id).in_(batch))
+            for repealed_id, key, written, item_id, day, facts in await self._fetch_rows(query):
                 read = DocumentFacts.model_validate(facts)
                 acts = [relation for relation in read.relations if relation.type in REPEALING_RELATIONS]
-                for row in by_policy[policy_id]:
-                    is_meant = row.item_id != item_id and any(_names(relation, row) for relation in acts)
-                    if is_meant and row.published_on <= day:
-                        since = read.in_force or day
-                        row.repealed_on = min(row.repealed_on or since, since)
+                if any(written in (relation.number, relation.title) for relation in acts):
+                    yield repealed_id, key, item_id, day, read.in_force or day
 
 
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
@@ -241,7 +253,6 @@ _SELECT_ROWS = (
         col(Item.url),
         col(Item.source),
         col(Item.day).label("published_on"),
-        col(Item.document_number).label("number"),
         col(PolicyDocument.policy_id),
         col(PolicyDocument.stage),
         col(Policy.name).label("policy"),
@@ -254,23 +265,22 @@ _SELECT_ROWS = (
 )
 
 
+_OWN, _CITED = aliased(DocumentKey), aliased(DocumentKey)
 _FACTS_TEXT = cast(ItemFacts.facts, String)
-_SELECT_REPEALING = (
-    select(col(PolicyDocument.policy_id), col(PolicyDocument.item_id), col(Item.day), col(ItemFacts.facts))
-    .join(Item, col(Item.id) == col(PolicyDocument.item_id))
-    .join(ItemFacts, col(ItemFacts.item_id) == col(PolicyDocument.item_id))
+_SELECT_REPEALS = (
+    select(
+        col(_OWN.item_id), col(_OWN.key), col(_CITED.written), col(_CITED.item_id), col(Item.day), col(ItemFacts.facts)
+    )
+    .join(_CITED, and_(col(_CITED.key) == col(_OWN.key), col(_CITED.item_id) != col(_OWN.item_id)))
+    .join(Item, col(Item.id) == col(_CITED.item_id))
+    .join(ItemFacts, col(ItemFacts.item_id) == col(_CITED.item_id))
     .where(
-        col(PolicyDocument.removed_at).is_(None),
+        col(_OWN.role) == KeyRole.OWN,
+        col(_CITED.role) == KeyRole.CITED,
+        or_(*(col(_OWN.key).startswith(kind) for kind in ("name:", "number:"))),
         or_(*(_FACTS_TEXT.contains(f'"{kind}"') for kind in REPEALING_RELATIONS)),
     )
 )
-
-
-def _names(relation: Relation, row: DeadlineRow) -> bool:
-    """Whether a relation is to the document that states a deadline."""
-    if relation.number and row.number:
-        return row.number in build_bracket_variants(relation.number)
-    return bool(relation.title) and _strip_marks(relation.title or "") == _strip_marks(row.title)
 
 
 def _strip_marks(title: str) -> str:
@@ -397,6 +407,12 @@ class AlertStore(Queries):
         plain = _strip_marks(sanitize_text(title))
         of_title = col(Item.title).in_([plain, f"《{plain}》"])
         return await self._fetch_all(select(Item).where(of_title).order_by(col(Item.day), col(Item.id)).limit(20))
+
+    async def list_owners(self, key: str) -> list[Item]:
+        """The items of the documents that have this name or number themselves, oldest first."""
+        query = select(Item).join(DocumentKey, col(DocumentKey.item_id) == col(Item.id))
+        query = query.where(col(DocumentKey.key) == key, col(DocumentKey.role) == KeyRole.OWN)
+        return await self._fetch_all(query.order_by(col(Item.day), col(Item.id)).limit(20))
 
     async def find_policy(self, item_id: int) -> int | None:
         """The policy that an item belongs to; of several the first."""

@@ -19,7 +19,17 @@ from monitor.db.queries.deadlines import DeadlineFilter
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.db.tables.people import HiddenItem
-from monitor.db.tables.policies import AlertKind, ItemFacts, Policy, PolicyDocument, Topic, TopicAlerts, TopicFit
+from monitor.db.tables.policies import (
+    AlertKind,
+    DocumentKey,
+    ItemFacts,
+    KeyRole,
+    Policy,
+    PolicyDocument,
+    Topic,
+    TopicAlerts,
+    TopicFit,
+)
 from monitor.document import DocumentFacts, Relation, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry
@@ -326,7 +336,15 @@ async def test_days_that_come_after_a_repeal_bring_no_reminder_and_its_topics_he
     stored = ItemFacts(
         item_id=repeal.id or 0, facts=facts.model_dump(mode="json"), text_sha256="0", read_at=clock.now()
     )
-    await store.policies.save_facts(stored, [])
+    keys = [(rule, KeyRole.OWN), (repeal, KeyRole.CITED)]
+    names = [
+        DocumentKey(item_id=item.id or 0, key="number:2019.3", role=role, written="国发[2019]3号")
+        for item, role in keys
+    ]
+    await store.policies.save_facts(
+        stored.model_copy(update={"item_id": rule.id, "facts": states(*days).model_dump(mode="json")}), names[:1]
+    )
+    await store.policies.save_facts(stored, names[1:])
     await file_together(store, rule, repeal, stages=(PolicyStage.FINAL, PolicyStage.REPEAL))
     await bench.read(repeal, None, facts)
     for _ in range(20):

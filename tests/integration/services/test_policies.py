@@ -106,6 +106,7 @@ class RecordedTopics:
         self.calls: list[list[int]] = []
 
     async def judge(self, item_ids: Sequence[int], *, run_id: str | None = None) -> None:
+        del run_id
         self.calls.append(list(item_ids))
 
 
