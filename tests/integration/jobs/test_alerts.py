@@ -356,6 +356,27 @@ async def test_days_that_come_after_a_repeal_bring_no_reminder_and_its_topics_he
     assert [entry.day for entry in entries if entry.item_id == rule.id] == days[:1]
 
 
+async def test_a_document_is_found_repealed_by_its_name_where_its_number_is_not_known_but_not_its_draft(
+    new_bench: NewBench, store: Store, clock: Any
+) -> None:
+    bench = new_bench()
+    stages = {
+        "关于《储能办法》征求意见的公告": PolicyStage.CONSULTATION,
+        "关于印发《储能办法》的通知": PolicyStage.FINAL,
+    }
+    for title, stage in stages.items():
+        item = await bench.save(title, day=dt.date(2025, 1, 1))
+        facts = DocumentFacts(stage=stage).model_dump(mode="json")
+        stored = ItemFacts(item_id=item.id or 0, facts=facts, text_sha256="0", read_at=clock.now())
+        key = DocumentKey(item_id=item.id or 0, key="name:储能办法", role=KeyRole.OWN, written="储能办法")
+        await store.policies.save_facts(stored, [key])
+    repeal = await bench.save("废止决定")
+    relation = Relation(type=RelationType.REPEALS, number="能源局令第3号", title="储能办法")
+    await bench.read(repeal, None, states(relations=(relation,)))
+    (alert,) = await store.alerts.list_waiting()
+    assert alert.message.args["title"] == "关于印发《储能办法》的通知"
+
+
 async def test_the_targets_of_a_topic_hear_of_its_items_at_once(new_bench: NewBench, store: Store, clock: Any) -> None:
     bench = new_bench(alerts=False)
     topic = Topic(name="grid fees", alerts=TopicAlerts.AT_ONCE, targets=["team", "gone"], created_at=clock.now())
