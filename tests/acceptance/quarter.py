@@ -29,7 +29,7 @@ class Due(NamedTuple):
     day: dt.date
 
 
-class Told(NamedTuple):
+class SentAlert(NamedTuple):
     """An alert: on which day it comes, of which document, and the days that it names."""
 
     on: dt.date
@@ -85,7 +85,7 @@ class World:
         self.today = FIRST_DAY
         self.pages: list[Page] = []
         self.spans: list[_Span] = []
-        self.told: list[Told] = []
+        self.alerts: list[SentAlert] = []
         self.base_urls: dict[str, str] = {}
         self.policies: dict[str, list[Page]] = {}
         self._numbers = count(101)
@@ -109,7 +109,7 @@ class World:
         if policy:
             self.policies.setdefault(policy, []).append(page)
         if any(word in title for word in TOPIC_WORDS) and on > FIRST_DAY:
-            self.told.append(Told(on, "topic_match", title))
+            self.alerts.append(SentAlert(on, "topic_match", title))
         return page
 
     def state(self, page: Page, kind: str, day: dt.date) -> None:
@@ -121,17 +121,17 @@ class World:
         span = self._end(page.title, kind, on)
         page.days[name].append((on, day))
         self.spans.append(_Span(page.title, kind, day, on))
-        self.told.append(Told(on, "deadline_moved", page.title, (span.day, day)))
+        self.alerts.append(SentAlert(on, "deadline_moved", page.title, (span.day, day)))
 
     def extend(self, page: Page, kind: str, notice: Page, day: dt.date) -> None:
         """Move a day by a document of its own."""
         span = self._end(page.title, kind, notice.on)
         self.spans.append(_Span(notice.title, kind, day, notice.on))
-        self.told.append(Told(notice.on, "deadline_moved", notice.title, (span.day, day)))
+        self.alerts.append(SentAlert(notice.on, "deadline_moved", notice.title, (span.day, day)))
 
     def repeal(self, page: Page, decision: Page, force: dt.date) -> None:
         """Take back a document: what it sets for the days from `force` on is void."""
-        self.told.append(Told(decision.on, "repealed", decision.title))
+        self.alerts.append(SentAlert(decision.on, "repealed", decision.title))
         for span in self.spans:
             if span.title == page.title and span.until > decision.on and span.day >= force:
                 span.until = decision.on
@@ -148,22 +148,24 @@ class World:
         live = [span for span in self.spans if span.since <= on < span.until]
         return Counter(Due(span.title, span.kind, span.day) for span in live)
 
-    def list_told(self, until: dt.date) -> Counter[Told]:
+    def list_alerts(self, until: dt.date) -> Counter[SentAlert]:
         """Every alert up to a day."""
-        told = [*self.told, *self._list_reminders()]
-        return Counter(alert for alert in told if alert.on <= until)
+        alerts = [*self.alerts, *self._list_reminders()]
+        return Counter(alert for alert in alerts if alert.on <= until)
 
-    def _list_reminders(self) -> Iterator[Told]:
+    def _list_reminders(self) -> Iterator[SentAlert]:
         for span in self.spans:
             for mark in REMINDER_DAYS:
                 on = span.day - dt.timedelta(days=mark)
                 assert on != span.until, f"{span}: whether the reminder or the change comes first is open"
                 if span.since <= on < span.until:
-                    yield Told(on, "deadline_near", span.title, (span.day,))
+                    yield SentAlert(on, "deadline_near", span.title, (span.day,))
 
     def list_eventful_days(self) -> set[dt.date]:
-        told = [*self.told, *self._list_reminders()]
-        return {alert.on for alert in told} | {page.on for page in self.pages} | {span.until for span in self.spans}
+        """The days on which a document comes, a deadline changes or an alert is sent; on the others there is news."""
+        alerts = [*self.alerts, *self._list_reminders()]
+        documents = {page.on for page in self.pages if page.section == "policy"}
+        return {alert.on for alert in alerts} | documents | {span.until for span in self.spans}
 
     # What the sites show.
 

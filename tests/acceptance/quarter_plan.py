@@ -64,7 +64,7 @@ class Planner:
         if is_repealed:
             self.repeal(page, name, final + 44, order)
 
-    def standing_rule(self, name: str, start: int, *, is_repealed: bool = False) -> None:
+    def ready_rule(self, name: str, start: int, *, is_repealed: bool = False) -> None:
         """A measure that is issued without a draft, amended and repealed."""
         order = self.number()
         page = self.issue(name, start, order, force=start + 9)
@@ -219,10 +219,10 @@ def build_quarter() -> tuple[World, int]:
     planner.rule("可再生能源消纳保障办法", 24, Move(8, 29), Move(12, 32))
     planner.rule("电力可靠性监督管理规定", 29)
     planner.rule("煤矿智能化建设指引", 33, Move(9, 30))
-    planner.standing_rule("核电厂应急演练规定", 20)
-    planner.standing_rule("小水电生态流量监管办法", 41, is_repealed=True)
-    planner.standing_rule("能源行业信用信息规定", 52)
-    planner.standing_rule("石油储备应急动用规则", 63, is_repealed=True)
+    planner.ready_rule("核电厂应急演练规定", 20)
+    planner.ready_rule("小水电生态流量监管办法", 41, is_repealed=True)
+    planner.ready_rule("能源行业信用信息规定", 52)
+    planner.ready_rule("石油储备应急动用规则", 63, is_repealed=True)
     planner.pilot("虚拟电厂", 14, Move(7, 33))
     planner.pilot("园区绿色微电网", 27)
     planner.pilot("重力储能", 36, Move(10, 20))
@@ -257,8 +257,8 @@ def _plan_first_month(planner: Planner) -> None:
     """The twelve that begin in the first days."""
     planner.rule("新型储能项目备案管理办法", 1, Move(6, 28))
     planner.rule("绿色电力证书核发规则", 2, extended=Move(9, 29))
-    planner.standing_rule("电力监控系统安全防护规定", 4, is_repealed=True)
-    planner.standing_rule("水电站大坝除险加固办法", 7)
+    planner.ready_rule("电力监控系统安全防护规定", 4, is_repealed=True)
+    planner.ready_rule("水电站大坝除险加固办法", 7)
     planner.pilot("工商业用户侧储能", 3, Move(4, 27))
     planner.pilot("海上风电融合发展", 5)
     planner.local_rule("江南省充换电设施建设导则", 6, Move(7, 17))

@@ -84,9 +84,9 @@ def test_a_day_by_which_its_document_is_repealed_is_void() -> None:
     before, later = dt.date(2026, 12, 1), dt.date(2027, 1, 15)
     of_rule = {"policy_id": 5, "stage": FINAL, "repealed_on": DAY}
     rule = [row(1, 1, before, **of_rule), row(2, 1, **of_rule), row(3, 1, later, **of_rule)]
-    told = [row(4, 2, later, policy_id=5, stage=PolicyStage.INTERPRETATION)]
+    repeated = [row(4, 2, later, policy_id=5, stage=PolicyStage.INTERPRETATION)]
     successor = [row(5, 3, policy_id=5, stage=FINAL), row(6, 4, dt.date(2027, 2, 1), policy_id=5, stage=FINAL)]
-    assert [entry.id for entry in merge_deadlines([*rule, *told, *successor])] == [1, 5, 6]
+    assert [entry.id for entry in merge_deadlines([*rule, *repeated, *successor])] == [1, 5, 6]
 
 
 def test_what_repeats_a_day_that_its_page_has_moved_since_does_not_bring_that_day_back() -> None:
