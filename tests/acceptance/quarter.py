@@ -161,11 +161,8 @@ class World:
                 if span.since <= on < span.until:
                     yield SentAlert(on, "deadline_near", span.title, (span.day,))
 
-    def list_eventful_days(self) -> set[dt.date]:
-        """The days on which a document comes, a deadline changes or an alert is sent; on the others there is news."""
-        alerts = [*self.alerts, *self._list_reminders()]
-        documents = {page.on for page in self.pages if page.section == "policy"}
-        return {alert.on for alert in alerts} | documents | {span.until for span in self.spans}
+    def list_alert_days(self) -> set[dt.date]:
+        return {alert.on for alert in [*self.alerts, *self._list_reminders()]}
 
     # What the sites show.
 

@@ -255,17 +255,17 @@ def build_month() -> tuple[World, int]:
 
 def _plan_first_month(planner: Planner) -> None:
     """The twelve that begin in the first days."""
-    planner.rule("新型储能项目备案管理办法", 1, Move(6, 28))
-    planner.rule("绿色电力证书核发规则", 2, extended=Move(9, 29))
-    planner.ready_rule("电力监控系统安全防护规定", 4, is_repealed=True)
-    planner.ready_rule("水电站大坝除险加固办法", 7)
-    planner.pilot("工商业用户侧储能", 3, Move(4, 27))
-    planner.pilot("海上风电融合发展", 5)
-    planner.local_rule("江南省充换电设施建设导则", 6, Move(7, 17))
-    planner.local_rule("江南省热电联产管理细则", 9)
-    planner.paper(1, "Connection queue for storage projects", 2, Move(8, 26))
-    planner.paper(2, "Switching suppliers within a day", 8)
-    planner.statement(3, "Generator outage notices", 3, postponed=Move(9, 24))
+    planner.rule("新型储能项目备案管理办法", 1, Move(5, 28))
+    planner.rule("绿色电力证书核发规则", 1, extended=Move(7, 28))
+    planner.ready_rule("电力监控系统安全防护规定", 3, is_repealed=True)
+    planner.ready_rule("水电站大坝除险加固办法", 3)
+    planner.pilot("工商业用户侧储能", 1, Move(5, 28))
+    planner.pilot("海上风电融合发展", 1)
+    planner.local_rule("江南省充换电设施建设导则", 1, Move(5, 17))
+    planner.local_rule("江南省热电联产管理细则", 6)
+    planner.paper(1, "Connection queue for storage projects", 1, Move(7, 28))
+    planner.paper(2, "Switching suppliers within a day", 6)
+    planner.statement(3, "Generator outage notices", 1, postponed=Move(7, 21))
     planner.statement(4, "Debt and prepayment meters", 1, is_revoked=True)
 
 
