@@ -147,13 +147,10 @@ def build_number_key(written: str) -> str:
 
 
 def list_relation_keys(relation: Relation) -> list[str]:
-    """Return the keys that say by themselves which document a relation is to: its code, else its name.
-
-    Numbers of a year or of a series, as 令第3号, are not among them: each office has its own.
-    """
+    """Return the keys of the document that a relation is to: of its number, then of its name."""
     number = build_number_key(relation.number) if relation.number else ""
     name = fold_name(relation.title) if relation.title else ""
-    keys = [number if "." not in number else "", f"name:{name}" if name and not _GENERIC_NAME.fullmatch(name) else ""]
+    keys = [number, f"name:{name}" if name and not _GENERIC_NAME.fullmatch(name) else ""]
     return [key[:MAX_KEY_CHARS] for key in keys if key]
 
 

@@ -17,7 +17,7 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import REPEALING_RELATIONS, DeadlineFilter, DeadlineRow, build_scope
+from monitor.db.queries.deadlines import REPEALING_RELATIONS, DeadlineFilter, DeadlineRow, build_scope, is_unique_key
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import DeliveryKind
@@ -34,6 +34,9 @@ REMINDER_TIME = dt.time(8)
 """From then on, by the service's clock, the reminders of a day are raised."""
 
 _PROPOSING_STAGES = (PolicyStage.PLAN, PolicyStage.DRAFT, PolicyStage.CONSULTATION)
+_OTHER_STAGES = (*_PROPOSING_STAGES, PolicyStage.INTERPRETATION, PolicyStage.QA, PolicyStage.ENFORCEMENT)
+"""What proposes a repeal, or tells of one, repeals nothing."""
+
 _BATCH_PERIOD = dt.timedelta(minutes=1)
 _MAX_BATCH = 200
 _REPEAL_WINDOW = dt.timedelta(days=30)
@@ -102,7 +105,7 @@ class AlertService:
 
     async def raise_for_repeals(self, item: Item, before: DocumentFacts | None, after: DocumentFacts) -> list[Alert]:
         """Tell that a new document repeals or replaces one that the archive has."""
-        if self._get_today() - item.day > _REPEAL_WINDOW:
+        if self._get_today() - item.day > _REPEAL_WINDOW or after.stage in _OTHER_STAGES:
             return []
         stated = {_build_relation_key(relation) for relation in before.relations} if before else set()
         news: list[_News] = []
@@ -120,7 +123,7 @@ class AlertService:
     async def _find_documents(self, relation: Relation) -> list[Item]:
         """Return the items of the document that a relation is to, but not of its drafts, oldest first."""
         found = await self.store.alerts.find_documents(relation.number, relation.title)
-        for key in list_relation_keys(relation) if not found else ():
+        for key in filter(is_unique_key, list_relation_keys(relation) if not found else ()):
             owners = await self.store.alerts.list_owners(key)
             facts = await self.store.policies.load_facts([owner.id or 0 for owner in owners])
             drafts = {item_id for item_id, row in facts.items() if row.document.stage in _PROPOSING_STAGES}

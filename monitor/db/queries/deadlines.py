@@ -42,6 +42,8 @@ from monitor.i18n.model import MessageModel
 from monitor.vocabulary import DeadlineKind, PolicyStage, RelationType, Verdict
 
 REPEALING_RELATIONS = (RelationType.REPEALS, RelationType.REPLACES)
+_REPEALING_STAGES = (PolicyStage.FINAL, PolicyStage.AMENDMENT, PolicyStage.REPEAL, PolicyStage.IMPLEMENTATION)
+_MIN_NAME_CHARS = 8  # documents of several offices have a shorter name in common
 MAX_ROWS = 5000
 """So many deadlines a period shows at most, the nearest of them."""
 
@@ -49,6 +51,15 @@ MAX_ROWS = 5000
 def build_scope(item_id: int, policy_id: int | None) -> str:
     """Return the key of what a deadline is of: the policy, or else the item."""
     return f"i{item_id}" if policy_id is None else f"p{policy_id}"
+
+
+def is_unique_key(key: str) -> bool:
+    """Whether the key of a document says by itself which one is meant.
+
+    Short names, and numbers of a year or of a series as 令第3号, are those of several offices.
+    """
+    kind, _, words = key.partition(":")
+    return len(words) >= _MIN_NAME_CHARS if kind == "name" else "." not in words
 
 
 class DeadlineMoveView(BaseModel):
@@ -64,7 +75,7 @@ class DeadlineMoveView(BaseModel):
 class DeadlineRow(BaseModel):
     """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first.
 
-    `repealed_on` is the day from which another document of the policy has repealed or replaced the one that states it.
+    `repealed_on` is the day from which another document has repealed or replaced the one that states it.
     """
 
     id: int
@@ -226,9 +237,7 @@ class DeadlineStore(Queries):
         policies = {tuple(row) for row in await self._fetch_rows(members)} if repeals else set()
         for repealed_id, key, item_id, day, since in repeals:
             for row in by_item[repealed_id]:
-                # A number with a year or in a series is one of many offices: it counts within a policy.
-                is_sure = "." not in key or key.startswith("name:") or (row.policy_id, item_id) in policies
-                if is_sure and row.published_on <= day:
+                if (is_unique_key(key) or (row.policy_id, item_id) in policies) and row.published_on <= day:
                     row.repealed_on = min(row.repealed_on or since, since)
 
     async def _iter_repeals(self, item_ids: Sequence[int]) -> AsyncIterator[tuple[int, str, int, dt.date, dt.date]]:
@@ -238,7 +247,8 @@ class DeadlineStore(Queries):
             for repealed_id, key, written, item_id, day, facts in await self._fetch_rows(query):
                 read = DocumentFacts.model_validate(facts)
                 acts = [relation for relation in read.relations if relation.type in REPEALING_RELATIONS]
-                if any(written in (relation.number, relation.title) for relation in acts):
+                is_meant = any(written in (relation.number, relation.title) for relation in acts)
+                if is_meant and read.stage in _REPEALING_STAGES:  # drafts only propose it, others only tell of it
                     yield repealed_id, key, item_id, day, read.in_force or day
 
 
