@@ -257,7 +257,7 @@ def _get_host(url: str) -> str:
 
 async def live_through(quarter: Quarter, days: Sequence[dt.date], kills: int) -> None:
     chance = random.Random(16)  # noqa: S311 -- the same moments each time
-    fatal = set(chance.sample([day for day in days[1:] if day in quarter.world.list_alert_days()], kills))
+    fatal = set(chance.sample(sorted({*days[1:]} & quarter.world.list_alert_days()), kills))
     for day in days:
         await quarter.live(day, chance.uniform(0, KILL_WITHIN_S) if day in fatal else None)
         _check_same(await quarter.load_calendar(), quarter.world.list_due(day), f"{day}: calendar")

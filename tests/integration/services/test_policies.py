@@ -104,10 +104,11 @@ class RecordedDeadlines:
 class RecordedTopics:
     def __init__(self) -> None:
         self.calls: list[list[int]] = []
+        self.runs: list[str | None] = []
 
     async def judge(self, item_ids: Sequence[int], *, run_id: str | None = None) -> None:
-        del run_id
         self.calls.append(list(item_ids))
+        self.runs.append(run_id)
 
 
 @pytest.fixture
