@@ -337,7 +337,8 @@ class SweepSettings(SettingsGroup):
     page_max_chars: int = setting(15000, "largest text form of a page", ge=2000)
     max_pages_per_section: int = setting(5, "list pages read in one section", ge=1)
     revisit_days: list[PositiveInt] = setting(
-        [1, 3, 7, 30, 90], "days after which an item's page is looked at again; [] = never"
+        [1, 3, 7, 30, 90],
+        "days after which an item's page is looked at again, daily while a deadline is near; [] = never",
     )
 
 

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from monitor.db.queries.deadlines import AlertStore, DeadlineStore
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
     from monitor.db.queries.erasure import ErasureStore
-    from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore, RevisionStore
+    from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
     from monitor.db.queries.policies import PolicyStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
+    from monitor.db.queries.revisions import RevisionStore
     from monitor.db.queries.runs import RunEventStore, RunStore
     from monitor.db.queries.sections import SectionStore
     from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
@@ -79,7 +80,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
     topics: "_Queries[TopicStore]" = _Queries("queries.topics.TopicStore")
     marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
-    revisions: "_Queries[RevisionStore]" = _Queries("queries.evidence.RevisionStore")
+    revisions: "_Queries[RevisionStore]" = _Queries("queries.revisions.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")
     alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
     deadlines: "_Queries[DeadlineStore]" = _Queries("queries.deadlines.DeadlineStore")

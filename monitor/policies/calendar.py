@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from pydantic import BaseModel, Field
@@ -66,13 +66,13 @@ def merge_deadlines(rows: Iterable[DeadlineRow]) -> list[DeadlineEntry]:
     """Return the calendar of these deadlines, by day: one entry for what several documents of a policy state.
 
     A day that a draft proposed is left out once the final document sets another one; so is a day that a later document
-    of the policy postpones, and one that another document repeats of a page that has moved it since. `rows` are all
-    that the policies concerned have.
+    of the policy postpones, one that another document repeats of a page that has moved it since, and one that comes
+    when its document is repealed. `rows` are all that the policies concerned have.
     """
     entries: list[DeadlineEntry] = []
     by_kind = sorted(rows, key=lambda row: (row.scope, row.kind, row.day, row.id))
     for _, group in groupby(by_kind, key=lambda row: (row.scope, row.kind)):
-        of_kind = list(group)
+        of_kind = _drop_repealed(list(group))
         replaced: dict[int, list[DeadlineRow]] = {}
         valid: list[DeadlineRow] = []
         for row in of_kind:
@@ -86,6 +86,14 @@ def merge_deadlines(rows: Iterable[DeadlineRow]) -> list[DeadlineEntry]:
     return sorted(entries, key=lambda entry: (entry.day, entry.id))
 
 
+def _drop_repealed(of_kind: Sequence[DeadlineRow]) -> list[DeadlineRow]:
+    """Leave out the days by which their documents are repealed, and what others only tell of these days."""
+    standing = [row for row in of_kind if row.repealed_on is None or row.day < row.repealed_on]
+    void = {row.day for row in of_kind} - {row.day for row in standing if row.stage in _OWN_STAGES}
+    void &= {row.day for row in of_kind if row not in standing}
+    return [row for row in standing if row.day not in void]
+
+
 def _merge_day(rows: Sequence[DeadlineRow], replaced: Mapping[int, Sequence[DeadlineRow]]) -> Iterator[DeadlineEntry]:
     """Yield an entry for each subject that the leading document has on a day; the first one has what others state."""
     lead = min(rows, key=_get_precedence).item_id
@@ -94,6 +102,19 @@ def _merge_day(rows: Sequence[DeadlineRow], replaced: Mapping[int, Sequence[Dead
     for place, row in enumerate(own):
         same = [row, *(others if place == 0 else [])]
         yield _build_entry(row, same, [old for stated in same for old in replaced.get(stated.id, ())], place)
+
+
+def find_postponements(rows: Iterable[DeadlineRow], item_ids: Container[int]) -> list[tuple[DeadlineRow, DeadlineRow]]:
+    """Return what these items postpone, as the old deadline and the new one; `rows` are all that the policies have."""
+    found: list[tuple[DeadlineRow, DeadlineRow]] = []
+    by_kind = sorted(rows, key=lambda row: (row.scope, row.kind, row.day, row.id))
+    for _, group in groupby(by_kind, key=lambda row: (row.scope, row.kind)):
+        of_kind = list(group)
+        for row in of_kind:
+            if row.item_id in item_ids:
+                old = [other for other in of_kind if _postpones(row, other) and _supersedes(row, other, of_kind)]
+                found += [(max(old, key=lambda other: other.day), row)] if old else []
+    return found
 
 
 def _get_precedence(row: DeadlineRow) -> tuple[int, dt.date, int]:

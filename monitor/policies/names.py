@@ -9,7 +9,7 @@ from typing import NamedTuple
 from monitor.db.tables.policies import KeyRole
 from monitor.dedupe.numbers import DocumentNumber, keep_alphanumerics, normalize_text, parse_document_number
 from monitor.dedupe.titles import parse_subject, parse_title
-from monitor.document import DocumentFacts
+from monitor.document import DocumentFacts, Relation
 from monitor.vocabulary import PolicyStage
 
 MAX_KEY_CHARS = 180
@@ -23,6 +23,9 @@ ACCOMPANYING_STAGES = frozenset(
     {PolicyStage.INTERPRETATION, PolicyStage.QA, PolicyStage.ENFORCEMENT, PolicyStage.AMENDMENT, PolicyStage.REPEAL}
 )
 """Documents of these stages are about another one, whose name stands in their title."""
+
+
+_LETTERED_CODE = re.compile(r"[A-Za-z]{2,8}\d")
 
 
 class Reference(NamedTuple):
@@ -51,6 +54,10 @@ def list_references(title: str, text: str, facts: DocumentFacts) -> list[Referen
 def _iter_own(title: str, text: str, facts: DocumentFacts) -> Iterator[Reference]:
     if facts.number and (key := build_number_key(facts.number)):
         yield Reference(key, KeyRole.OWN, facts.number)
+        # Others quote the code alone: PS26/3 for "Policy Statement PS26/3".
+        code = facts.number.split()[-1]
+        if _LETTERED_CODE.match(code) and code != facts.number and (key := build_number_key(code)):
+            yield Reference(key, KeyRole.OWN, code)
     for found in _FILE_NUMBER.finditer(text[:_HEAD_CHARS]):
         yield Reference(f"file:{_fold_code(found[1])}", KeyRole.OWN, " ".join(found[0].split()))
     if facts.stage is None or (facts.stage in ACCOMPANYING_STAGES and facts.stage is not PolicyStage.AMENDMENT):
@@ -137,6 +144,14 @@ def build_number_key(written: str) -> str:
         return f"number:{number.series[-1]}.{number.serial}"
     code = _fold_code(written)
     return f"number:{code}" if len(code) > 3 else ""
+
+
+def list_relation_keys(relation: Relation) -> list[str]:
+    """Return the keys of the document that a relation is to: of its number, then of its name."""
+    number = build_number_key(relation.number) if relation.number else ""
+    name = fold_name(relation.title) if relation.title else ""
+    keys = [number, f"name:{name}" if name and not _GENERIC_NAME.fullmatch(name) else ""]
+    return [key[:MAX_KEY_CHARS] for key in keys if key]
 
 
 @lru_cache(4096)

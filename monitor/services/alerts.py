@@ -17,7 +17,7 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import DeadlineFilter, build_scope
+from monitor.db.queries.deadlines import REPEALING_RELATIONS, DeadlineFilter, DeadlineRow, build_scope, is_unique_key
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import DeliveryKind
@@ -27,16 +27,30 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.policies.calendar import REMINDER_DAYS, find_due_reminders, merge_deadlines
 from monitor.policies.changes import DeadlineChange, build_subject_key, describe_deadline_change, name_deadline
-from monitor.vocabulary import ItemType, RelationType
+from monitor.policies.names import list_relation_keys
+from monitor.vocabulary import ItemType, PolicyStage
 
 REMINDER_TIME = dt.time(8)
 """From then on, by the service's clock, the reminders of a day are raised."""
 
+_PROPOSING_STAGES = (PolicyStage.PLAN, PolicyStage.DRAFT, PolicyStage.CONSULTATION)
+_OTHER_STAGES = (*_PROPOSING_STAGES, PolicyStage.INTERPRETATION, PolicyStage.QA, PolicyStage.ENFORCEMENT)
+"""What proposes a repeal, or tells of one, repeals nothing."""
+
 _BATCH_PERIOD = dt.timedelta(minutes=1)
 _MAX_BATCH = 200
 _REPEAL_WINDOW = dt.timedelta(days=30)
-_REPEALING = (RelationType.REPEALS, RelationType.REPLACES)
 _log = get_logger("alerts")
+
+
+@dataclass(frozen=True)
+class _News:
+    """What an item brings; whoever is to hear of the item `about` is told as well."""
+
+    item_id: int
+    key: str
+    message: Message
+    about: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,29 +79,57 @@ class AlertService:
         """
         today = self._get_today()
         scope = build_scope(item.id or 0, await self.store.alerts.find_policy(item.id or 0))
-        raised = []
-        for deadline_id, change in changes.items():
-            if change.is_open(today):
-                days = f"{change.before}:{change.after}:{move_counts.get(deadline_id)}"
-                subject = hashlib.sha256(build_subject_key(change.subject).encode()).hexdigest()[:12]
-                raised.append((f"moved:{scope}:{change.kind}:{subject}:{days}", describe_deadline_change(change)))
-        return await self._raise(AlertKind.DEADLINE_MOVED, [(item.id or 0, key, words) for key, words in raised])
+        news = [
+            _News(
+                item.id or 0,
+                _build_move_key(scope, change, move_counts.get(deadline_id)),
+                describe_deadline_change(change),
+            )
+            for deadline_id, change in changes.items()
+            if change.is_open(today)
+        ]
+        return await self._raise(AlertKind.DEADLINE_MOVED, news)
+
+    async def raise_for_postponements(self, postponed: Iterable[tuple[DeadlineRow, DeadlineRow]]) -> list[Alert]:
+        """Tell of deadlines that another document postpones, given with what takes their place.
+
+        The page that had the day may say the same later: it is told of once.
+        """
+        news = []
+        for old, new in postponed:
+            change = DeadlineChange(old.kind, old.subject, old.day, new.day, new.passage)
+            if change.is_open(self._get_today()):
+                key = _build_move_key(old.scope, change, len(old.moves) + 1)
+                news.append(_News(new.item_id, key, describe_deadline_change(change), about=old.item_id))
+        return await self._raise(AlertKind.DEADLINE_MOVED, news)
 
     async def raise_for_repeals(self, item: Item, before: DocumentFacts | None, after: DocumentFacts) -> list[Alert]:
         """Tell that a new document repeals or replaces one that the archive has."""
-        if self._get_today() - item.day > _REPEAL_WINDOW:
+        if self._get_today() - item.day > _REPEAL_WINDOW or after.stage in _OTHER_STAGES:
             return []
         stated = {_build_relation_key(relation) for relation in before.relations} if before else set()
-        raised: list[tuple[int, str, Message]] = []
+        news: list[_News] = []
         for relation in after.relations:
-            if relation.type not in _REPEALING or _build_relation_key(relation) in stated:
+            if relation.type not in REPEALING_RELATIONS or _build_relation_key(relation) in stated:
                 continue
-            repealed = await self.store.alerts.find_documents(relation.number, relation.title)
+            repealed = await self._find_documents(relation)
             repealed = [document for document in repealed if document.id != item.id and document.day <= item.day]
             if repealed:
-                words = Message.of(f"alert.{relation.type}", title=repealed[0].title, by=item.title)
-                raised.append((item.id or 0, f"repealed:i{repealed[0].id}", words))
-        return await self._raise(AlertKind.REPEALED, raised)
+                old = repealed[0]
+                words = Message.of(f"alert.{relation.type}", title=old.title, by=item.title)
+                news.append(_News(item.id or 0, f"repealed:i{old.id}", words, about=old.id))
+        return await self._raise(AlertKind.REPEALED, news)
+
+    async def _find_documents(self, relation: Relation) -> list[Item]:
+        """Return the items of the document that a relation is to, but not of its drafts, oldest first."""
+        found = await self.store.alerts.find_documents(relation.number, relation.title)
+        for key in filter(is_unique_key, list_relation_keys(relation) if not found else ()):
+            owners = await self.store.alerts.list_owners(key)
+            facts = await self.store.policies.load_facts([owner.id or 0 for owner in owners])
+            drafts = {item_id for item_id, row in facts.items() if row.document.stage in _PROPOSING_STAGES}
+            if found := [owner for owner in owners if owner.id not in drafts]:
+                return found
+        return found
 
     async def raise_for_topics(self, item: Item, fits: Iterable[tuple[Topic, TopicFit]]) -> list[Alert]:
         """Tell the targets of each topic that an item fits and whose followers hear of it at once.
@@ -132,15 +174,15 @@ class AlertService:
         of_policies = await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id)
         every = {row.id: row for row in [*rows, *of_policies]}
         reminders = find_due_reminders(merge_deadlines(every.values()), today=today, zone=zone)
-        raised = []
+        news = []
         for reminder in reminders:
             entry = reminder.entry
             code = {0: "alert.near_today", 1: "alert.near_tomorrow"}.get(reminder.days_left, "alert.near")
             name = name_deadline(entry.kind, entry.subject)
             words = Message.of(code, name=name, day=entry.day, days=reminder.days_left)
-            raised.append((entry.item_id, reminder.key, words))
+            news.append(_News(entry.item_id, reminder.key, words))
         async with self.store.transaction():
-            return await self._raise(AlertKind.DEADLINE_NEAR, raised)
+            return await self._raise(AlertKind.DEADLINE_NEAR, news)
 
     async def release(self) -> None:
         """Put the alerts that wait into deliveries: one for each target, once its oldest alert is a minute old."""
@@ -161,24 +203,27 @@ class AlertService:
         if await self.store.alerts.release([alert.id or 0 for alert in alerts], delivery):
             _log.info("alerts released", delivery=delivery.id, count=len(alerts))
 
-    async def _raise(self, kind: AlertKind, raised: Sequence[tuple[int, str, Message]]) -> list[Alert]:
-        """Store an alert of each item, key and message for each target that is to hear of the item."""
-        if not raised:
+    async def _raise(self, kind: AlertKind, news: Sequence[_News]) -> list[Alert]:
+        """Store an alert of all that is new for each target that is to hear of it."""
+        if not news:
             return []
         now = self.clock.now()
-        recipients = await self._find_recipients({item_id for item_id, _, _ in raised})
+        concerned = [{entry.item_id, entry.about or entry.item_id} for entry in news]
+        recipients = await self._find_recipients(set().union(*concerned))
         alerts = [
             Alert(
                 target=recipient.target,
                 kind=kind,
-                key=key,
-                item_id=item_id,
+                key=entry.key,
+                item_id=entry.item_id,
                 topic_id=recipient.topic_id,
-                message=words,
+                message=entry.message,
                 raised_at=now,
             )
-            for item_id, key, words in raised
-            for recipient in recipients.get(item_id, ())
+            for entry, item_ids in zip(news, concerned, strict=True)
+            for recipient in {
+                found.target: found for item_id in sorted(item_ids) for found in recipients.get(item_id, ())
+            }.values()
         ]
         return await self._store(alerts)
 
@@ -213,6 +258,12 @@ class AlertService:
 
     def _get_today(self) -> dt.date:
         return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
+
+
+def _build_move_key(scope: str, change: DeadlineChange, count: int | None) -> str:
+    """Return the key of a move; `count` is how often the deadline was moved by then."""
+    subject = hashlib.sha256(build_subject_key(change.subject).encode()).hexdigest()[:12]
+    return f"moved:{scope}:{change.kind}:{subject}:{change.before}:{change.after}:{count}"
 
 
 def _build_relation_key(relation: Relation) -> tuple[str, str, str]:

@@ -19,7 +19,7 @@ from monitor.errors import NotFound
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render, translate
 from monitor.i18n.message import Message
-from monitor.policies.calendar import DeadlineEntry, merge_deadlines
+from monitor.policies.calendar import DeadlineEntry, find_postponements, merge_deadlines
 from monitor.policies.changes import DeadlineChange, compare_deadlines, list_deadlines, name_deadline, update_deadlines
 from monitor.services.alerts import AlertService
 from monitor.vocabulary import DeadlineKind
@@ -84,6 +84,22 @@ class DeadlineService:
                 counts = await self.store.deadlines.count_moves(list(changes))
                 await self.alerts.raise_for_changes(item, changes, move_counts=counts)
             await self.alerts.raise_for_repeals(item, before, after)
+
+    async def announce_postponements(self, items: Sequence[Item]) -> None:
+        """Tell of deadlines of other documents that these ones, once they are in their policies, postpone.
+
+        Only reads and writes the database. What came with the run that found its postponement is no news.
+        """
+        by_id = {item.id or 0: item for item in items}
+        policy_ids = await self.store.deadlines.list_policies(list(by_id))
+        if not policy_ids:
+            return
+        postponed = []
+        for old, new in find_postponements(await self.store.deadlines.list_of_policies(policy_ids), by_id):
+            before = await self.store.items.get(old.item_id)
+            if before is not None and before.run_id != by_id[new.item_id].run_id:
+                postponed.append((old, new))
+        await self.alerts.raise_for_postponements(postponed)
 
     async def get(self, deadline_id: int) -> DeadlineDetail:
         """Return a deadline as the list has it, or one that is in no list any more; `NotFound` for none at all."""

@@ -53,6 +53,9 @@ class DeadlineUpdater(Protocol):
         self, item: Item, before: DocumentFacts | None, after: DocumentFacts, run_id: str | None
     ) -> None: ...
 
+    async def announce_postponements(self, items: Sequence[Item]) -> None:
+        """Called once the items of a run are in their policies."""
+
 
 class TopicJudge(Protocol):
     """Judges items for the topics; asked with every item of a run, also with those that it has judged."""
@@ -219,6 +222,8 @@ class PolicyService(AuditedService):
                 await self.deadlines.update(found.item, earlier, found.facts, run_id)
         item_ids = [found.item.id or 0 for found in read]
         await (self._join_all(item_ids) if is_joining else self._renew_members(item_ids))
+        if self.deadlines is not None and run_id is not None:
+            await self.deadlines.announce_postponements([found.item for found in read])
 
     async def _join_all(self, item_ids: Sequence[int]) -> None:
         """Join these documents by rule, in the order of their days and stages."""

@@ -25,7 +25,7 @@ from monitor.sweep.ledger import DateWindow
 from monitor.sweep.navigate import navigate
 from monitor.sweep.progress import Progress, ProgressCallback, describe_end
 from monitor.sweep.query import QueryLoader, build_query_plans
-from monitor.sweep.revisit import MAX_REVISITS_PER_RUN, ItemRevisitor
+from monitor.sweep.revisit import MAX_DEADLINE_REVISITS_PER_RUN, MAX_REVISITS_PER_RUN, ItemRevisitor
 from monitor.sweep.summarise import Summariser
 from monitor.vocabulary import Disposition, EventKind, Phase, RunStatus, SourceKind
 
@@ -305,7 +305,13 @@ class _SweepPipeline:
 
     async def _list_due(self) -> list[int]:
         days, now = self._deps.limits.revisit_days, self._deps.clock.now()
-        return await self._store.revisions.list_due(self._source.id or 0, at=now, days=days, limit=MAX_REVISITS_PER_RUN)
+        return await self._store.revisions.list_due(
+            self._source.id or 0,
+            at=now,
+            days=days,
+            limit=MAX_REVISITS_PER_RUN,
+            deadline_limit=MAX_DEADLINE_REVISITS_PER_RUN,
+        )
 
     async def _record_loader_notes(self) -> None:
         for url, note in self._deps.loader.notes().items():

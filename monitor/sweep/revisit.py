@@ -14,6 +14,9 @@ from monitor.sweep.summarise import fetch_article, hash_file
 from monitor.vocabulary import Phase
 
 MAX_REVISITS_PER_RUN = 10
+MAX_DEADLINE_REVISITS_PER_RUN = 30
+"""So many pages whose deadlines are near are looked at on top of the others."""
+
 _MAX_HASHED_DOCUMENTS = 5
 _MIN_KEPT_SHARE = 0.5
 

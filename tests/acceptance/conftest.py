@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -65,13 +66,14 @@ class Workplace:
 
     folder: Path
     settings: dict[str, Any] = field(default_factory=dict)
+    program: tuple[str, ...] = ("-m", "monitor")
 
     def configure(self, **settings: Any) -> None:
         self.settings |= settings
         (self.folder / "config.yaml").write_text(yaml.safe_dump(self.settings, allow_unicode=True), encoding="utf-8")
 
     async def monitor(self, *arguments: str, stdin: str = "") -> Answer:
-        return await _python("-m", "monitor", *arguments, cwd=self.folder, stdin=stdin)
+        return await _python(*self.program, *arguments, cwd=self.folder, stdin=stdin)
 
     async def sweep(self, *arguments: str) -> dict[str, Any]:
         """One source's run, as `sweep --json` tells it."""
@@ -143,13 +145,13 @@ class Process:
 
     folder: Path
     word: str
+    program: tuple[str, ...] = ("-m", "monitor")
     running: Any = None
 
     async def start(self) -> None:
         self.running = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-m",
-            "monitor",
+            *self.program,
             self.word,
             cwd=self.folder,
             stdout=asyncio.subprocess.DEVNULL,
@@ -168,6 +170,12 @@ class Process:
         code = await self.running.wait()
         await self._drain
         return int(code)
+
+
+@pytest.fixture
+def new_process(workplace: Workplace) -> Callable[..., Process]:
+    """A part of the service that is not started yet."""
+    return partial(Process, workplace.folder)
 
 
 @dataclass

@@ -1,10 +1,11 @@
 """The deadlines of items with their moves, the calendars of those who follow topics, and the alerts."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, String, and_, cast, delete, func, or_, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
@@ -25,6 +26,9 @@ from monitor.db.tables.policies import (
     AlertKind,
     Deadline,
     DeadlineMove,
+    DocumentKey,
+    ItemFacts,
+    KeyRole,
     Policy,
     PolicyDocument,
     Topic,
@@ -32,10 +36,14 @@ from monitor.db.tables.policies import (
     TopicFit,
     TopicFollower,
 )
+from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
+from monitor.vocabulary import DeadlineKind, PolicyStage, RelationType, Verdict
 
+REPEALING_RELATIONS = (RelationType.REPEALS, RelationType.REPLACES)
+_REPEALING_STAGES = (PolicyStage.FINAL, PolicyStage.AMENDMENT, PolicyStage.REPEAL, PolicyStage.IMPLEMENTATION)
+_MIN_NAME_CHARS = 8  # documents of several offices have a shorter name in common
 MAX_ROWS = 5000
 """So many deadlines a period shows at most, the nearest of them."""
 
@@ -43,6 +51,15 @@ MAX_ROWS = 5000
 def build_scope(item_id: int, policy_id: int | None) -> str:
     """Return the key of what a deadline is of: the policy, or else the item."""
     return f"i{item_id}" if policy_id is None else f"p{policy_id}"
+
+
+def is_unique_key(key: str) -> bool:
+    """Whether the key of a document says by itself which one is meant.
+
+    Short names, and numbers of a year or of a series as 令第3号, are those of several offices.
+    """
+    kind, _, words = key.partition(":")
+    return len(words) >= _MIN_NAME_CHARS if kind == "name" else "." not in words
 
 
 class DeadlineMoveView(BaseModel):
@@ -56,7 +73,10 @@ class DeadlineMoveView(BaseModel):
 
 
 class DeadlineRow(BaseModel):
-    """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first."""
+    """A deadline with its item and policy; `published_on` is the day of the item, `moves` are the oldest first.
+
+    `repealed_on` is the day from which another document has repealed or replaced the one that states it.
+    """
 
     id: int
     kind: DeadlineKind
@@ -71,6 +91,7 @@ class DeadlineRow(BaseModel):
     url: str
     source: str
     published_on: dt.date
+    repealed_on: dt.date | None = None
     policy_id: int | None = None
     policy: str | None = None
     stage: PolicyStage | None = None
@@ -142,6 +163,15 @@ class DeadlineStore(Queries):
             rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
         return rows
 
+    async def list_policies(self, item_ids: Sequence[int]) -> list[int]:
+        """The policies of those of the items that state a deadline."""
+        query = (
+            select(col(PolicyDocument.policy_id))
+            .join(Deadline, _IN_POLICY)
+            .where(col(Deadline.item_id).in_(item_ids), col(Deadline.dropped_at).is_(None))
+        )
+        return [policy_id for (policy_id,) in await self._fetch_rows(query.distinct())]
+
     async def get(self, deadline_id: int) -> DeadlineRow | None:
         rows = await self._load_rows([col(Deadline.id) == deadline_id], with_dropped=True)
         return rows[0] if rows else None
@@ -191,7 +221,35 @@ class DeadlineStore(Queries):
         for move in await self._fetch_in(moves, col(DeadlineMove.deadline_id), rows):
             view = DeadlineMoveView.model_validate(move, from_attributes=True)
             rows[move.deadline_id].moves = [*rows[move.deadline_id].moves, view]
+        await self._find_repeals(rows.values())
         return list(rows.values())
+
+    async def _find_repeals(self, rows: Iterable[DeadlineRow]) -> None:
+        """Note in rows since when their documents are repealed: by a document that has their name or number."""
+        by_item: dict[int, list[DeadlineRow]] = {}
+        for row in rows:
+            by_item.setdefault(row.item_id, []).append(row)
+        repeals = [row async for row in self._iter_repeals(sorted(by_item))]
+        in_policies = col(PolicyDocument.item_id).in_([item_id for _, _, item_id, *_ in repeals])
+        members = select(col(PolicyDocument.policy_id), col(PolicyDocument.item_id)).where(
+            in_policies, col(PolicyDocument.removed_at).is_(None)
+        )
+        policies = {tuple(row) for row in await self._fetch_rows(members)} if repeals else set()
+        for repealed_id, key, item_id, day, since in repeals:
+            for row in by_item[repealed_id]:
+                if (is_unique_key(key) or (row.policy_id, item_id) in policies) and row.published_on <= day:
+                    row.repealed_on = min(row.repealed_on or since, since)
+
+    async def _iter_repeals(self, item_ids: Sequence[int]) -> AsyncIterator[tuple[int, str, int, dt.date, dt.date]]:
+        """Yield item, key, the item that repeals it under that key, the day of that, and from when it does."""
+        for batch in split_batches(item_ids):
+            query = _SELECT_REPEALS.where(col(_OWN.item_id).in_(batch))
+            for repealed_id, key, written, item_id, day, facts in await self._fetch_rows(query):
+                read = DocumentFacts.model_validate(facts)
+                acts = [relation for relation in read.relations if relation.type in REPEALING_RELATIONS]
+                is_meant = any(written in (relation.number, relation.title) for relation in acts)
+                if is_meant and read.stage in _REPEALING_STAGES:  # drafts only propose it, others only tell of it
+                    yield repealed_id, key, item_id, day, read.in_force or day
 
 
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
@@ -215,6 +273,28 @@ _SELECT_ROWS = (
     .join(Policy, col(Policy.id) == col(PolicyDocument.policy_id), isouter=True)
     .where(col(Deadline.item_id).not_in(select(col(HiddenItem.item_id))))
 )
+
+
+_OWN, _CITED = aliased(DocumentKey), aliased(DocumentKey)
+_FACTS_TEXT = cast(ItemFacts.facts, String)
+_SELECT_REPEALS = (
+    select(
+        col(_OWN.item_id), col(_OWN.key), col(_CITED.written), col(_CITED.item_id), col(Item.day), col(ItemFacts.facts)
+    )
+    .join(_CITED, and_(col(_CITED.key) == col(_OWN.key), col(_CITED.item_id) != col(_OWN.item_id)))
+    .join(Item, col(Item.id) == col(_CITED.item_id))
+    .join(ItemFacts, col(ItemFacts.item_id) == col(_CITED.item_id))
+    .where(
+        col(_OWN.role) == KeyRole.OWN,
+        col(_CITED.role) == KeyRole.CITED,
+        or_(*(col(_OWN.key).startswith(kind) for kind in ("name:", "number:"))),
+        or_(*(_FACTS_TEXT.contains(f'"{kind}"') for kind in REPEALING_RELATIONS)),
+    )
+)
+
+
+def _strip_marks(title: str) -> str:
+    return title.strip().removeprefix("《").removesuffix("》")
 
 
 def _build_conditions(wanted: DeadlineFilter) -> list[ColumnElement[bool]]:
@@ -334,9 +414,15 @@ class AlertStore(Queries):
                 return found
         if not title:
             return []
-        plain = sanitize_text(title).strip().removeprefix("《").removesuffix("》")
+        plain = _strip_marks(sanitize_text(title))
         of_title = col(Item.title).in_([plain, f"《{plain}》"])
         return await self._fetch_all(select(Item).where(of_title).order_by(col(Item.day), col(Item.id)).limit(20))
+
+    async def list_owners(self, key: str) -> list[Item]:
+        """The items of the documents that have this name or number themselves, oldest first."""
+        query = select(Item).join(DocumentKey, col(DocumentKey.item_id) == col(Item.id))
+        query = query.where(col(DocumentKey.key) == key, col(DocumentKey.role) == KeyRole.OWN)
+        return await self._fetch_all(query.order_by(col(Item.day), col(Item.id)).limit(20))
 
     async def find_policy(self, item_id: int) -> int | None:
         """The policy that an item belongs to; of several the first."""

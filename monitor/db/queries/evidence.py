@@ -10,7 +10,6 @@ from sqlalchemy import ColumnElement, String, bindparam, cast, delete, func, ins
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
-from monitor.db.fulltext_index import update_item
 from monitor.db.sessions import (
     BATCH_SIZE,
     USE_MARK_INTERVAL,
@@ -23,7 +22,6 @@ from monitor.db.sessions import (
     split_batches,
     upsert_rows,
 )
-from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import (
     ChainHead,
     ChainLink,
@@ -34,12 +32,10 @@ from monitor.db.tables.evidence import (
     EvidenceIncident,
     EvidenceRecord,
     IncidentKind,
-    ItemSnapshot,
     LinkKind,
     ManifestPart,
     MendedBy,
     ModelAnswer,
-    Revision,
     RunManifestRecord,
 )
 from monitor.db.tables.people import AuditEntry, RankFeedbackEntry
@@ -214,79 +210,6 @@ def _is_replaced(
 
 def _get_claim_key(claim: Claim) -> tuple[ClaimKind, str, str]:
     return claim.kind, claim.claim, claim.record_id
-
-
-_DOUBT_PERIOD = dt.timedelta(days=30)  # so long after its last planned look an item in doubt is looked at again
-
-
-class RevisionStore(Queries):
-    async def list_due(self, source_id: int, *, at: dt.datetime, days: Sequence[int], limit: int) -> list[int]:
-        """The items of a source whose pages are to be looked at again, those in doubt first, then the longest unseen.
-
-        An item is due once for each of `days`: so many calendar days after it was first seen. Items without a look on
-        record, saved by a version that kept none, come last.
-        """
-        if not days:
-            return []
-        oldest = at - dt.timedelta(days=max(days)) - _DOUBT_PERIOD
-        query = (
-            select(col(Item.id), col(Item.first_seen), col(ItemSnapshot.looked_at), col(ItemSnapshot.doubt))
-            .join(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id), isouter=True)
-            .where(col(Item.source_id) == source_id, col(Item.first_seen) >= oldest)
-        )
-        due = [
-            (doubt is None, looked_at is None, looked_at or first_seen, item_id or 0)
-            for item_id, first_seen, looked_at, doubt in await self._fetch_rows(query)
-            if doubt is not None or _is_due(first_seen, looked_at or first_seen, at, days)
-        ]
-        return [item_id for *_, item_id in sorted(due)[:limit]]
-
-    async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
-        return await self._get(ItemSnapshot, item_id)
-
-    async def save(
-        self,
-        snapshot: ItemSnapshot,
-        *,
-        revision: Revision | None = None,
-        text: str | None = None,
-        changes: Mapping[str, Any] | None = None,
-        claims: ClaimUpdate | None = None,
-    ) -> None:
-        """Store a look, and in the same transaction its revision, new text, changes of the item, and claims."""
-        row = sanitize_value(snapshot.model_dump())
-        async with self._sessions.begin_write() as session:
-            await upsert_rows(session, ItemSnapshot, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
-            if revision is not None:
-                session.add(Revision(**sanitize_value(revision.model_dump())))
-            item = await session.get(Item, snapshot.item_id) if changes or text is not None else None
-            if item is not None:
-                await update_item(session, item, changes or {}, text)
-            if claims is not None:
-                await save_claims(session, claims)
-
-    async def list_for_item(self, item_id: int) -> list[Revision]:
-        query = select(Revision).where(col(Revision.item_id) == item_id)
-        return await self._fetch_all(query.order_by(col(Revision.id).desc()))
-
-    async def list_between(
-        self, begin: dt.datetime, end: dt.datetime, *, sources: Sequence[str] = ()
-    ) -> list[tuple[Item, Revision]]:
-        """The revisions seen from `begin` on and before `end`, oldest first, each with its item; `sources` by name."""
-        query = (
-            select(Item, Revision)
-            .join(Revision, col(Revision.item_id) == col(Item.id))
-            .where(col(Revision.seen_at) >= begin, col(Revision.seen_at) < end)
-            .order_by(col(Revision.seen_at), col(Revision.id))
-        )
-        if sources:
-            query = query.where(col(Item.source).in_(sources))
-        return [(item, revision) for item, revision in await self._fetch_rows(query)]
-
-
-def _is_due(first_seen: dt.datetime, looked_at: dt.datetime, at: dt.datetime, days: Sequence[int]) -> bool:
-    planned = (first_seen.date() + dt.timedelta(days=number) for number in days)
-    return any(looked_at.date() < day <= at.date() for day in planned)
 
 
 class ChainStore(Queries):

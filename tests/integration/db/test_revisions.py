@@ -8,8 +8,10 @@ import pytest
 from monitor.db.database import Store
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ItemSnapshot, Revision
+from monitor.db.tables.policies import Deadline
 from monitor.page import ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.urls import url_key
+from monitor.vocabulary import DeadlineKind
 
 AT = datetime(2026, 11, 20, 4, tzinfo=UTC)
 DAYS = (1, 3, 7)
@@ -67,6 +69,33 @@ async def test_the_doubtful_come_first_and_then_the_longest_unseen(store: Store,
     assert await due(store, source, 1) == [ids[3], ids[1], ids[2], ids[0], without], "none takes the place of others"
     assert await due(store, source, 60) == [], "a doubt does not last for ever"
     assert await store.revisions.list_due(source.id or 0, at=AT + timedelta(days=1), days=(), limit=9) == []
+
+
+async def test_an_item_whose_deadline_is_near_is_due_each_day_beside_the_others(
+    store: Store, source: Source, run: Run
+) -> None:
+    days = {"near": 20, "just over": -3, "past": -30, "far": 400, "dropped": 20}
+    ids = {name: await saved(store, source, run, number) for number, name in enumerate([*days, "none"])}
+    for name, left in days.items():
+        day = AT.date() + timedelta(days=left)
+        dropped_at = AT if name == "dropped" else None
+        row = Deadline(item_id=ids[name], kind=DeadlineKind.APPLY_BY, day=day, seen_at=AT, dropped_at=dropped_at)
+        await store.deadlines.save([(row, None)])
+    for item_id in ids.values():
+        await store.revisions.save(snapshot_of(item_id, AT + timedelta(days=1)))
+
+    async def list_due(days_later: float, deadline_limit: int = 9) -> list[int]:
+        at = AT + timedelta(days=days_later)
+        return await store.revisions.list_due(source.id or 0, at=at, days=DAYS, limit=2, deadline_limit=deadline_limit)
+
+    assert await list_due(1.5) == []
+    assert await list_due(2) == [ids["near"], ids["just over"]]
+    assert await list_due(2, deadline_limit=1) == [ids["near"]]
+    assert await list_due(3) == [ids["near"], ids["just over"], ids["past"], ids["far"]], "two others beside them"
+    late = await store.revisions.list_due(
+        source.id or 0, at=AT + timedelta(days=310), days=DAYS, limit=2, deadline_limit=9
+    )
+    assert late == [ids["far"]], "its deadline has come near"
 
 
 async def test_a_look_is_kept_whole(store: Store, source: Source, run: Run) -> None:

@@ -19,7 +19,17 @@ from monitor.db.queries.deadlines import DeadlineFilter
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.delivery import DeliveryStatus
 from monitor.db.tables.people import HiddenItem
-from monitor.db.tables.policies import AlertKind, Topic, TopicAlerts, TopicFit
+from monitor.db.tables.policies import (
+    AlertKind,
+    DocumentKey,
+    ItemFacts,
+    KeyRole,
+    Policy,
+    PolicyDocument,
+    Topic,
+    TopicAlerts,
+    TopicFit,
+)
 from monitor.document import DocumentFacts, Relation, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry
@@ -28,7 +38,7 @@ from monitor.services.alerts import AlertService
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.steps import InProcessSteps
-from monitor.vocabulary import DeadlineKind, ItemType, RelationType
+from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage, RelationType
 
 COMMENTS = DeadlineKind.COMMENTS_UNTIL
 TODAY = dt.date(2026, 3, 2)
@@ -57,7 +67,9 @@ class AlertBench:
         self._count += 1
         url = f"https://bureau.example/{self._count}"
         values = {"section": "news", "type": ItemType.NOTICE, "first_seen": self.clock.now(), **more}
-        item = Item(run_id="r", source=source, url=url, url_key=url, title=title, date=day, **values)
+        item = Item(
+            **{"run_id": "r", "source": source, "url": url, "url_key": url, "title": title, "date": day} | values
+        )
         return (await self.store.items.save(item))[0]
 
     async def read(self, item: Item, before: DocumentFacts | None, after: DocumentFacts) -> None:
@@ -256,6 +268,119 @@ async def test_a_document_that_repeals_one_of_the_archive_is_told_once(new_bench
     await bench.read(old, None, states(relations=(relation,)))
     await bench.pass_minute()
     assert bench.received() == [[("repealed", "新办法")]]
+
+
+async def file_together(store: Store, *items: Item, stages: tuple[PolicyStage, ...]) -> None:
+    now = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
+    async with store.sessions.begin_write() as session:
+        policy = Policy(name="p", key="p", created_at=now, updated_at=now)
+        session.add(policy)
+        await session.flush()
+        for item, stage in zip(items, stages, strict=True):
+            joined = {"joined_by": JoinedBy.TITLE, "reason": Message.other(""), "joined_at": now}
+            session.add(PolicyDocument(policy_id=policy.id, item_id=item.id, stage=stage, **joined))
+
+
+async def follow(store: Store, item: Item, *targets: str) -> None:
+    """A topic that the item fits, and whose followers hear of it at once."""
+    now = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
+    async with store.sessions.begin_write() as session:
+        topic = Topic(name="grid fees", alerts=TopicAlerts.AT_ONCE, targets=list(targets), created_at=now)
+        session.add(topic)
+        await session.flush()
+        fit = {"score": 0.9, "is_match": True, "reason": Message.other("words"), "judged_at": now}
+        session.add(TopicFit(topic_id=topic.id, item_id=item.id, **fit))
+
+
+async def test_a_notice_that_extends_a_deadline_is_told_once_also_to_the_topics_of_what_it_extends(
+    new_bench: NewBench, store: Store
+) -> None:
+    bench = new_bench(alerts=False)
+    asked = await bench.save("consultation")
+    await bench.read(asked, None, states(APRIL_1))
+    notice = await bench.save("Comment period extended", day=TODAY + dt.timedelta(days=1), run_id="r2")
+    await bench.read(notice, None, states(MAY_1))
+    await file_together(store, asked, notice, stages=(PolicyStage.CONSULTATION, PolicyStage.CONSULTATION))
+    await follow(store, asked, "team")
+    for _ in range(2):
+        await bench.deadlines.announce_postponements([notice])
+    await bench.pass_minute()
+    assert bench.received() == [[("deadline_moved", "Comment period extended")]]
+    assert "moved from 2026-04-01 to 2026-05-01" in json.loads(bench.site.asked[0].body)["text"]
+    await bench.read(asked, states(APRIL_1), states(MAY_1))
+    await bench.pass_minute()
+    assert len(bench.received()) == 1, "the page that follows tells the same move"
+
+
+async def test_an_extension_that_came_with_what_it_extends_is_no_news(new_bench: NewBench, store: Store) -> None:
+    bench = new_bench()
+    items = [await bench.save("consultation"), await bench.save("extended", day=TODAY + dt.timedelta(days=1))]
+    for item, day in zip(items, (APRIL_1, MAY_1), strict=True):
+        await bench.read(item, None, states(day))
+    await file_together(store, *items, stages=(PolicyStage.CONSULTATION, PolicyStage.CONSULTATION))
+    await bench.deadlines.announce_postponements(items)
+    assert await store.alerts.list_waiting() == []
+
+
+@pytest.mark.parametrize("stage", [PolicyStage.REPEAL, PolicyStage.CONSULTATION])
+async def test_days_that_come_after_a_repeal_bring_no_reminder_and_its_topics_hear_of_the_repeal(
+    new_bench: NewBench, store: Store, clock: Any, stage: PolicyStage
+) -> None:
+    bench = new_bench(alerts=False)
+    rule = await bench.save("旧办法", document_number="国发〔2019〕3号")
+    days = [TODAY + dt.timedelta(days=7), TODAY + dt.timedelta(days=20)]
+    await bench.read(rule, None, states(*days, kind=DeadlineKind.COMPLY_BY))
+    await follow(store, rule, "team")
+    repeal = await bench.save("废止决定", day=TODAY)
+    relation = Relation(type=RelationType.REPEALS, number="国发[2019]3号", title=None)
+    taking_effect = {"in_force": TODAY + dt.timedelta(days=10), "stage": stage}
+    facts = states(relations=(relation,)).model_copy(update=taking_effect)
+    stored = ItemFacts(
+        item_id=repeal.id or 0, facts=facts.model_dump(mode="json"), text_sha256="0", read_at=clock.now()
+    )
+    keys = [(rule, KeyRole.OWN), (repeal, KeyRole.CITED)]
+    names = [
+        DocumentKey(item_id=item.id or 0, key="number:2019.3", role=role, written="国发[2019]3号")
+        for item, role in keys
+    ]
+    await store.policies.save_facts(
+        stored.model_copy(update={"item_id": rule.id, "facts": states(*days).model_dump(mode="json")}), names[:1]
+    )
+    await store.policies.save_facts(stored, names[1:])
+    await file_together(store, rule, repeal, stages=(PolicyStage.FINAL, stage))
+    await bench.read(repeal, None, facts)
+    for _ in range(20):
+        await bench.pass_minute()
+        clock.turn(days=1, seconds=-2 * 61)
+    received = [alert for message in bench.received() for alert in message]
+    is_repealed = stage is PolicyStage.REPEAL
+    expected = {("deadline_near", "旧办法"): 2 if is_repealed else 4, ("repealed", "废止决定"): int(is_repealed)}
+    assert Counter(received) == +Counter(expected), "a draft proposes a repeal and repeals nothing"
+    entries = await bench.deadlines.list(DeadlineQuery(since=TODAY))
+    assert [entry.day for entry in entries if entry.item_id == rule.id] == (days[:1] if is_repealed else days)
+
+
+async def test_a_document_is_found_repealed_by_its_name_where_its_number_is_not_known_but_not_its_draft(
+    new_bench: NewBench, store: Store, clock: Any
+) -> None:
+    bench = new_bench()
+    stages = {
+        "关于《新型储能管理办法》征求意见的公告": PolicyStage.CONSULTATION,
+        "关于印发《新型储能管理办法》的通知": PolicyStage.FINAL,
+    }
+    for title, stage in stages.items():
+        item = await bench.save(title, day=dt.date(2025, 1, 1))
+        facts = DocumentFacts(stage=stage).model_dump(mode="json")
+        stored = ItemFacts(item_id=item.id or 0, facts=facts, text_sha256="0", read_at=clock.now())
+        key = DocumentKey(
+            item_id=item.id or 0, key="name:新型储能管理办法", role=KeyRole.OWN, written="新型储能管理办法"
+        )
+        await store.policies.save_facts(stored, [key])
+    repeal = await bench.save("废止决定")
+    relation = Relation(type=RelationType.REPEALS, number="能源局令第3号", title="新型储能管理办法")
+    await bench.read(repeal, None, states(relations=(relation,)))
+    (alert,) = await store.alerts.list_waiting()
+    assert alert.message.args["title"] == "关于印发《新型储能管理办法》的通知"
 
 
 async def test_the_targets_of_a_topic_hear_of_its_items_at_once(new_bench: NewBench, store: Store, clock: Any) -> None:

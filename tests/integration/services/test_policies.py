@@ -97,6 +97,9 @@ class RecordedDeadlines:
         if len(self.calls) == self.fails_at:
             raise RuntimeError("killed")
 
+    async def announce_postponements(self, items: Sequence[Item]) -> None:
+        pass
+
 
 class RecordedTopics:
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from icalendar import Calendar
 
 from monitor.db.queries.deadlines import DeadlineMoveView, DeadlineRow
-from monitor.policies.calendar import find_due_reminders, merge_deadlines
+from monitor.policies.calendar import find_due_reminders, find_postponements, merge_deadlines
 from monitor.services.deadlines import build_calendar
 from monitor.vocabulary import DeadlineKind, PolicyStage, Verdict
 
@@ -68,6 +68,25 @@ def test_a_notice_of_extension_takes_the_place_of_the_day_that_it_moves() -> Non
     (entry,) = merge_deadlines([asked, extended])
     assert (entry.day, entry.moved_from, entry.items) == (later, DAY, [2, 1])
     assert [entry.day for entry in merge_deadlines([asked, again])] == [DAY, later]
+
+
+def test_a_postponement_is_the_document_that_extends_and_what_it_extends() -> None:
+    kind, later = DeadlineKind.COMMENTS_UNTIL, dt.date(2027, 1, 15)
+    asked = row(1, 1, kind=kind, policy_id=5, stage=CONSULTATION)
+    extended = row(2, 2, later, kind=kind, policy_id=5, stage=CONSULTATION, passage="The period is extended.")
+    elsewhere = row(3, 3, later, kind=kind, policy_id=6, stage=CONSULTATION, passage="The period is extended.")
+    rows = [asked, extended, elsewhere]
+    assert find_postponements(rows, {2, 3}) == [(asked, extended)]
+    assert find_postponements(rows, {1}) == []
+
+
+def test_a_day_by_which_its_document_is_repealed_is_void() -> None:
+    before, later = dt.date(2026, 12, 1), dt.date(2027, 1, 15)
+    of_rule = {"policy_id": 5, "stage": FINAL, "repealed_on": DAY}
+    rule = [row(1, 1, before, **of_rule), row(2, 1, **of_rule), row(3, 1, later, **of_rule)]
+    repeated = [row(4, 2, later, policy_id=5, stage=PolicyStage.INTERPRETATION)]
+    successor = [row(5, 3, policy_id=5, stage=FINAL), row(6, 4, dt.date(2027, 2, 1), policy_id=5, stage=FINAL)]
+    assert [entry.id for entry in merge_deadlines([*rule, *repeated, *successor])] == [1, 5, 6]
 
 
 def test_what_repeats_a_day_that_its_page_has_moved_since_does_not_bring_that_day_back() -> None:

@@ -4,10 +4,18 @@ import time
 
 import pytest
 
+from monitor.db.queries.deadlines import is_unique_key
 from monitor.db.tables.policies import KeyRole
-from monitor.document import DocumentFacts
-from monitor.policies.names import build_number_key, fold_name, list_own_names, list_references, name_document
-from monitor.vocabulary import PolicyStage
+from monitor.document import DocumentFacts, Relation
+from monitor.policies.names import (
+    build_number_key,
+    fold_name,
+    list_own_names,
+    list_references,
+    list_relation_keys,
+    name_document,
+)
+from monitor.vocabulary import PolicyStage, RelationType
 
 
 @pytest.mark.parametrize(
@@ -72,6 +80,27 @@ def test_a_number_has_one_key_however_it_is_written(written: str, key: str) -> N
     assert build_number_key(written) == key
     named = list_references("通知", f"根据{written} 的要求，see {written}, as amended.", DocumentFacts())
     assert key in {reference.key for reference in named if reference.role is KeyRole.MENTIONED}
+
+
+def test_a_document_is_found_by_its_code_without_the_word_before() -> None:
+    facts = DocumentFacts(stage=PolicyStage.FINAL, number="Policy Statement PS26/3")
+    own = {found.key: found.written for found in list_references("Rules", "", facts) if found.role is KeyRole.OWN}
+    assert own["number:ps263"] == "PS26/3"
+
+
+def test_a_relation_has_the_keys_of_its_number_and_name_and_some_are_those_of_one_document_alone() -> None:
+    relations = {
+        ("PS26/3", None): {"number:ps263": True},
+        ("国家能源局令第31号", "电力监控系统安全防护规定"): {
+            "number:令.31": False,
+            "name:电力监控系统安全防护规定": True,
+        },
+        ("国发〔2019〕3号", "行政复议办法"): {"number:2019.3": False, "name:行政复议办法": False},
+        (None, "办法"): {},
+    }
+    for (number, title), keys in relations.items():
+        relation = Relation(type=RelationType.REPEALS, number=number, title=title)
+        assert {key: is_unique_key(key) for key in list_relation_keys(relation)} == keys
 
 
 def test_a_standard_is_found_in_chinese_words() -> None:
