@@ -25,7 +25,7 @@ LANGUAGES = ("zh", "en")
 _MARK = re.compile(r"\[\[(?P<kind>\w+)\|(?P<day>[^\[\]]*)\]\]")
 _ANY_DAY = dt.date(2026, 3, 1)  # what a passage counts from: only that there is a day matters
 _EXPLAINING = (PolicyStage.INTERPRETATION, PolicyStage.QA)
-_LEAST_WEIGHT = 0.05
+_MIN_WEIGHT = 0.05
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _fit(examples: Sequence[Example]) -> dict[str, object]:
     model = LogisticRegression(C=0.5, max_iter=5000)
     model.fit(vectorizer.fit_transform(examples), [example.label for example in examples])
     rows = zip(vectorizer.get_feature_names_out(), model.coef_.T, strict=True)
-    weights = {name: [round(float(value), 2) for value in row] for name, row in rows if max(abs(row)) >= _LEAST_WEIGHT}
+    weights = {name: [round(float(value), 2) for value in row] for name, row in rows if max(abs(row)) >= _MIN_WEIGHT}
     return {
         "classes": [str(name) for name in model.classes_],
         "bias": [round(float(value), 3) for value in model.intercept_],

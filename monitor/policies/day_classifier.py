@@ -14,9 +14,9 @@ from monitor.policies.document_text import Sentence
 from monitor.vocabulary import DeadlineKind, PolicyStage
 
 NO_DEADLINE = "none"
-_LEAST_PROBABILITY = 0.36
-_LEAST_FOR_PROPOSED = 0.2
-_LEAST_IN_NEWS = 0.7
+_MIN_PROBABILITY = 0.36
+_MIN_IF_PROPOSED = 0.2
+_MIN_IN_NEWS = 0.7
 _STEMMER = stemmer("english")
 _WORD = re.compile(r"[a-z]+|\d+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
@@ -110,7 +110,7 @@ def classify_day(day: DayInContext, *, is_news: bool = False) -> DeadlineKind | 
     name = "days_zh" if day.is_chinese else "days_en"
     chances = load_classifier(name).predict(day.list_features())
     kind = max(DeadlineKind, key=lambda kind: chances.get(kind, 0.0))
-    least = _LEAST_FOR_PROPOSED if kind in day.proposed else _LEAST_PROBABILITY
+    lowest = _MIN_IF_PROPOSED if kind in day.proposed else _MIN_PROBABILITY
     if is_news and not (kind in HANDED_IN and kind in day.proposed):
-        least = _LEAST_IN_NEWS
-    return kind if chances.get(kind, 0.0) >= least else None
+        lowest = _MIN_IN_NEWS
+    return kind if chances.get(kind, 0.0) >= lowest else None

@@ -54,8 +54,8 @@ def read_days(
     """Return the deadlines of a document, each day of a kind and subject once."""
     rules = chinese_days if document.is_chinese else english_days
     proposed = list(rules.find_stated_days(sentences, reading))
-    weighed = _weigh(document, sentences, proposed, reading, stage)
-    stated = _drop_unlikely(weighed, base)
+    selected = _select_days(document, sentences, proposed, reading, stage)
+    stated = _drop_unlikely(selected, base)
     if document.is_chinese:
         stated += _read_table(document)
     in_force = next((day for day in stated if day.kind is DeadlineKind.IN_FORCE and not day.subject), None)
@@ -68,7 +68,7 @@ def read_days(
     return DocumentDays([*_merge(document, sorted(stated, key=lambda day: day.start))])
 
 
-def _weigh(
+def _select_days(
     document: DocumentText,
     sentences: Sequence[Sentence],
     proposed: Sequence[StatedDay],

@@ -1,7 +1,6 @@
 """Which days of a document are deadlines: classes of sentences that no rule was written for, and the held documents."""
 
 import datetime as dt
-import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,18 @@ from monitor.policies.facts import read_facts
 from monitor.vocabulary import DeadlineKind
 
 PUBLISHED = dt.date(2026, 3, 6)
+# Recall and precision, some hundredths below what was measured in November 2026: a page more or less is no alarm.
+HELD_FLOORS = {
+    "stage": (0.91, 0.91),
+    "issuers": (0.94, 0.95),
+    "number": (0.80, 0.83),
+    "made_on": (0.93, 0.92),
+    "in_force": (0.83, 0.89),
+    "comments_until": (0.89, 0.89),
+    "deadlines": (0.86, 0.92),
+    "relations": (0.79, 0.87),
+}
+
 NOTICE = "关于印发《储能管理办法》的通知"
 
 
@@ -80,8 +91,10 @@ def test_a_draft_is_in_force_from_no_day_that_counts_from_its_own_making() -> No
 
 
 def test_documents_that_nobody_wrote_rules_for_are_read_as_well_as_they_were() -> None:
-    fields = {entry.field: entry for entry in measure(Path("fixtures/facts/held")).fields}
-    floors = json.loads(Path("fixtures/facts/held.floors.json").read_text("utf-8"))
-    assert {
-        name: (fields[name].recall >= low, fields[name].precision >= least) for name, (low, least) in floors.items()
-    } == dict.fromkeys(floors, (True, True))
+    figures = {entry.field: entry for entry in measure(Path("fixtures/facts/held")).fields}
+    below = [
+        (name, figures[name].recall, figures[name].precision)
+        for name, (recall, precision) in HELD_FLOORS.items()
+        if figures[name].recall < recall or figures[name].precision < precision
+    ]
+    assert below == []
