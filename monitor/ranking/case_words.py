@@ -1,0 +1,221 @@
+"""Words of titles that name what looks like a rule but concerns one firm, one docket, or the house; tried before all.
+
+A licence granted to one company, a response to another body's consultation, a bond that is auctioned, a contract notice,
+batches that failed a test: each holds a noun (licence, consultation, auction, notice, 规定) that elsewhere means a rule.
+"""
+
+from monitor.ranking.acts import OF_A_FORM, Act, define_rule
+
+_LICENCE = r"(?:licen[cs]es?|authori[sz]ations?|permits?|concessions?|charters?|derogations?|waivers?|registrations?)"
+_DEBT = (
+    r"(?:bonds?|gilts?|treasur(?:y|ies)|T-?bills?|bills|sukuk|debentures?|certificates of deposit|government"
+    r" securities|notes?)"
+)
+_BODIES_EN = r"(?:commission|authority|agency|ministry|department|council|bureau|regulator|board|committee)"
+_DRAFT = r"意见稿|征求意见|draft|propos|consult|final rule"
+
+_OF_DAILY_BUSINESS = (
+    define_rule(
+        Act.PROCUREMENT,
+        "",
+        r"(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
+        r"|document|opportunity|amendment|award)s?\b"
+        r"|(?:quotations?|tenders?|bids?) (?:for|invited|inviting|notice|called)"
+        r"|(?:hiring|hire|purchase|annual maintenance|AMC|leasing) of .{0,40}(?:vehicles?|equipment|services?|taxis?"
+        r"|computers?|furniture|office|manpower)",
+        unless=r"tender offer|bond|bill|gilt|securit|spectrum|capacity|lease area",
+    ),
+    define_rule(
+        Act.BULLETIN,
+        r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报|热线)电话.{0,6}(?:变更|调整|公布)",
+        r"(?:list of )?(?:public |gazetted |bank )?holidays\b|(?:cafeteria|canteen|car park|parking|lobby|lift|library"
+        r"|visitor cent(?:re|er)|campus|reading room)\b|(?:constituent|stakeholder|weekly|member|website|staff"
+        r"|subscriber) updates?\b|update [-–—:] ?\w+ \d",
+        unless=OF_A_FORM + r"|tax on|levy|standard|charging|space",
+    ),
+    define_rule(
+        Act.PERSONNEL,
+        r"任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
+        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|deputation|superannuat|seniority list"
+        r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
+        r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
+    ),
+    define_rule(
+        Act.CAMPAIGN,
+        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进)|运动|健步|艺术|慰问演出",
+        r"a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
+        r"|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
+        r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
+        r"|(?:drinking|eating|cooking|shopping|travel) safely|keep (?:your|you|children)",
+        unless=OF_A_FORM + r"|意见|方案|通知|公告|标准|rules?\b|requirement",
+    ),
+    define_rule(
+        Act.VISIT,
+        r"(?:领导|局长|市长|省长|书记|主任|部长|行长|主席|厅长|负责同志).{0,16}(?:检查|督查|调研|看望|巡查|暗访|走访)",
+        unless=r"办法|规定|通知|公告|意见",
+    ),
+    define_rule(
+        Act.MEETING,
+        r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发言人|文字实录|主旨|同题共答",
+        rf"{_BODIES_EN}\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders|regulators|governors"
+        r"|secretaries|officials) .{0,40}(?:reaffirm|discuss|meet|agree to|pledge|gather|vow|call for)|dialogue\b"
+        r"|record attendance|(?:reaffirms?|underlines?|highlights?|hails?) ",
+        unless=OF_A_FORM + r"|意见|办法|通知|公告|consult",
+    ),
+    define_rule(
+        Act.FILING,
+        r"(?:资格|从业|执业|职业|水平|注册|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩|合格)|交易日.{0,8}安排"
+        r"|(?:全网|联调|系统|仿真|压力)测试的?(?:通知|公告)|(?:拍卖|摇号|竞拍|抽签|竞价)结果|(?:送达|待领|领取)信息"
+        r"|(?:票据|债券|国债|国库券|金边).{0,12}(?:投标|招标|中标|竞投|发行|拍卖|续发)(?:结果|公告|通知)",
+        rf"(?:auctions?|tenders?|issuance|re-?opening|syndicat\w+|buy-?backs?|switch(?:es)?|conversion|redemption"
+        rf"|sale) (?:of|for|results?) .{{0,40}}\b{_DEBT}\b|{_DEBT}\b.{{0,30}}(?:auctions?|tenders?|issuance"
+        r"|size announcement|re-?opening|calendar|buy-?back)|(?:cause|hearing|daily|roster) lists?\b|records? of"
+        r" proceedings|(?:un)?starred question|question (?:no|number)|(?:lok|rajya) sabha"
+        r"|(?:sanction|release|disbursement|transfer) of (?:funds?|grants?|instal\w+|budget|assistance)"
+        r"|collection of information|(?:proposed|information|data) collection|comment request; extension",
+        unless=OF_A_FORM + r"|rules? (?:on|for)|framework|办法",
+    ),
+)
+
+_OF_OTHERS = (
+    define_rule(
+        Act.INTERPRETATION,
+        r"(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
+        r"what .{1,70} (?:means?|changes) for|(?:member|industry|client|technical) briefing|(?:guide|handbook) for"
+        r" (?:traders|businesses|firms|employers|consumers|importers|operators|applicants|small)"
+        r"|summary of (?:the )?(?:changes|rules|regulations|requirements)",
+        unless=_DRAFT,
+    ),
+    define_rule(
+        Act.REPORT,
+        "",
+        r"(?:our |[\w&]+(?: [\w&]+){0,4}['’]?s? )(?:response|submission|reply|evidence) to (?:the )?[\w']+(?: [\w'’]+){0,6}"
+        r" (?:consultation|proposals?|inquiry|review|call|white paper|green paper|bill)",
+        unless=r"government response|(?:authority|agency|commission|bank|treasury|department) response|feedback",
+    ),
+    define_rule(
+        Act.MEETING,
+        "",
+        r"(?:react(?:s|ion|ions|ing)? to|responds? to|comments? on the|welcomes? the|statement responding)",
+        unless=r"invit|seek|request|due|rules|amendments? in response",
+    ),
+)
+
+_OF_ONE_FIRM = (
+    define_rule(
+        Act.RECALL,
+        r"(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
+        r"(?:import|health|allergy|food|product|safety|drug) alerts?\b|outbreak\b|undeclared|detention without",
+        unless=r"办法|管理规定|final rule|propos|guid",
+    ),
+    define_rule(
+        Act.PRODUCT_RULE,
+        r"(?:暂停|停止|恢复|限制).{0,8}(?:进口|销售|使用|经营).{2,40}(?:公司|企业|厂|工厂)\w{0,4}(?:产品|注册|资格)?",
+        unless=r"意见|办法",
+    ),
+    define_rule(
+        Act.PENALTY,
+        r"纪律(?:行动|制裁|处分)|聆讯|禁止[\u4e00-\u9fff]{2,24}重投|依法(?:处置|处理|惩处|约谈).{0,30}(?:账号|企业|平台|网站|机构)"
+        r"|侵权案|(?:案|案件)(?:宣判|审结|公开审理|开庭)|骗取",
+        r"orders? .{0,50} to (?:stop|cease|refund|return|divest|halt|remove|recall|repay|compensate|destroy|delete)\b"
+        r"|(?:suspension|halt) of trading|trading (?:suspension|halt)|impos\w+ .{0,30}(?:penalt|fines?\b|sanctions? on"
+        r" [A-Z])|agrees? to (?:pay|stop|refund|settle|plead)|(?:sentenc|plead|convict)\w+",
+        unless=OF_A_FORM + r"|意见稿|propos|framework|policy|regime",
+    ),
+    define_rule(
+        Act.APPROVAL,
+        r"供公众查阅|(?:展览|查阅).{0,10}(?:图则|规划)|筹建.{0,30}(?:公示|公告|批复)|获准|获批",
+        rf"(?:grants?|granted|granting|awards?|awarded|issues?|issued|receives?) .{{0,40}}\b{_LICENCE}\b (?:to|for|from)"
+        rf"|(?:grant|award|transfer|renewal|surrender|reissue) of .{{0,50}}\b{_LICENCE}\b"
+        rf"|\b{_LICENCE} (?:grant(?:ed)?|award(?:ed)?)\b|early terminations?\b|truing[- ]up|change in law claim"
+        r"|(?:petition|case|docket|application|appeal|complaint|suit) (?:no|number|nos)\.? ?[\dA-Z].{0,40}(?:grant"
+        r"|adoption|approval|determination of (?:transmission )?tariff)"
+        r"|allocation of (?:power|coal|land|quota|slots?)",
+        unless=r"general (?:export )?licen|class licen|guid|regime|conditions|rules\b|fees?\b|propos|consult|regulations",
+    ),
+    define_rule(
+        Act.APPROVAL,
+        "",
+        r"^(?:\w+ )?(?:petition|case|docket|appeal|complaint|suit|review petition) (?:no|number|nos)\.? ?[\dA-Z]",
+    ),
+)
+
+_OF_FORM = (
+    define_rule(
+        Act.LIST,
+        r"(?:重点|监管|排污|用能|管控|示范)\w{0,6}(?:单位|企业)名录|(?:文库|编码表|代码表|代码库|数据库|参数表|词库)(?:\d|[（(]|[A-Z]|的|更新|发布)",
+        unless=r"办法|规定|意见|数据库建设",
+    ),
+    define_rule(
+        Act.DATA,
+        r"主要(?:指标|数据)|进度情况|运行数据",
+        r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|progress (?:report|as on|: )"
+        r"|state-?wise",
+        unless=r"办法|rules?\b|regulations?\b|notice|consult|approved list|amend",
+    ),
+    define_rule(
+        Act.GUIDANCE,
+        "",
+        r"staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter|guidance|release)|disclosure"
+        r" interpretations?|staff legal bulletin|^advisory (?:on|to|for|regarding)\b|advisory:|guidance letter"
+        r"|compliance (?:guide|advice|note)\b",
+        unless=_DRAFT + r"|small entity",
+    ),
+    define_rule(
+        Act.REPEAL,
+        "",
+        r"(?:cancellation|revocation|withdrawal|rescission) of (?:the )?(?:proposed |notice|circular|guideline"
+        r"|direction|guidance|policy|bulletin|letter|advisory|order (?:no|dated))",
+    ),
+    define_rule(
+        Act.SUPERVISION,
+        r"监管政策手册|法定指引",
+        r"(?:class|legislative)? ?instrument (?:no\.? ?)?20\d\d/\d+",
+        unless=_DRAFT,
+    ),
+    define_rule(
+        Act.LAW,
+        "",
+        r"\b(?:act|ordinance|code|statute)\b,?(?: (?:19|20)\d\d)?[:;,–— -]{0,3}.{0,20}\b(?:commenc(?:es|ement|ing)"
+        r"|brought into (?:force|operation)|in operation|takes effect|comes into (?:force|operation))",
+        unless=_DRAFT + r"|guid|FAQ|regulations?\b|rules\b|order\b",
+    ),
+    define_rule(
+        Act.TERMS,
+        "",
+        r"(?:extension|delay|postponement|deferral) of .{0,30}(?:compliance|effective|implementation|application"
+        r"|reporting) dates?|(?:compliance|effective|implementation|application|start) dates? .{0,30}(?:extended"
+        r"|delayed|postponed|deferred|put back|pushed back)|(?:delays|postpones|defers|extends) .{0,40}(?:compliance"
+        r"|effective|implementation|start|application) date",
+        unless=_DRAFT,
+    ),
+    define_rule(
+        Act.EXTENSION,
+        r"(?:延长|延续|顺延)(?:《.{2,80}》|.{2,60})(?:的?有效期|执行期限|实施期限|施行期限)",
+        unless=_DRAFT,
+    ),
+    define_rule(
+        Act.CONSULTATION,
+        r"(?:征求|征集|听取|征询)(?:对|关于|有关)?《[^》]{2,90}》\w{0,8}(?:的?意见|$)|(?:规例|条例)\w{0,12}(?:草拟本|建议)\w{0,6}(?:咨询)"
+        r"|就.{2,80}(?:展开|进行|开展).{0,8}咨询",
+        r"^(?:[A-Z]{2,6} )?(?:CP|DP|ED|QCP|HCP|GFC|IFC|CRP) ?\d+\b|^[A-Z]\w.{4,90}: .{0,60}\bproposals?$",
+        unless=r"标准|规程|限值|技术规范|导则|speech",
+    ),
+    define_rule(
+        Act.SUPERVISION,
+        "",
+        r"(?:dumping|countervailing|subsidy|safeguard).{0,90}(?:notice of initiation|initiat(?:ed|ion))",
+    ),
+    define_rule(
+        Act.RULE,
+        r"(?:自|于).{2,16}(?:日|月|年)?起.{0,6}(?:施行|实施|执行)的?(?:公告|通知|通告|决定)$",
+        r"(?:adopts?|adopted|finali[sz]es?|finali[sz]ed|remakes?|issues final|approves final) .{0,60}(?:amendments?"
+        r"|changes|rules?|requirements?|standards?|reporting|reforms|regulations?)\b"
+        r"|notification of .{0,120}(?:rules|regulations|order|scheme),? 20\d\d"
+        r"|; final (?:determination|rule|order)\b",
+        unless=_DRAFT + r"|guid|correct|speech|IFRS|proposed",
+    ),
+)
+
+FIRST_FORMS = (*_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM)
+"""In order, before the forms of `form_words`."""
