@@ -28,21 +28,21 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.BULLETIN,
         r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报|热线)电话.{0,6}(?:变更|调整|公布)",
-        r"(?:list of )?(?:public |gazetted |bank )?holidays\b|(?:cafeteria|canteen|car park|parking|lobby|lift|library"
-        r"|visitor cent(?:re|er)|campus|reading room)\b|(?:constituent|stakeholder|weekly|member|website|staff"
+        r"(?:list of )?(?:public |gazetted |bank |federal )?holidays (?:for|in|20\d\d|calendar|list)|(?:cafeteria|canteen|library"
+        r"|visitor cent(?:re|er)|reading room|car park) (?:hours|clos\w+|opening|renovation|reopen\w*)|(?:constituent|stakeholder|weekly|member|website|staff"
         r"|subscriber) updates?\b|update [-–—:] ?\w+ \d",
-        unless=OF_A_FORM + r"|tax on|levy|standard|charging|space",
+        unless=OF_A_FORM + r"|tax on|levy|standard|charging|space|食品|安全|整治|检查|停车(?:收费|新规|管理)",
     ),
     define_rule(
         Act.PERSONNEL,
         r"任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
-        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|deputation|superannuat|seniority list"
+        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|on deputation|deputation basis|seniority list"
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
     define_rule(
         Act.CAMPAIGN,
-        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进)|运动|健步|艺术|慰问演出",
+        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进)|健步走|运动会|慰问演出",
         r"a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
         r"|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
         r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
@@ -56,7 +56,7 @@ _OF_DAILY_BUSINESS = (
     ),
     define_rule(
         Act.MEETING,
-        r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发言人|文字实录|主旨|同题共答",
+        r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发布会文字实录|同题共答",
         rf"{_BODIES_EN}\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders|regulators|governors"
         r"|secretaries|officials) .{0,40}(?:reaffirm|discuss|meet|agree to|pledge|gather|vow|call for)|dialogue\b"
         r"|record attendance|(?:reaffirms?|underlines?|highlights?|hails?) ",
@@ -78,6 +78,13 @@ _OF_DAILY_BUSINESS = (
 )
 
 _OF_OTHERS = (
+    define_rule(
+        Act.EXECUTION,
+        "",
+        r"fee rate (?:advisory|notice)|(?:user|registration|filing|certification|application|licen[cs]ing|inspection"
+        r"|accreditation|service|passport|visa)\b.{0,30}\bfees?\b",
+        unless=_DRAFT + r"|payment polic|physician|guid|transaction|interchange|waive|abolish|scrap|direct final",
+    ),
     define_rule(
         Act.INTERPRETATION,
         r"(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
@@ -102,6 +109,11 @@ _OF_OTHERS = (
 )
 
 _OF_ONE_FIRM = (
+    define_rule(
+        Act.PENALTY,
+        r"采取.{0,6}(?:纪律|执法|法律)行动|(?:根据|依据|违反)《[^》]{2,40}》.{0,24}(?:处罚|谴责|罚款|惩处|定罪|检控)",
+        unless=r"意见稿|指引|裁量",
+    ),
     define_rule(
         Act.RECALL,
         r"(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
@@ -137,10 +149,20 @@ _OF_ONE_FIRM = (
         Act.APPROVAL,
         "",
         r"^(?:\w+ )?(?:petition|case|docket|appeal|complaint|suit|review petition) (?:no|number|nos)\.? ?[\dA-Z]",
+        unless=r"\bv\.? |extension of procedure",
     ),
 )
 
 _OF_FORM = (
+    define_rule(
+        Act.APPLICATION,
+        r"接受(?:申请|报名|申报)|(?:申请|报名|申报).{0,4}(?:现正|现已|正式|即日起)?(?:接受|开放|开始|启动|受理)$",
+        unless=r"意见稿|办法|行政许可",
+    ),
+    define_rule(Act.EXECUTION, r"关于(?:切实|认真|全力|统筹|扎实)?做好.{2,60}工作的(?:紧急)?通知$", unless=r"意见稿"),
+    define_rule(
+        Act.FILING, "", r"annual report and (?:accounts|financial statements)|annual report of the (?:board|chair)"
+    ),
     define_rule(
         Act.LIST,
         r"(?:重点|监管|排污|用能|管控|示范)\w{0,6}(?:单位|企业)名录|(?:文库|编码表|代码表|代码库|数据库|参数表|词库)(?:\d|[（(]|[A-Z]|的|更新|发布)",
@@ -212,7 +234,7 @@ _OF_FORM = (
         r"(?:adopts?|adopted|finali[sz]es?|finali[sz]ed|remakes?|issues final|approves final) .{0,60}(?:amendments?"
         r"|changes|rules?|requirements?|standards?|reporting|reforms|regulations?)\b"
         r"|notification of .{0,120}(?:rules|regulations|order|scheme),? 20\d\d"
-        r"|; final (?:determination|rule|order)\b",
+        r"|; final (?:determination|rule)\b",
         unless=_DRAFT + r"|guid|correct|speech|IFRS|proposed",
     ),
 )
