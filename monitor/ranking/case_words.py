@@ -18,12 +18,12 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PROCUREMENT,
         "",
-        r"(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
+        r"(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
         r"|document|opportunity|amendment|award)s?\b"
         r"|(?:quotations?|tenders?|bids?) (?:for|invited|inviting|notice|called)"
         r"|(?:hiring|hire|purchase|annual maintenance|AMC|leasing) of .{0,40}(?:vehicles?|equipment|services?|taxis?"
         r"|computers?|furniture|office|manpower)",
-        unless=r"tender offer|bond|bill|gilt|securit|spectrum|capacity|lease area",
+        unless=r"办法|tender offer|bond|bill|gilt|securit|spectrum|capacity|lease area",
     ),
     define_rule(
         Act.BULLETIN,
@@ -36,7 +36,7 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PERSONNEL,
         r"任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
-        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|on deputation|deputation basis|seniority list"
+        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead|head|chair|join) (?:the )?|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
@@ -44,7 +44,7 @@ _OF_DAILY_BUSINESS = (
         Act.CAMPAIGN,
         r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进)|健步走|运动会|慰问演出",
         r"a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
-        r"|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
+        r"|(?:named|ranked|voted|rated) .{0,30}(?:best|top|among|first|leading)|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
         r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
         r"|(?:drinking|eating|cooking|shopping|travel) safely|keep (?:your|you|children)",
         unless=OF_A_FORM + r"|意见|方案|通知|公告|标准|rules?\b|requirement",
@@ -87,7 +87,7 @@ _OF_OTHERS = (
     ),
     define_rule(
         Act.INTERPRETATION,
-        r"(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
+        r"一问一答|(?:有关|几点|情况|相关)说明$|(?:解读|说明)材料|(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
         r"what .{1,70} (?:means?|changes) for|(?:member|industry|client|technical) briefing|(?:guide|handbook) for"
         r" (?:traders|businesses|firms|employers|consumers|importers|operators|applicants|small)"
         r"|summary of (?:the )?(?:changes|rules|regulations|requirements)",
@@ -153,6 +153,54 @@ _OF_ONE_FIRM = (
     ),
 )
 
+_GOODS = (
+    r"(?:products?|foods?|cosmetics?|toys|imports?|exports?|sales?|use|vehicles?|plastics?|chemicals?|substances?"
+    r"|advertis\w+|fees|pesticides?|additives?|materials?|practices)"
+)
+_FORMS_EN = (
+    r"(?:rules?|regulations?|methodolog(?:y|ies)|standards?|codes?|requirements?|guidelines|orders?|determinations?"
+    r"|regime|directions?|by-?laws?|ordinance|conditions|limits?|thresholds?|obligations?)"
+)
+
+_OF_ACTION = (
+    define_rule(
+        Act.CONSULTATION,
+        r"(?:邀请|欢迎|诚邀|呼吁|请).{0,30}(?:提交|发表|提出|反馈).{0,8}(?:意见|建议|书面)",
+        r"notices? of (?:inquiry|enquiry|proposed)|(?:feedback|comments?|submissions?|responses?|views|replies|representations)"
+        r" (?:are |is )?(?:due|close[sd]?|by|deadline|until|before|open)|(?:seeks|calls for|asks for|wants|invites) .{0,30}"
+        r"(?:views|submissions|comments?|feedback|input|evidence)|(?:preliminary|consultation|discussion|pre-?)"
+        r" ?(?:draft|paper|document)|public inquiry into|interim report and",
+        unless=r"agenda|speech|information collection|merger|final rule|extend|re-?open|response to|acquisition"
+        r"|proposed (?:settlement|decree)",
+    ),
+    define_rule(
+        Act.APPROVAL,
+        "",
+        r"(?:merger|acquisition|takeover|joint venture|buy-?out|deal)\b.{0,60}(?:cleared|approved|unconditional(?:ly)?"
+        r"|prohibited|blocked|abandoned|subject to)|(?:blocks|prohibits|clears|waves through) .{0,60}(?:merger"
+        r"|acquisition|takeover|deal)\b|type approvals?\b",
+        unless=r"guid|rules|regime|notification threshold",
+    ),
+    define_rule(
+        Act.RULE,
+        r"(?:禁止|不得).{2,20}(?:的规定|的决定)$",
+        rf"(?:issues|publishes|releases|makes|sets|confirms|announces|unveils|gazettes|approves|adopts|enacts|introduces"
+        rf"|strengthens|tightens|overhauls|implements|finalises|finalizes|brings in) (?!draft|consult|proposed).{{0,40}}"
+        rf"(?:final|new|revised|amended|updated|binding|mandatory|tougher|stricter|first|stronger) .{{0,50}}"
+        rf"\b{_FORMS_EN}\b"
+        rf"|(?:decides?|decision|moves?|votes?|agrees?|set|will|is|are) to (?:mandate|require|ban|cap|prohibit|regulate"
+        r"|outlaw|phase out|tighten)\b|(?:mandates|outlaws|prohibits) "
+        rf"|bans? .{{0,50}}\b{_GOODS}\b|approves .{{0,40}}\b(?:code|rules|standard|regulations|methodology|tariff order)\b",
+        unless=_DRAFT + r"|for (?:life|\d|\w+ years)|former|adviser|director|guidance|speech|statement|blog|survey|report"
+        r"|\b(?:Ltd|Limited|Inc|LLC|plc)\b|drug|vaccine|treatment",
+    ),
+    define_rule(
+        Act.TERMS,
+        r"(?:核定|制定|公布|明确|重新核定|确定).{0,40}(?:价格|电价|气价|水价|运价|费率|收费|税率|补贴标准|补助标准)(?:有关(?:事项|问题))?的?(?:通知|公告|决定|批复)",
+        unless=r"意见稿|征求意见|办法",
+    ),
+)
+
 _OF_FORM = (
     define_rule(
         Act.APPLICATION,
@@ -170,9 +218,10 @@ _OF_FORM = (
     ),
     define_rule(
         Act.DATA,
-        r"主要(?:指标|数据)|进度情况|运行数据",
+        r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|进度情况|(?<!公开)(?<!申报)(?<!申请)(?:收支|负债|统计|概览|数据|价格|余额|损益|持有|分布|量值)表$|^截至.{4,30}(?:人数|数量|规模|总量|余额|总数|家|户)$",
         r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|progress (?:report|as on|: )"
-        r"|state-?wise",
+        r"|state-?wise|(?:lending|loans|deposits|arrivals|sales|exports|imports|starts|permits|claims|arrears|prices|turnover"
+        r"|generation|consumption|throughput|traffic|insolvenc\w+|earnings|output|demand)\b[^;]{0,40}(?:quarter\b|month\b|week ended|year to)",
         unless=r"办法|rules?\b|regulations?\b|notice|consult|approved list|amend",
     ),
     define_rule(
@@ -180,7 +229,8 @@ _OF_FORM = (
         "",
         r"staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter|guidance|release)|disclosure"
         r" interpretations?|staff legal bulletin|^advisory (?:on|to|for|regarding)\b|advisory:|guidance letter"
-        r"|compliance (?:guide|advice|note)\b",
+        r"|compliance (?:guide|advice|note)\b|(?:interpretation|technical|guidance|information|practice|compliance|regulatory)"
+        r" (?:bulletin|circular letter|paper)\b|\bhandbooks?\b|\b(?:user|procedures?|policy|operations) manual\b|booklet",
         unless=_DRAFT + r"|small entity",
     ),
     define_rule(
@@ -239,5 +289,5 @@ _OF_FORM = (
     ),
 )
 
-FIRST_FORMS = (*_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM)
+FIRST_FORMS = (*_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION)
 """In order, before the forms of `form_words`."""
