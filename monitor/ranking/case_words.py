@@ -14,11 +14,44 @@ _DEBT = (
 _BODIES_EN = r"(?:commission|authority|agency|ministry|department|council|bureau|regulator|board|committee)"
 _DRAFT = r"意见稿|征求意见|draft|propos|consult|final rule"
 
+_OF_PLAIN_WORDS = (
+    define_rule(
+        Act.CORRECTION,
+        r"^(?:更正|勘误|补正(?!预算))",
+        r"(?:(?<=^)|(?<=: ))(?:errat(?:um|a)|corrigend(?:um|a)|corrections?)\b(?!al)",
+    ),
+    define_rule(
+        Act.LAW,
+        r"(?:表决|审议|三读|三讀|高票)通过.{0,40}(?:法|条例|修正案|法典)(?:》|$|[（(]|的决定|修订)",
+        r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a |an )?.{0,50}\b(?:Act|Bill|Law)\b",
+        unless=r"草案.{0,12}(?:征求|咨询|一审|二审|初审)|draft|reading|committee|speech|rules|law enforcement|law firm|order",
+    ),
+    define_rule(
+        Act.EXTENSION,
+        "",
+        r"(?:deadline|closing date|comment period|consultation period|time) .{0,80}(?:pushed back|put back|moved to|postponed"
+        r"|extended|lengthened)",
+        unless=r"final rule|draft|compliance|effective date|implementation",
+    ),
+    define_rule(
+        Act.CONSULTATION,
+        "",
+        r"(?-i:ANPRM?|NPRM|NOPR|FNPRM|NPA(?= ?\d|:)|NOI(?= |:)|RFI(?=:| on)|RFC(?=:| on))",
+        unless=r"extension|re-?open|information collection|withdraw",
+    ),
+    define_rule(
+        Act.INTERPRETATION,
+        r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角|笔谈)|(?:企业|个人|纳税人|消费者|用人单位|商户)(?:如何|怎样|怎么|可以)",
+        r".{0,12}(?:things|what) (?:you |firms |businesses )?(?:to|need to|should) know",
+        unless=_DRAFT,
+    ),
+)
+
 _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PROCUREMENT,
-        "",
-        r"(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
+        r"询价(?:函|单|书)|(?:采购|招标|投标)邀请|比价函",
+        r"awards? of (?:the |a )?contract|(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
         r"|document|opportunity|amendment|award)s?\b"
         r"|(?:quotations?|tenders?|bids?) (?:for|invited|inviting|notice|called)"
         r"|(?:hiring|hire|purchase|annual maintenance|AMC|leasing) of .{0,40}(?:vehicles?|equipment|services?|taxis?"
@@ -35,18 +68,18 @@ _OF_DAILY_BUSINESS = (
     ),
     define_rule(
         Act.PERSONNEL,
-        r"任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
-        r"transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead|head|chair|join) (?:the )?|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
+        r"(?:新任|候任|下任).{0,12}(?:总裁|局长|行长|主席|主任|署长|司长|专员|人选)|接任|出任|获委|离任|卸任|履职公示|任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
+        r"call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
     define_rule(
         Act.CAMPAIGN,
-        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进)|健步走|运动会|慰问演出",
+        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进|启动|开启|举行)|健步走|运动会|慰问演出",
         r"a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
         r"|(?:named|ranked|voted|rated) .{0,30}(?:best|top|among|first|leading)|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
         r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
-        r"|(?:drinking|eating|cooking|shopping|travel) safely|keep (?:your|you|children)",
+        r"|(?:drinking|eating|cooking|shopping|travel) safely|pupils|schoolchildren|learns? about|keep (?:your|you|children)",
         unless=OF_A_FORM + r"|意见|方案|通知|公告|标准|rules?\b|requirement",
     ),
     define_rule(
@@ -59,8 +92,9 @@ _OF_DAILY_BUSINESS = (
         r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发布会文字实录|同题共答",
         rf"{_BODIES_EN}\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders|regulators|governors"
         r"|secretaries|officials) .{0,40}(?:reaffirm|discuss|meet|agree to|pledge|gather|vow|call for)|dialogue\b"
-        r"|record attendance|(?:reaffirms?|underlines?|highlights?|hails?) ",
-        unless=OF_A_FORM + r"|意见|办法|通知|公告|consult",
+        r"|record attendance|(?:industry|association|trade body|union|federation|chamber|campaigners?|lobby|groups?|institute|council) .{0,20}(?:welcomes|criticises|criticizes|slams|urges|backs|warns)|welcomes (?:the |a |new |decision|proposals?|announcement|plans?)|(?:reaffirms?|underlines?|highlights?|hails?) ",
+        unless=OF_A_FORM
+        + r"|意见|办法|通知|公告|consult|(?:agree|vote|move)s? (?:to|on) (?:end|ban|phase|cut|raise|adopt|extend|cap|a )",
     ),
     define_rule(
         Act.FILING,
@@ -116,9 +150,9 @@ _OF_ONE_FIRM = (
     ),
     define_rule(
         Act.RECALL,
-        r"(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
+        r"(?:\d|[一二三四五六七八九十多])(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
         r"(?:import|health|allergy|food|product|safety|drug) alerts?\b|outbreak\b|undeclared|detention without",
-        unless=r"办法|管理规定|final rule|propos|guid",
+        unless=r"办法|管理规定|final rule|propos|guid|工作的通知|compensat",
     ),
     define_rule(
         Act.PRODUCT_RULE,
@@ -140,7 +174,7 @@ _OF_ONE_FIRM = (
         rf"(?:grants?|granted|granting|awards?|awarded|issues?|issued|receives?) .{{0,40}}\b{_LICENCE}\b (?:to|for|from)"
         rf"|(?:grant|award|transfer|renewal|surrender|reissue) of .{{0,50}}\b{_LICENCE}\b"
         rf"|\b{_LICENCE} (?:grant(?:ed)?|award(?:ed)?)\b|early terminations?\b|truing[- ]up|change in law claim"
-        r"|(?:petition|case|docket|application|appeal|complaint|suit) (?:no|number|nos)\.? ?[\dA-Z].{0,40}(?:grant"
+        r"|^(?:the )?(?:proposed |anticipated |completed )?(?:acquisition|merger|takeover) (?:by|of|between) |(?:petition|case|docket|application|appeal|complaint|suit) (?:no|number|nos)\.? ?[\dA-Z].{0,40}(?:grant"
         r"|adoption|approval|determination of (?:transmission )?tariff)"
         r"|allocation of (?:power|coal|land|quota|slots?)",
         unless=r"general (?:export )?licen|class licen|guid|regime|conditions|rules\b|fees?\b|propos|consult|regulations",
@@ -190,13 +224,21 @@ _OF_ACTION = (
         rf"\b{_FORMS_EN}\b"
         rf"|(?:decides?|decision|moves?|votes?|agrees?|set|will|is|are) to (?:mandate|require|ban|cap|prohibit|regulate"
         r"|outlaw|phase out|tighten)\b|(?:mandates|outlaws|prohibits) "
-        rf"|bans? .{{0,50}}\b{_GOODS}\b|approves .{{0,40}}\b(?:code|rules|standard|regulations|methodology|tariff order)\b",
-        unless=_DRAFT + r"|for (?:life|\d|\w+ years)|former|adviser|director|guidance|speech|statement|blog|survey|report"
+        rf"|bans? .{{0,50}}\b{_GOODS}\b|^(?:new |final |revised )?rules? (?:on|for|to|requir\w+|oblig\w+|forc\w+|protect\w*)\b|amends .{{0,60}}\b{_FORMS_EN}\b|amendments? to .{{0,70}}\b(?:made|published|gazetted|takes? effect|in force|adopted|issued|notified)\b|agrees? to (?:end|phase|cap|raise|cut)|approves .{{0,40}}\b(?:code|rules|standard|regulations|methodology|tariff order)\b",
+        unless=_DRAFT
+        + r"|for (?:life|\d|\w+ years)|former|adviser|director|guidance|speech|statement|blog|survey|report"
         r"|\b(?:Ltd|Limited|Inc|LLC|plc)\b|drug|vaccine|treatment",
     ),
     define_rule(
+        Act.SUPERVISION,
+        r"(?:部门|总局|委|会|央行|人民银行|局).{0,8}(?:要求|责成|敦促|明确).{2,30}(?:机构|企业|平台|银行|公司|单位|行业|经营者)",
+        unless=_DRAFT + r"|处罚|通知|公告",
+    ),
+    define_rule(
         Act.TERMS,
-        r"(?:核定|制定|公布|明确|重新核定|确定).{0,40}(?:价格|电价|气价|水价|运价|费率|收费|税率|补贴标准|补助标准)(?:有关(?:事项|问题))?的?(?:通知|公告|决定|批复)",
+        r"(?:试行|实施|实行|延长|恢复|给予|单方面|扩大).{0,12}免签|免签(?:政策|安排|国家)|(?:核定|制定|公布|明确|重新核定|确定).{0,40}(?:价格|电价|气价|水价|运价|费率|收费|税率|补贴标准|补助标准)(?:有关(?:事项|问题))?的?(?:通知|公告|决定|批复)",
+        r"(?:announces|introduces|imposes|sets|launches|unveils|confirms) .{0,40}\b(?:tax|levy|duty|tariffs?|surcharge|rebate"
+        r"|price cap)\b",
         unless=r"意见稿|征求意见|办法",
     ),
 )
@@ -218,8 +260,9 @@ _OF_FORM = (
     ),
     define_rule(
         Act.DATA,
-        r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|进度情况|(?<!公开)(?<!申报)(?<!申请)(?:收支|负债|统计|概览|数据|价格|余额|损益|持有|分布|量值)表$|^截至.{4,30}(?:人数|数量|规模|总量|余额|总数|家|户)$",
-        r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|progress (?:report|as on|: )"
+        r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|(?:收购|播种|施工|投资|建设)进度|失业率|(?:工业企业|企业)利润|由[降升负正]转|百分之|同比|环比|进度情况|(?<!公开)(?<!申报)(?<!申请)(?:收支|负债|统计|概览|数据|价格|余额|损益|持有|分布|量值)表$|^截至.{4,30}(?:人数|数量|规模|总量|余额|总数|家|户)$",
+        r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|(?:stocks?|inventories|reserves|orders|profits?|unemployment|wages|rents?|house prices|loans|deposits|visitors?|passengers|arrivals|registrations|deaths|fatalities|emissions|spending|investment)"
+        r" (?:falls?|rises?|fell|rose|climb|drop|grew|slip|edge|jump|down|up|eases?|increase|decrease|holds?)\w*|progress (?:report|as on|: )"
         r"|state-?wise|(?:lending|loans|deposits|arrivals|sales|exports|imports|starts|permits|claims|arrears|prices|turnover"
         r"|generation|consumption|throughput|traffic|insolvenc\w+|earnings|output|demand)\b[^;]{0,40}(?:quarter\b|month\b|week ended|year to)",
         unless=r"办法|rules?\b|regulations?\b|notice|consult|approved list|amend",
@@ -289,5 +332,5 @@ _OF_FORM = (
     ),
 )
 
-FIRST_FORMS = (*_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION)
+FIRST_FORMS = (*_OF_PLAIN_WORDS, *_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION)
 """In order, before the forms of `form_words`."""
