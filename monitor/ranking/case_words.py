@@ -23,7 +23,7 @@ _OF_PLAIN_WORDS = (
     define_rule(
         Act.LAW,
         r"(?:表决|审议|三读|三讀|高票)通过.{0,40}(?:法|条例|修正案|法典)(?:》|$|[（(]|的决定|修订)",
-        r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a |an )?.{0,50}\b(?:Act|Bill|Law)\b",
+        r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a |an )?.{0,50}\b(?:Act|Bill|Law)\b|royal assent|(?:receives?|received|given) assent|assented to|bill\b.{0,60} (?:passed|approved|enacted|becomes law)",
         unless=r"草案.{0,12}(?:征求|咨询|一审|二审|初审)|draft|reading|committee|speech|rules|law enforcement|law firm|order",
     ),
     define_rule(
@@ -41,8 +41,8 @@ _OF_PLAIN_WORDS = (
     ),
     define_rule(
         Act.INTERPRETATION,
-        r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角|笔谈)|(?:企业|个人|纳税人|消费者|用人单位|商户)(?:如何|怎样|怎么|可以)",
-        r".{0,12}(?:things|what) (?:you |firms |businesses )?(?:to|need to|should) know",
+        r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角|笔谈)|(?:[一二两三四五六]|\d)张?图(?:看|读|了解|速览|解|说)|看懂|影响几何|记者(?:观察|调查)|(?:企业|个人|纳税人|消费者|用人单位|商户)(?:如何|怎样|怎么|可以)",
+        r".{0,12}(?:things|what) (?:you |firms |businesses )?(?:to|need to|should) know|explainer\b|^summary of|in focus:|what(?:['’]s| is| has) (?:changing|new|changed)\b|how .{2,60} (?:works?|will work|will apply)\b",
         unless=_DRAFT,
     ),
 )
@@ -51,7 +51,7 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PROCUREMENT,
         r"询价(?:函|单|书)|(?:采购|招标|投标)邀请|比价函",
-        r"awards? of (?:the |a )?contract|(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
+        r"(?:requests? for proposals?|RFP).{0,60}(?:services?|consultan\w+|supply|software|systems?)\b|awards? of (?:the |a )?contract|(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
         r"|document|opportunity|amendment|award)s?\b"
         r"|(?:quotations?|tenders?|bids?) (?:for|invited|inviting|notice|called)"
         r"|(?:hiring|hire|purchase|annual maintenance|AMC|leasing) of .{0,40}(?:vehicles?|equipment|services?|taxis?"
@@ -61,7 +61,7 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.BULLETIN,
         r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报|热线)电话.{0,6}(?:变更|调整|公布)",
-        r"(?:list of )?(?:public |gazetted |bank |federal )?holidays (?:for|in|20\d\d|calendar|list)|(?:cafeteria|canteen|library"
+        r"site maintenance|this week (?:in|at)\b|week in review|(?:list of )?(?:public |gazetted |bank |federal )?holidays (?:for|in|20\d\d|calendar|list)|(?:cafeteria|canteen|library"
         r"|visitor cent(?:re|er)|reading room|car park) (?:hours|clos\w+|opening|renovation|reopen\w*)|(?:constituent|stakeholder|weekly|member|website|staff"
         r"|subscriber) updates?\b|update [-–—:] ?\w+ \d",
         unless=OF_A_FORM + r"|tax on|levy|standard|charging|space|食品|安全|整治|检查|停车(?:收费|新规|管理)",
@@ -69,14 +69,14 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PERSONNEL,
         r"(?:新任|候任|下任).{0,12}(?:总裁|局长|行长|主席|主任|署长|司长|专员|人选)|接任|出任|获委|离任|卸任|履职公示|任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
-        r"call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
+        r"(?:board|leadership|management|staff|executive|committee) (?:changes?|reshuffle|moves|transition)\b|call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
     define_rule(
         Act.CAMPAIGN,
         r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进|启动|开启|举行)|健步走|运动会|慰问演出",
-        r"a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
+        r"^happy |season['’]s greetings|^our (?:people|team|story|history)\b|meet (?:the|our) |a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
         r"|(?:named|ranked|voted|rated) .{0,30}(?:best|top|among|first|leading)|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
         r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
         r"|(?:drinking|eating|cooking|shopping|travel) safely|pupils|schoolchildren|learns? about|keep (?:your|you|children)",
@@ -85,6 +85,7 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.VISIT,
         r"(?:领导|局长|市长|省长|书记|主任|部长|行长|主席|厅长|负责同志).{0,16}(?:检查|督查|调研|看望|巡查|暗访|走访)",
+        r"(?:receives?|meets?|hosts?|greets?) .{0,30}(?:ambassador|counterpart|delegation|envoy|high commissioner)\b",
         unless=r"办法|规定|通知|公告|意见",
     ),
     define_rule(
@@ -98,7 +99,7 @@ _OF_DAILY_BUSINESS = (
     ),
     define_rule(
         Act.FILING,
-        r"(?:资格|从业|执业|职业|水平|注册|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩|合格)|交易日.{0,8}安排"
+        r"(?:债|券|票据)\w{0,6}(?:付息|兑付)|(?:操作|用户|使用)手册|(?:资格|从业|执业|职业|水平|注册|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩|合格)|交易日.{0,8}安排"
         r"|(?:全网|联调|系统|仿真|压力)测试的?(?:通知|公告)|(?:拍卖|摇号|竞拍|抽签|竞价)结果|(?:送达|待领|领取)信息"
         r"|(?:票据|债券|国债|国库券|金边).{0,12}(?:投标|招标|中标|竞投|发行|拍卖|续发)(?:结果|公告|通知)",
         rf"(?:auctions?|tenders?|issuance|re-?opening|syndicat\w+|buy-?backs?|switch(?:es)?|conversion|redemption"
@@ -164,7 +165,7 @@ _OF_ONE_FIRM = (
         r"纪律(?:行动|制裁|处分)|聆讯|禁止[\u4e00-\u9fff]{2,24}重投|依法(?:处置|处理|惩处|约谈).{0,30}(?:账号|企业|平台|网站|机构)"
         r"|侵权案|(?:案|案件)(?:宣判|审结|公开审理|开庭)|骗取",
         r"orders? .{0,50} to (?:stop|cease|refund|return|divest|halt|remove|recall|repay|compensate|destroy|delete)\b"
-        r"|(?:suspension|halt) of trading|trading (?:suspension|halt)|impos\w+ .{0,30}(?:penalt|fines?\b|sanctions? on"
+        r"|(?:tribunal|court|judge)\b.{0,20}(?:upholds|dismisses|rejects|confirms|quashes)|(?:infringement|non-?compliance|breach) decisions?|(?:suspension|halt) of trading|trading (?:suspension|halt)|impos\w+ .{0,30}(?:penalt|fines?\b|sanctions? on"
         r" [A-Z])|agrees? to (?:pay|stop|refund|settle|plead)|(?:sentenc|plead|convict)\w+",
         unless=OF_A_FORM + r"|意见稿|propos|framework|policy|regime",
     ),
@@ -201,7 +202,7 @@ _OF_ACTION = (
         Act.CONSULTATION,
         r"(?:邀请|欢迎|诚邀|呼吁|请).{0,30}(?:提交|发表|提出|反馈).{0,8}(?:意见|建议|书面)",
         r"notices? of (?:inquiry|enquiry|proposed)|(?:feedback|comments?|submissions?|responses?|views|replies|representations)"
-        r" (?:are |is )?(?:due|close[sd]?|by|deadline|until|before|open)|(?:seeks|calls for|asks for|wants|invites) .{0,30}"
+        r" (?:are |is )?(?:due|close[sd]?|by|deadline|until|before|open)|(?:invitations?|requests?|calls?) (?:for|to) (?:comment|input|respond|evidence|views|contribut\w+)|opens? (?:a |the )?(?:public )?(?:debate|discussion)|(?:seeks|calls for|asks for|wants|invites) .{0,30}"
         r"(?:views|submissions|comments?|feedback|input|evidence)|(?:preliminary|consultation|discussion|pre-?)"
         r" ?(?:draft|paper|document)|public inquiry into|interim report and",
         unless=r"agenda|speech|information collection|merger|final rule|extend|re-?open|response to|acquisition"
@@ -270,7 +271,7 @@ _OF_FORM = (
     define_rule(
         Act.GUIDANCE,
         "",
-        r"staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter|guidance|release)|disclosure"
+        r"^clarifications? (?:on|of|to|regarding)\b|^(?:technical |final )?(?:advice|checklists?|templates?|notes?) (?:on|for|to|of)\b|staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter|guidance|release)|disclosure"
         r" interpretations?|staff legal bulletin|^advisory (?:on|to|for|regarding)\b|advisory:|guidance letter"
         r"|compliance (?:guide|advice|note)\b|(?:interpretation|technical|guidance|information|practice|compliance|regulatory)"
         r" (?:bulletin|circular letter|paper)\b|\bhandbooks?\b|\b(?:user|procedures?|policy|operations) manual\b|booklet",
@@ -285,6 +286,7 @@ _OF_FORM = (
     define_rule(
         Act.SUPERVISION,
         r"监管政策手册|法定指引",
+        r"(?:review|inquiry|study|probe) (?:into|of|on) .{0,60} (?:launched|announced|begins|opened|starts|initiated)|launch(?:es|ed)? .{0,30}(?:review|inquiry|market study)\b|"
         r"(?:class|legislative)? ?instrument (?:no\.? ?)?20\d\d/\d+",
         unless=_DRAFT,
     ),
@@ -332,5 +334,48 @@ _OF_FORM = (
     ),
 )
 
-FIRST_FORMS = (*_OF_PLAIN_WORDS, *_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION)
+_OF_SUBJECTS = (
+    define_rule(Act.BINDING_STANDARD, r"强制性国标", unless=_DRAFT + r"|解读|计划"),
+    define_rule(
+        Act.SUPERVISION, r"标准(?:合同|必要专利|条款).{2,40}(?:公告|通知|指引|通告)$", unless=_DRAFT + r"|解读|问答"
+    ),
+    define_rule(
+        Act.EXECUTION,
+        r"^(?!.{0,30}(?:批次|起|家|款)).{4,16}通报.{2,40}情况$",
+        r"(?:inspection|enforcement|compliance|surveillance|audit|border) (?:campaign|sweep|programme|program|blitz|checks"
+        r"|drive)",
+        unless=r"guid|report|results|findings",
+    ),
+    define_rule(
+        Act.APPLICATION,
+        "",
+        r"(?:tenders?|auctions?) (?:for|of|round for) .{0,40}(?:[MG]W\b|capacity|spectrum|wind|solar|storage|hydrogen|licen\w+)",
+        unless=r"results?|winners?|awarded|consult|draft",
+    ),
+    define_rule(
+        Act.DATA,
+        r"(?:储备|交易|融资|发行|贷款|存款|市场)规模$|存栏|销货|销售额|数字$|(?:猪肉|粮食|煤炭|农产品|蔬菜|钢材|水泥|生产资料|商品)\w{0,6}价格(?:$|监测|周)",
+        r".{4,60} [-–—] [A-Z]\.\d+|(?:register|market|trading|auction) summary",
+        unless=r"通知|公告|意见|办法",
+    ),
+    define_rule(
+        Act.RULE,
+        r"(?:发布|出台|实施|公布|印发|推出).{2,30}新规$|新规.{0,4}(?:落地|出台|施行|实施|发布|生效)",
+        rf"\b{_FORMS_EN}\b.{{0,20}}\b(?:starts?|begins?|kicks? in|takes? effect|(?:comes?|enters?) into|effective|apply from"
+        rf"|applies from)\b"
+        rf"|(?:sets?|imposes?|introduces?|lowers|issues) .{{0,30}}\b(?:limits?|caps?|targets?|ceilings?|rules?)\b"
+        rf"|\((?:binding|final|mandatory)\)",
+        unless=_DRAFT + r"|guid|speech|report|agenda|objectives|strateg",
+    ),
+    define_rule(
+        Act.TERMS,
+        r"(?:起退点|起征点|限额|额度|门槛|比例|税率|费率|利率|票价|电价|工资标准).{0,10}(?:提高|降低|下调|上调|调整|放宽|收紧|翻倍|取消)|《[^》]{2,60}(?:目录|清单)》.{0,4}(?:印发|发布|公布|出台)$",
+        r"sanctions\b.{0,30}(?:package|adopted|measures|renewed|extended|imposed|tightened)|(?:package|round) of sanctions"
+        r"|^(?:removal|abolition|introduction|phase-?out|elimination|suspension|lifting|tightening|creation|end) of (?:the )?"
+        r".{0,40}(?:exemptions?|requirements?|restrictions?|rules?|regime|dut(?:y|ies)|relief|thresholds?|limits?)\b",
+        unless=_DRAFT + r"|guid|统计|数据|同比|speech|report|breach|evad|violat",
+    ),
+)
+
+FIRST_FORMS = (*_OF_PLAIN_WORDS, *_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION, *_OF_SUBJECTS)
 """In order, before the forms of `form_words`."""
