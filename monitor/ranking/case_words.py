@@ -1,10 +1,10 @@
-"""Words of titles that name what looks like a rule but concerns one firm, one docket, or the house; tried before all.
+"""Words of titles that look like those of rules but concern one firm, one docket or the house; tried before all others.
 
-A licence granted to one company, a response to another body's consultation, a bond that is auctioned, a contract notice,
-batches that failed a test: each holds a noun (licence, consultation, auction, notice, 规定) that elsewhere means a rule.
+A licence for one company, a response to another body's consultation, an auction of bonds, a contract notice, batches
+that failed a test: each holds a noun (licence, consultation, auction, notice, 规定) that elsewhere means a rule.
 """
 
-from monitor.ranking.acts import OF_A_FORM, Act, define_rule
+from monitor.ranking.acts import DRAFT, OF_A_FORM, Act, define_rule
 
 _LICENCE = r"(?:licen[cs]es?|authori[sz]ations?|permits?|concessions?|charters?|derogations?|waivers?|registrations?)"
 _DEBT = (
@@ -12,7 +12,6 @@ _DEBT = (
     r" securities|notes?)"
 )
 _BODIES_EN = r"(?:commission|authority|agency|ministry|department|council|bureau|regulator|board|committee)"
-_DRAFT = r"意见稿|征求意见|draft|propos|consult|final rule"
 
 _OF_PLAIN_WORDS = (
     define_rule(
@@ -23,13 +22,17 @@ _OF_PLAIN_WORDS = (
     define_rule(
         Act.LAW,
         r"(?:表决|审议|三读|三讀|高票)通过.{0,40}(?:法|条例|修正案|法典)(?:》|$|[（(]|的决定|修订)",
-        r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a |an )?.{0,50}\b(?:Act|Bill|Law)\b|royal assent|(?:receives?|received|given) assent|assented to|bill\b.{0,60} (?:passed|approved|enacted|becomes law)",
-        unless=r"草案.{0,12}(?:征求|咨询|一审|二审|初审)|draft|reading|committee|speech|rules|law enforcement|law firm|order",
+        r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a "
+        r"|an )?.{0,50}\b(?:Act|Bill|Law)\b|royal assent|(?:receives?|received|given) assent|assented to"
+        r"|bill\b.{0,60} (?:passed|approved|enacted|becomes law)",
+        unless=r"草案.{0,12}(?:征求|咨询|一审|二审|初审)"
+        r"|draft|reading|committee|speech|rules|law enforcement|law firm|order",
     ),
     define_rule(
         Act.EXTENSION,
         "",
-        r"(?:deadline|closing date|comment period|consultation period|time) .{0,80}(?:pushed back|put back|moved to|postponed"
+        r"(?:deadline|closing date|comment period|consultation period|time) .{0,80}(?:pushed back|put back"
+        r"|moved to|postponed"
         r"|extended|lengthened)",
         unless=r"final rule|draft|compliance|effective date|implementation",
     ),
@@ -41,9 +44,13 @@ _OF_PLAIN_WORDS = (
     ),
     define_rule(
         Act.INTERPRETATION,
-        r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角|笔谈)|(?:[一二两三四五六]|\d)张?图(?:看|读|了解|速览|解|说)|看懂|影响几何|记者(?:观察|调查)|(?:企业|个人|纳税人|消费者|用人单位|商户)(?:如何|怎样|怎么|可以)",
-        r".{0,12}(?:things|what) (?:you |firms |businesses )?(?:to|need to|should) know|explainer\b|^summary of|in focus:|what(?:['’]s| is| has) (?:changing|new|changed)\b|how .{2,60} (?:works?|will work|will apply)\b",
-        unless=_DRAFT,
+        r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角"
+        r"|笔谈)|(?:[一二两三四五六]|\d)张?图(?:看|读|了解|速览|解"
+        r"|说)|看懂|影响几何|记者(?:观察|调查)|(?:企业|个人|纳税人|消费者|用人单位|商户)(?:如何|怎样|怎么|可以)",
+        r"(?:things|what) (?:you |firms |businesses )?(?:to|need to|should) know|explainer\b|^understanding "
+        r"|^summary of"
+        r"|in focus:|what(?:['’]s| is| has) (?:changing|new|changed)\b|how .{2,60} (?:works?|will work|will apply)\b",
+        unless=DRAFT,
     ),
 )
 
@@ -51,7 +58,12 @@ _OF_DAILY_BUSINESS = (
     define_rule(
         Act.PROCUREMENT,
         r"询价(?:函|单|书)|(?:采购|招标|投标)邀请|比价函",
-        r"(?:requests? for proposals?|RFP).{0,60}(?:services?|consultan\w+|supply|software|systems?)\b|awards? of (?:the |a )?contract|(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
+        r"(?:supplier|contractor|vendor)s? (?:selected|chosen|appointed)|(?:selects|chooses) (?:supplier"
+        r"|contractor|vendor)|(?:requests? for proposals?|RFP).{0,60}(?:services?|consultan\w+|supply|software"
+        r"|systems?)\b"
+        r"|awards? of (?:the |a )?contract|(?:invitations?|requests?) (?:for|to) (?:bids?|tenders?|quotes?"
+        r"|quotations?)|\b(?:RFQ|ITB|ITT|EOI) (?:for|no|\d)|(?:contract|quotation|tender|bid|solicitation|award"
+        r"|RFP|RFQ|RFT|ITT) (?:notice|invitation|enquiry|inquiry"
         r"|document|opportunity|amendment|award)s?\b"
         r"|(?:quotations?|tenders?|bids?) (?:for|invited|inviting|notice|called)"
         r"|(?:hiring|hire|purchase|annual maintenance|AMC|leasing) of .{0,40}(?:vehicles?|equipment|services?|taxis?"
@@ -60,49 +72,75 @@ _OF_DAILY_BUSINESS = (
     ),
     define_rule(
         Act.BULLETIN,
-        r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报|热线)电话.{0,6}(?:变更|调整|公布)",
-        r"site maintenance|this week (?:in|at)\b|week in review|(?:list of )?(?:public |gazetted |bank |federal )?holidays (?:for|in|20\d\d|calendar|list)|(?:cafeteria|canteen|library"
-        r"|visitor cent(?:re|er)|reading room|car park) (?:hours|clos\w+|opening|renovation|reopen\w*)|(?:constituent|stakeholder|weekly|member|website|staff"
+        r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报"
+        r"|热线)电话.{0,6}(?:变更|调整|公布)",
+        r"site maintenance|this week (?:in|at)\b|week in review|(?:list of )?(?:public |gazetted |bank "
+        r"|federal )?holidays (?:for|in|20\d\d|calendar|list)|(?:cafeteria|canteen|library"
+        r"|visitor cent(?:re|er)|reading room|car park) (?:hours|clos\w+|opening|renovation|reopen\w*)"
+        r"|(?:constituent|stakeholder|weekly|member|website|staff"
         r"|subscriber) updates?\b|update [-–—:] ?\w+ \d",
         unless=OF_A_FORM + r"|tax on|levy|standard|charging|space|食品|安全|整治|检查|停车(?:收费|新规|管理)",
     ),
     define_rule(
         Act.PERSONNEL,
-        r"(?:新任|候任|下任).{0,12}(?:总裁|局长|行长|主席|主任|署长|司长|专员|人选)|接任|出任|获委|离任|卸任|履职公示|任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
-        r"(?:board|leadership|management|staff|executive|committee) (?:changes?|reshuffle|moves|transition)\b|call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
+        r"领导(?:分工|班子|简介)|(?:新任|候任|下任).{0,12}(?:总裁|局长|行长|主席|主任|署长|司长|专员|人选)|接任"
+        r"|出任|获委|离任|卸任|履职公示|任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家"
+        r"|退役|军转)(?:干部|人员|名单|公示|通知)|职位(?:调整|表)",
+        r"(?:new|interim|acting) (?:head|director|chief|chair)\b.{0,40}(?:named|announced|confirmed|chosen)"
+        r"|(?:board|leadership|management|staff|executive|committee) (?:changes?|reshuffle|moves|transition)\b"
+        r"|call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel"
+        r"|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of"
+        r"|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))"
+        r"|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes"
+        r"|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate"
+        r"|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
     define_rule(
         Act.CAMPAIGN,
-        r"开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进|启动|开启|举行)|健步走|运动会|慰问演出",
-        r"^happy |season['’]s greetings|^our (?:people|team|story|history)\b|meet (?:the|our) |a day in the life|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
-        r"|(?:named|ranked|voted|rated) .{0,30}(?:best|top|among|first|leading)|wins? .{0,60}(?:award|prize|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
+        r"(?:日记|手记|札记|随笔|纪事)|开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进|启动"
+        r"|开启|举行)|健步走|运动会|慰问演出",
+        r"^happy |season['’]s greetings|^inside (?:our|the) |^our (?:people|team|story|history)\b|meet (?:the"
+        r"|our) |a day in the life"
+        r"|(?:four|five|six|seven|ten|top \w+|\d+) (?:\w+ )?(?:steps|ways|tips|things|reasons)\b"
+        r"|(?:named|ranked|voted|rated) .{0,30}(?:best|top|among|first|leading)|wins? .{0,60}(?:award|prize"
+        r"|medal|title|trophy)|(?:marks|observes|celebrates|joins) .{0,60}(?:week|month|day"
         r"|anniversary)\b|voices:|spotlight on|(?:holiday|picnic|summer|winter|spring|autumn|festive|school) season"
-        r"|(?:drinking|eating|cooking|shopping|travel) safely|pupils|schoolchildren|learns? about|keep (?:your|you|children)",
+        r"|(?:drinking|eating|cooking|shopping|travel) safely|pupils|schoolchildren|learns? about|keep (?:your"
+        r"|you|children)",
         unless=OF_A_FORM + r"|意见|方案|通知|公告|标准|rules?\b|requirement",
     ),
     define_rule(
         Act.VISIT,
         r"(?:领导|局长|市长|省长|书记|主任|部长|行长|主席|厅长|负责同志).{0,16}(?:检查|督查|调研|看望|巡查|暗访|走访)",
-        r"(?:receives?|meets?|hosts?|greets?) .{0,30}(?:ambassador|counterpart|delegation|envoy|high commissioner)\b",
+        r"(?:minister|secretary|governor|commissioner|president)\b.{0,12} (?:opens|inaugurates|breaks ground"
+        r"|tours) |(?:receives?|meets?|hosts?|greets?) .{0,30}(?:ambassador|counterpart|delegation|envoy"
+        r"|high commissioner)\b",
         unless=r"办法|规定|通知|公告|意见",
     ),
     define_rule(
         Act.MEETING,
         r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发布会文字实录|同题共答",
-        rf"{_BODIES_EN}\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders|regulators|governors"
+        rf"(?:{_BODIES_EN}|panel|group|forum)\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders"
+        rf"|regulators|governors"
         r"|secretaries|officials) .{0,40}(?:reaffirm|discuss|meet|agree to|pledge|gather|vow|call for)|dialogue\b"
-        r"|record attendance|(?:industry|association|trade body|union|federation|chamber|campaigners?|lobby|groups?|institute|council) .{0,20}(?:welcomes|criticises|criticizes|slams|urges|backs|warns)|welcomes (?:the |a |new |decision|proposals?|announcement|plans?)|(?:reaffirms?|underlines?|highlights?|hails?) ",
-        unless=OF_A_FORM
-        + r"|意见|办法|通知|公告|consult|(?:agree|vote|move)s? (?:to|on) (?:end|ban|phase|cut|raise|adopt|extend|cap|a )",
+        r"|record attendance|(?:industry|association|trade body|union|federation|chamber|campaigners?|lobby"
+        r"|groups?|institute|council) .{0,20}(?:welcomes|criticises|criticizes|slams|urges|backs|warns)"
+        r"|welcomes (?:the |a |new |decision|proposals?|announcement|plans?)|(?:reaffirms?|underlines?"
+        r"|highlights?|hails?) ",
+        unless=OF_A_FORM + r"|意见|办法|通知|公告|consult"
+        r"|(?:agree|vote|move)s? (?:to|on) (?:end|ban|phase|cut|raise|adopt|extend|cap|a )",
     ),
     define_rule(
         Act.FILING,
-        r"(?:债|券|票据)\w{0,6}(?:付息|兑付)|(?:操作|用户|使用)手册|(?:资格|从业|执业|职业|水平|注册|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩|合格)|交易日.{0,8}安排"
+        r"(?:债|券|票据)\w{0,6}(?:付息|兑付)|(?:操作|用户|使用)手册|(?:资格|从业|执业|职业|水平|注册"
+        r"|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩"
+        r"|合格)|交易日.{0,8}安排"
         r"|(?:全网|联调|系统|仿真|压力)测试的?(?:通知|公告)|(?:拍卖|摇号|竞拍|抽签|竞价)结果|(?:送达|待领|领取)信息"
         r"|(?:票据|债券|国债|国库券|金边).{0,12}(?:投标|招标|中标|竞投|发行|拍卖|续发)(?:结果|公告|通知)",
-        rf"(?:auctions?|tenders?|issuance|re-?opening|syndicat\w+|buy-?backs?|switch(?:es)?|conversion|redemption"
+        rf"notices? of application|(?:auctions?|tenders?|issuance|re-?opening|syndicat\w+|buy-?backs?"
+        rf"|switch(?:es)?|conversion|redemption"
         rf"|sale) (?:of|for|results?) .{{0,40}}\b{_DEBT}\b|{_DEBT}\b.{{0,30}}(?:auctions?|tenders?|issuance"
         r"|size announcement|re-?opening|calendar|buy-?back)|(?:cause|hearing|daily|roster) lists?\b|records? of"
         r" proceedings|(?:un)?starred question|question (?:no|number)|(?:lok|rajya) sabha"
@@ -118,20 +156,22 @@ _OF_OTHERS = (
         "",
         r"fee rate (?:advisory|notice)|(?:user|registration|filing|certification|application|licen[cs]ing|inspection"
         r"|accreditation|service|passport|visa)\b.{0,30}\bfees?\b",
-        unless=_DRAFT + r"|payment polic|physician|guid|transaction|interchange|waive|abolish|scrap|direct final",
+        unless=DRAFT + r"|payment polic|physician|guid|transaction|interchange|waive|abolish|scrap|direct final",
     ),
     define_rule(
         Act.INTERPRETATION,
-        r"一问一答|(?:有关|几点|情况|相关)说明$|(?:解读|说明)材料|(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
+        r"(?:修订|制定|主要|核心)(?:要点|亮点|变化|看点|内容)$|一问一答|(?:有关|几点|情况|相关)说明$|(?:解读"
+        r"|说明)材料|(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
         r"what .{1,70} (?:means?|changes) for|(?:member|industry|client|technical) briefing|(?:guide|handbook) for"
         r" (?:traders|businesses|firms|employers|consumers|importers|operators|applicants|small)"
         r"|summary of (?:the )?(?:changes|rules|regulations|requirements)",
-        unless=_DRAFT,
+        unless=DRAFT,
     ),
     define_rule(
         Act.REPORT,
         "",
-        r"(?:our |[\w&]+(?: [\w&]+){0,4}['’]?s? )(?:response|submission|reply|evidence) to (?:the )?[\w']+(?: [\w'’]+){0,6}"
+        r"(?:our |[\w&]+(?: [\w&]+){0,4}['’]?s? )(?:response|submission|reply"
+        r"|evidence) to (?:the )?[\w']+(?: [\w'’]+){0,6}"
         r" (?:consultation|proposals?|inquiry|review|call|white paper|green paper|bill)",
         unless=r"government response|(?:authority|agency|commission|bank|treasury|department) response|feedback",
     ),
@@ -151,8 +191,10 @@ _OF_ONE_FIRM = (
     ),
     define_rule(
         Act.RECALL,
-        r"(?:\d|[一二三四五六七八九十多])(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
-        r"(?:import|health|allergy|food|product|safety|drug) alerts?\b|outbreak\b|undeclared|detention without",
+        r"(?:\d|[一二三四五六七八九十多])(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)"
+        r"|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
+        r"withdrawn from (?:shelves|sale|the market|stores)|(?:import|health|allergy|food|product|safety"
+        r"|drug) alerts?\b|outbreak\b|undeclared|detention without",
         unless=r"办法|管理规定|final rule|propos|guid|工作的通知|compensat",
     ),
     define_rule(
@@ -162,85 +204,35 @@ _OF_ONE_FIRM = (
     ),
     define_rule(
         Act.PENALTY,
-        r"纪律(?:行动|制裁|处分)|聆讯|禁止[\u4e00-\u9fff]{2,24}重投|依法(?:处置|处理|惩处|约谈).{0,30}(?:账号|企业|平台|网站|机构)"
+        r"(?:监管|关注|问询|警示|监管工作|监管意见)函$|纪律(?:行动|制裁|处分)|聆讯|禁止[\u4e00-\u9fff]{2,24}重投"
+        r"|依法(?:处置|处理|惩处|约谈).{0,30}(?:账号|企业|平台|网站|机构)"
         r"|侵权案|(?:案|案件)(?:宣判|审结|公开审理|开庭)|骗取",
         r"orders? .{0,50} to (?:stop|cease|refund|return|divest|halt|remove|recall|repay|compensate|destroy|delete)\b"
-        r"|(?:tribunal|court|judge)\b.{0,20}(?:upholds|dismisses|rejects|confirms|quashes)|(?:infringement|non-?compliance|breach) decisions?|(?:suspension|halt) of trading|trading (?:suspension|halt)|impos\w+ .{0,30}(?:penalt|fines?\b|sanctions? on"
+        r"|(?:tribunal|court|judge)\b.{0,20}(?:upholds|dismisses|rejects|confirms|quashes)|(?:infringement"
+        r"|non-?compliance|breach) decisions?|(?:suspension|halt) of trading|trading (?:suspension|halt)"
+        r"|impos\w+ .{0,30}(?:penalt|fines?\b|sanctions? on"
         r" [A-Z])|agrees? to (?:pay|stop|refund|settle|plead)|(?:sentenc|plead|convict)\w+",
         unless=OF_A_FORM + r"|意见稿|propos|framework|policy|regime",
     ),
     define_rule(
         Act.APPROVAL,
         r"供公众查阅|(?:展览|查阅).{0,10}(?:图则|规划)|筹建.{0,30}(?:公示|公告|批复)|获准|获批",
-        rf"(?:grants?|granted|granting|awards?|awarded|issues?|issued|receives?) .{{0,40}}\b{_LICENCE}\b (?:to|for|from)"
+        rf"(?:grants?|granted|granting|awards?|awarded|issues?|issued|receives?) .{{0,40}}\b{_LICENCE}\b (?:to"
+        rf"|for|from)"
         rf"|(?:grant|award|transfer|renewal|surrender|reissue) of .{{0,50}}\b{_LICENCE}\b"
         rf"|\b{_LICENCE} (?:grant(?:ed)?|award(?:ed)?)\b|early terminations?\b|truing[- ]up|change in law claim"
-        r"|^(?:the )?(?:proposed |anticipated |completed )?(?:acquisition|merger|takeover) (?:by|of|between) |(?:petition|case|docket|application|appeal|complaint|suit) (?:no|number|nos)\.? ?[\dA-Z].{0,40}(?:grant"
+        r"|^(?:the )?(?:proposed |anticipated |completed )?(?:acquisition|merger|takeover) (?:by|of|between) "
+        r"|(?:petition|case|docket|application|appeal|complaint|suit) (?:no|number|nos)\.? ?[\dA-Z].{0,40}(?:grant"
         r"|adoption|approval|determination of (?:transmission )?tariff)"
         r"|allocation of (?:power|coal|land|quota|slots?)",
-        unless=r"general (?:export )?licen|class licen|guid|regime|conditions|rules\b|fees?\b|propos|consult|regulations",
+        unless=r"general (?:export )?licen|class licen|guid|regime|conditions|rules\b|fees?\b|propos|consult"
+        r"|regulations",
     ),
     define_rule(
         Act.APPROVAL,
         "",
         r"^(?:\w+ )?(?:petition|case|docket|appeal|complaint|suit|review petition) (?:no|number|nos)\.? ?[\dA-Z]",
         unless=r"\bv\.? |extension of procedure",
-    ),
-)
-
-_GOODS = (
-    r"(?:products?|foods?|cosmetics?|toys|imports?|exports?|sales?|use|vehicles?|plastics?|chemicals?|substances?"
-    r"|advertis\w+|fees|pesticides?|additives?|materials?|practices)"
-)
-_FORMS_EN = (
-    r"(?:rules?|regulations?|methodolog(?:y|ies)|standards?|codes?|requirements?|guidelines|orders?|determinations?"
-    r"|regime|directions?|by-?laws?|ordinance|conditions|limits?|thresholds?|obligations?)"
-)
-
-_OF_ACTION = (
-    define_rule(
-        Act.CONSULTATION,
-        r"(?:邀请|欢迎|诚邀|呼吁|请).{0,30}(?:提交|发表|提出|反馈).{0,8}(?:意见|建议|书面)",
-        r"notices? of (?:inquiry|enquiry|proposed)|(?:feedback|comments?|submissions?|responses?|views|replies|representations)"
-        r" (?:are |is )?(?:due|close[sd]?|by|deadline|until|before|open)|(?:invitations?|requests?|calls?) (?:for|to) (?:comment|input|respond|evidence|views|contribut\w+)|opens? (?:a |the )?(?:public )?(?:debate|discussion)|(?:seeks|calls for|asks for|wants|invites) .{0,30}"
-        r"(?:views|submissions|comments?|feedback|input|evidence)|(?:preliminary|consultation|discussion|pre-?)"
-        r" ?(?:draft|paper|document)|public inquiry into|interim report and",
-        unless=r"agenda|speech|information collection|merger|final rule|extend|re-?open|response to|acquisition"
-        r"|proposed (?:settlement|decree)",
-    ),
-    define_rule(
-        Act.APPROVAL,
-        "",
-        r"(?:merger|acquisition|takeover|joint venture|buy-?out|deal)\b.{0,60}(?:cleared|approved|unconditional(?:ly)?"
-        r"|prohibited|blocked|abandoned|subject to)|(?:blocks|prohibits|clears|waves through) .{0,60}(?:merger"
-        r"|acquisition|takeover|deal)\b|type approvals?\b",
-        unless=r"guid|rules|regime|notification threshold",
-    ),
-    define_rule(
-        Act.RULE,
-        r"(?:禁止|不得).{2,20}(?:的规定|的决定)$",
-        rf"(?:issues|publishes|releases|makes|sets|confirms|announces|unveils|gazettes|approves|adopts|enacts|introduces"
-        rf"|strengthens|tightens|overhauls|implements|finalises|finalizes|brings in) (?!draft|consult|proposed).{{0,40}}"
-        rf"(?:final|new|revised|amended|updated|binding|mandatory|tougher|stricter|first|stronger) .{{0,50}}"
-        rf"\b{_FORMS_EN}\b"
-        rf"|(?:decides?|decision|moves?|votes?|agrees?|set|will|is|are) to (?:mandate|require|ban|cap|prohibit|regulate"
-        r"|outlaw|phase out|tighten)\b|(?:mandates|outlaws|prohibits) "
-        rf"|bans? .{{0,50}}\b{_GOODS}\b|^(?:new |final |revised )?rules? (?:on|for|to|requir\w+|oblig\w+|forc\w+|protect\w*)\b|amends .{{0,60}}\b{_FORMS_EN}\b|amendments? to .{{0,70}}\b(?:made|published|gazetted|takes? effect|in force|adopted|issued|notified)\b|agrees? to (?:end|phase|cap|raise|cut)|approves .{{0,40}}\b(?:code|rules|standard|regulations|methodology|tariff order)\b",
-        unless=_DRAFT
-        + r"|for (?:life|\d|\w+ years)|former|adviser|director|guidance|speech|statement|blog|survey|report"
-        r"|\b(?:Ltd|Limited|Inc|LLC|plc)\b|drug|vaccine|treatment",
-    ),
-    define_rule(
-        Act.SUPERVISION,
-        r"(?:部门|总局|委|会|央行|人民银行|局).{0,8}(?:要求|责成|敦促|明确).{2,30}(?:机构|企业|平台|银行|公司|单位|行业|经营者)",
-        unless=_DRAFT + r"|处罚|通知|公告",
-    ),
-    define_rule(
-        Act.TERMS,
-        r"(?:试行|实施|实行|延长|恢复|给予|单方面|扩大).{0,12}免签|免签(?:政策|安排|国家)|(?:核定|制定|公布|明确|重新核定|确定).{0,40}(?:价格|电价|气价|水价|运价|费率|收费|税率|补贴标准|补助标准)(?:有关(?:事项|问题))?的?(?:通知|公告|决定|批复)",
-        r"(?:announces|introduces|imposes|sets|launches|unveils|confirms) .{0,40}\b(?:tax|levy|duty|tariffs?|surcharge|rebate"
-        r"|price cap)\b",
-        unless=r"意见稿|征求意见|办法",
     ),
 )
 
@@ -256,26 +248,40 @@ _OF_FORM = (
     ),
     define_rule(
         Act.LIST,
-        r"(?:重点|监管|排污|用能|管控|示范)\w{0,6}(?:单位|企业)名录|(?:文库|编码表|代码表|代码库|数据库|参数表|词库)(?:\d|[（(]|[A-Z]|的|更新|发布)",
+        r"(?:重点|监管|排污|用能|管控|示范)\w{0,6}(?:单位|企业)名录|(?:文库|编码表|代码表|代码库|数据库|参数表"
+        r"|词库)(?:\d|[（(]|[A-Z]|的|更新|发布)",
         unless=r"办法|规定|意见|数据库建设",
     ),
     define_rule(
         Act.DATA,
-        r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|(?:收购|播种|施工|投资|建设)进度|失业率|(?:工业企业|企业)利润|由[降升负正]转|百分之|同比|环比|进度情况|(?<!公开)(?<!申报)(?<!申请)(?:收支|负债|统计|概览|数据|价格|余额|损益|持有|分布|量值)表$|^截至.{4,30}(?:人数|数量|规模|总量|余额|总数|家|户)$",
-        r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|(?:stocks?|inventories|reserves|orders|profits?|unemployment|wages|rents?|house prices|loans|deposits|visitors?|passengers|arrivals|registrations|deaths|fatalities|emissions|spending|investment)"
-        r" (?:falls?|rises?|fell|rose|climb|drop|grew|slip|edge|jump|down|up|eases?|increase|decrease|holds?)\w*|progress (?:report|as on|: )"
-        r"|state-?wise|(?:lending|loans|deposits|arrivals|sales|exports|imports|starts|permits|claims|arrears|prices|turnover"
-        r"|generation|consumption|throughput|traffic|insolvenc\w+|earnings|output|demand)\b[^;]{0,40}(?:quarter\b|month\b|week ended|year to)",
+        r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|(?:收购|播种|施工|投资"
+        r"|建设)进度|失业率|(?:工业企业|企业)利润|由[降升负正]转"
+        r"|百分之|同比|环比|进度情况|(?<!公开)(?<!申报)(?<!申请)(?:收支|负债|统计|概览|数据|价格|余额|损益|持有"
+        r"|分布|量值)表$|^截至.{4,30}(?:人数|数量|规模|总量"
+        r"|余额|总数|家|户)$",
+        r"as (?:on|at|of) (?:the )?\d|commitments? of traders|installed capacity|(?:stocks?|inventories|reserves"
+        r"|orders|profits?|unemployment|wages|rents?|house prices|loans|deposits|visitors?|passengers|arrivals"
+        r"|registrations|deaths|fatalities|emissions|spending|investment)"
+        r" (?:falls?|rises?|fell|rose|climb|drop|grew|slip|edge|jump|down|up|eases?|increase|decrease|holds?)\w*"
+        r"|progress (?:report|as on|: )"
+        r"|state-?wise|(?:lending|loans|deposits|arrivals|sales|exports|imports|starts|permits|claims|arrears"
+        r"|prices|turnover"
+        r"|generation|consumption|throughput|traffic|insolvenc\w+|earnings|output"
+        r"|demand)\b[^;]{0,40}(?:quarter\b|month\b|week ended|year to)",
         unless=r"办法|rules?\b|regulations?\b|notice|consult|approved list|amend",
     ),
     define_rule(
         Act.GUIDANCE,
         "",
-        r"^clarifications? (?:on|of|to|regarding)\b|^(?:technical |final )?(?:advice|checklists?|templates?|notes?) (?:on|for|to|of)\b|staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter|guidance|release)|disclosure"
+        r"^clarifications? (?:on|of|to|regarding)\b|^(?:technical |final )?(?:advice|checklists?|templates?"
+        r"|notes?) (?:on|for|to|of)\b|staff letter|no-?action (?:position|letter|relief)|interpretive (?:letter"
+        r"|guidance|release)|disclosure"
         r" interpretations?|staff legal bulletin|^advisory (?:on|to|for|regarding)\b|advisory:|guidance letter"
-        r"|compliance (?:guide|advice|note)\b|(?:interpretation|technical|guidance|information|practice|compliance|regulatory)"
-        r" (?:bulletin|circular letter|paper)\b|\bhandbooks?\b|\b(?:user|procedures?|policy|operations) manual\b|booklet",
-        unless=_DRAFT + r"|small entity",
+        r"|compliance (?:guide|advice|note)\b|(?:interpretation|technical|guidance|information|practice"
+        r"|compliance|regulatory)"
+        r" (?:bulletin|circular letter|paper)\b|\bhandbooks?\b|\b(?:user|procedures?|policy|operations) manual\b"
+        r"|booklet",
+        unless=DRAFT + r"|small entity",
     ),
     define_rule(
         Act.REPEAL,
@@ -286,16 +292,17 @@ _OF_FORM = (
     define_rule(
         Act.SUPERVISION,
         r"监管政策手册|法定指引",
-        r"(?:review|inquiry|study|probe) (?:into|of|on) .{0,60} (?:launched|announced|begins|opened|starts|initiated)|launch(?:es|ed)? .{0,30}(?:review|inquiry|market study)\b|"
+        r"(?:review|inquiry|study|probe) (?:into|of|on) .{0,60} (?:launched|announced|begins|opened|starts"
+        r"|initiated)|launch(?:es|ed)? .{0,30}(?:review|inquiry|market study)\b|"
         r"(?:class|legislative)? ?instrument (?:no\.? ?)?20\d\d/\d+",
-        unless=_DRAFT,
+        unless=DRAFT,
     ),
     define_rule(
         Act.LAW,
         "",
         r"\b(?:act|ordinance|code|statute)\b,?(?: (?:19|20)\d\d)?[:;,–— -]{0,3}.{0,20}\b(?:commenc(?:es|ement|ing)"
         r"|brought into (?:force|operation)|in operation|takes effect|comes into (?:force|operation))",
-        unless=_DRAFT + r"|guid|FAQ|regulations?\b|rules\b|order\b",
+        unless=DRAFT + r"|guid|FAQ|regulations?\b|rules\b|order\b",
     ),
     define_rule(
         Act.TERMS,
@@ -304,16 +311,17 @@ _OF_FORM = (
         r"|reporting) dates?|(?:compliance|effective|implementation|application|start) dates? .{0,30}(?:extended"
         r"|delayed|postponed|deferred|put back|pushed back)|(?:delays|postpones|defers|extends) .{0,40}(?:compliance"
         r"|effective|implementation|start|application) date",
-        unless=_DRAFT,
+        unless=DRAFT,
     ),
     define_rule(
         Act.EXTENSION,
         r"(?:延长|延续|顺延)(?:《.{2,80}》|.{2,60})(?:的?有效期|执行期限|实施期限|施行期限)",
-        unless=_DRAFT,
+        unless=DRAFT,
     ),
     define_rule(
         Act.CONSULTATION,
-        r"(?:征求|征集|听取|征询)(?:对|关于|有关)?《[^》]{2,90}》\w{0,8}(?:的?意见|$)|(?:规例|条例)\w{0,12}(?:草拟本|建议)\w{0,6}(?:咨询)"
+        r"(?:征求|征集|听取|征询)(?:对|关于|有关)?《[^》]{2,90}》\w{0,8}(?:的?意见|$)|(?:规例"
+        r"|条例)\w{0,12}(?:草拟本|建议)\w{0,6}(?:咨询)"
         r"|就.{2,80}(?:展开|进行|开展).{0,8}咨询",
         r"^(?:[A-Z]{2,6} )?(?:CP|DP|ED|QCP|HCP|GFC|IFC|CRP) ?\d+\b|^[A-Z]\w.{4,90}: .{0,60}\bproposals?$",
         unless=r"标准|规程|限值|技术规范|导则|speech",
@@ -330,52 +338,9 @@ _OF_FORM = (
         r"|changes|rules?|requirements?|standards?|reporting|reforms|regulations?)\b"
         r"|notification of .{0,120}(?:rules|regulations|order|scheme),? 20\d\d"
         r"|; final (?:determination|rule)\b",
-        unless=_DRAFT + r"|guid|correct|speech|IFRS|proposed",
+        unless=DRAFT + r"|guid|correct|speech|IFRS|proposed",
     ),
 )
 
-_OF_SUBJECTS = (
-    define_rule(Act.BINDING_STANDARD, r"强制性国标", unless=_DRAFT + r"|解读|计划"),
-    define_rule(
-        Act.SUPERVISION, r"标准(?:合同|必要专利|条款).{2,40}(?:公告|通知|指引|通告)$", unless=_DRAFT + r"|解读|问答"
-    ),
-    define_rule(
-        Act.EXECUTION,
-        r"^(?!.{0,30}(?:批次|起|家|款)).{4,16}通报.{2,40}情况$",
-        r"(?:inspection|enforcement|compliance|surveillance|audit|border) (?:campaign|sweep|programme|program|blitz|checks"
-        r"|drive)",
-        unless=r"guid|report|results|findings",
-    ),
-    define_rule(
-        Act.APPLICATION,
-        "",
-        r"(?:tenders?|auctions?) (?:for|of|round for) .{0,40}(?:[MG]W\b|capacity|spectrum|wind|solar|storage|hydrogen|licen\w+)",
-        unless=r"results?|winners?|awarded|consult|draft",
-    ),
-    define_rule(
-        Act.DATA,
-        r"(?:储备|交易|融资|发行|贷款|存款|市场)规模$|存栏|销货|销售额|数字$|(?:猪肉|粮食|煤炭|农产品|蔬菜|钢材|水泥|生产资料|商品)\w{0,6}价格(?:$|监测|周)",
-        r".{4,60} [-–—] [A-Z]\.\d+|(?:register|market|trading|auction) summary",
-        unless=r"通知|公告|意见|办法",
-    ),
-    define_rule(
-        Act.RULE,
-        r"(?:发布|出台|实施|公布|印发|推出).{2,30}新规$|新规.{0,4}(?:落地|出台|施行|实施|发布|生效)",
-        rf"\b{_FORMS_EN}\b.{{0,20}}\b(?:starts?|begins?|kicks? in|takes? effect|(?:comes?|enters?) into|effective|apply from"
-        rf"|applies from)\b"
-        rf"|(?:sets?|imposes?|introduces?|lowers|issues) .{{0,30}}\b(?:limits?|caps?|targets?|ceilings?|rules?)\b"
-        rf"|\((?:binding|final|mandatory)\)",
-        unless=_DRAFT + r"|guid|speech|report|agenda|objectives|strateg",
-    ),
-    define_rule(
-        Act.TERMS,
-        r"(?:起退点|起征点|限额|额度|门槛|比例|税率|费率|利率|票价|电价|工资标准).{0,10}(?:提高|降低|下调|上调|调整|放宽|收紧|翻倍|取消)|《[^》]{2,60}(?:目录|清单)》.{0,4}(?:印发|发布|公布|出台)$",
-        r"sanctions\b.{0,30}(?:package|adopted|measures|renewed|extended|imposed|tightened)|(?:package|round) of sanctions"
-        r"|^(?:removal|abolition|introduction|phase-?out|elimination|suspension|lifting|tightening|creation|end) of (?:the )?"
-        r".{0,40}(?:exemptions?|requirements?|restrictions?|rules?|regime|dut(?:y|ies)|relief|thresholds?|limits?)\b",
-        unless=_DRAFT + r"|guid|统计|数据|同比|speech|report|breach|evad|violat",
-    ),
-)
-
-FIRST_FORMS = (*_OF_PLAIN_WORDS, *_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM, *_OF_ACTION, *_OF_SUBJECTS)
-"""In order, before the forms of `form_words`."""
+FIRST_FORMS = (*_OF_PLAIN_WORDS, *_OF_DAILY_BUSINESS, *_OF_OTHERS, *_OF_ONE_FIRM, *_OF_FORM)
+"""In order, before the words of all other modules."""
