@@ -1,4 +1,4 @@
-"""Words of titles that say by a verb, or by their subject alone, that something binds, is asked, sold, closed or counted."""
+"""Words of titles that say what is done by a verb, or by a subject alone: bound, asked, taxed, counted."""
 
 from monitor.ranking.acts import DRAFT, Act, define_rule
 

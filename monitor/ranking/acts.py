@@ -133,4 +133,4 @@ OF_A_FORM = (
 """A title that ends in a form of rules is none of what its words are about: 政府采购管理办法 buys nothing."""
 
 DRAFT = r"意见稿|征求意见|draft|propos|consult|final rule"
-"""A title with such words is about a text that is not yet in force, or says outright that it is."""
+"""A title with such words asks for or proposes what it names, or says outright that it is a rule."""

@@ -194,7 +194,7 @@ _OF_CASES = (
     define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     define_rule(
         Act.CORRECTION,
-        r"更正|勘误|补正",
+        r"更正|勘误|补正(?!预算)",
         r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b",
     ),
     define_rule(
