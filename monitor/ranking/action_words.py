@@ -43,10 +43,12 @@ _OF_ACTION = (
         rf"|proposed).{{0,40}}"
         rf"(?:final|new|revised|amended|updated|binding|mandatory|tougher|stricter|first|stronger) .{{0,50}}"
         rf"\b{_FORMS_EN}\b"
-        rf"|(?:decides?|decision|moves?|votes?|agrees?|set|will|is|are) to (?:mandate|require|ban|cap|prohibit"
+        rf"|(?:decides?|decision|moves?|votes?|agrees?|set|will|is|are|^[A-Z]\w+) to (?:mandate|require|ban|cap"
+        rf"|prohibit"
         rf"|regulate"
         r"|outlaw|phase out|tighten)\b|(?:mandates|outlaws|prohibits) "
-        rf"|bans? .{{0,50}}\b{_GOODS}\b|^(?:new |final |revised )?rules? (?:on|for|to|requir\w+|oblig\w+|forc\w+"
+        rf"|bans? .{{0,50}}\b{_GOODS}\b|(?:standards?|codes?|rules)\b.{{0,12}} amended\b|^(?:new |final "
+        rf"|revised )?rules? (?:on|for|to|requir\w+|oblig\w+|forc\w+"
         rf"|protect\w*)\b|amends .{{0,60}}\b{_FORMS_EN}\b|amendments? to .{{0,70}}\b(?:made|published|gazetted"
         rf"|takes? effect|in force|adopted|issued|notified)\b|agrees? to (?:end|phase|cap|raise|cut)"
         rf"|approves .{{0,40}}\b(?:code|rules|standard|regulations|methodology|tariff order)\b",
@@ -94,7 +96,8 @@ _OF_SUBJECTS = (
     ),
     define_rule(
         Act.DATA,
-        r"(?:储备|交易|融资|发行|贷款|存款|市场)规模$|存栏|销货|销售额|数字$|(?:猪肉|粮食|煤炭|农产品|蔬菜|钢材"
+        r"价格.{0,6}(?:波动|上涨|下跌|走势|平稳|走低|走高)|(?:储备|交易|融资|发行|贷款|存款|市场)规模$|存栏|销货"
+        r"|销售额|数字$|(?:猪肉|粮食|煤炭|农产品|蔬菜|钢材"
         r"|水泥|生产资料|商品)\w{0,6}价格(?:$|监测|周)",
         r"[A-Z]\.\d+$|(?:register|market|trading|auction) summary",
         unless=r"通知|公告|意见|办法",
@@ -150,7 +153,8 @@ _OF_SHORT_TITLES = (
     ),
     define_rule(
         Act.DATA,
-        r"(?:核发|完成|发放|发电|新增|产量|用电|投放|办结).{0,12}\d(?:亿|万)(?:个|吨|千瓦时|千瓦|元|美元|人次|人|家|户|件|辆)?$",
+        r"(?:核发|完成|发放|发电|新增|产量|用电|投放|办结).{0,12}\d(?:亿|万)(?:个|吨|千瓦时|千瓦|元|美元|人次|人"
+        r"|家|户|件|辆)?$",
         r"[^;:]{4,60}[:,] (?:first|second) half 20\d\d$|[^;:]{4,60}, week \d+$",
         unless=r"罚|投资|资助|追缴|召回|贷款项目|fine|pay",
     ),

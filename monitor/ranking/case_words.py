@@ -90,7 +90,8 @@ _OF_DAILY_BUSINESS = (
         r"|(?:board|leadership|management|staff|executive|committee) (?:changes?|reshuffle|moves|transition)\b"
         r"|call for applications?.{0,40}(?:members?|directors?|chair|experts?|commissioners?|panel"
         r"|advis[eo]rs?)\b|transfers? and postings?|postings? (?:of|and transfers?)|promotion of"
-        r"|to (?:lead (?!to)|head |chair |join (?:the )?(?:board|agency|authority|commission|council))"
+        r"|to (?:leave (?:the |in |at |after )|retire|depart\b|lead (?!to)|head |chair |join (?:the )?(?:board"
+        r"|agency|authority|commission|council))"
         r"|takes? (?:office|up (?:the )?(?:post|role|position|duties))|(?:takes|sworn) (?:the )?oath|(?:assumes"
         r"|steps into) (?:office|the role|charge)|^(?:senior|junior|assistant|associate|principal|lead|graduate"
         r"|trainee|policy) \w+(?: \w+)? ?[-–—(,]|on deputation|deputation basis|seniority list"
@@ -239,7 +240,8 @@ _OF_ONE_FIRM = (
 _OF_FORM = (
     define_rule(
         Act.APPLICATION,
-        r"接受(?:申请|报名|申报)|(?:申请|报名|申报).{0,4}(?:现正|现已|正式|即日起)?(?:接受|开放|开始|启动|受理)$",
+        r"(?:组织|开展).{0,6}(?:推荐|申报|遴选).{0,40}的(?:通知|公告)$|接受(?:申请|报名|申报)|(?:申请|报名"
+        r"|申报).{0,4}(?:现正|现已|正式|即日起)?(?:接受|开放|开始|启动|受理)$",
         unless=r"意见稿|办法|行政许可",
     ),
     define_rule(Act.EXECUTION, r"关于(?:切实|认真|全力|统筹|扎实)?做好.{2,60}工作的(?:紧急)?通知$", unless=r"意见稿"),
