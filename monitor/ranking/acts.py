@@ -131,3 +131,6 @@ OF_A_FORM = (
     r"|\b(?:final|proposed|adopt(?:s|ed) (?:new |amended )?) ?rules?\b"
 )
 """A title that ends in a form of rules is none of what its words are about: 政府采购管理办法 buys nothing."""
+
+DRAFT = r"意见稿|征求意见|draft|propos|consult|final rule"
+"""A title with such words asks for or proposes what it names, or says outright that it is a rule."""

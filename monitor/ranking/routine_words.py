@@ -193,7 +193,9 @@ _OF_CASES = (
     define_rule(Act.FILING, r"部门(?:预算|决算)"),
     define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
     define_rule(
-        Act.CORRECTION, r"更正|勘误", r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b"
+        Act.CORRECTION,
+        r"更正|勘误|补正(?!预算)",
+        r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b",
     ),
     define_rule(
         Act.REPEAL,

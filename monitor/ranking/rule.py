@@ -65,7 +65,7 @@ _JOINT = re.compile(r"等.{1,3}部门|(?:委|部|局|会|行|署|办) \w{2,14}(?
 _FIRM = re.compile(
     r"(?:股份|集团)?有限(?:责任)?公司|(?<!上市)(?<!保险)(?<!证券)(?<!基金)(?<!信托)(?<!租赁)(?<!期货)(?<!金融)公司(?:设立|变更|开业|合并|申请|收购)"
     r"|(?-i:\b(?:LLC|L\.L\.C\.|Inc|Ltd|Limited|plc|PLC|LLP|L\.P\.|LP|GmbH|S\.A\.|N\.V\.|Pte|Pty|Corp"
-    r"|Corporation|Co)\b)"
+    r"|Corporation(?! Finance)|Co)\b)"
 )
 _TERMS = re.compile(
     r"电价|价格|关税|税率|税|收费|费率|配额|额度|保证金|准备金|资本|补贴|消纳责任权重|准入|许可|排放|"

@@ -101,7 +101,7 @@ _OF_ADMINISTRATION = (
         Act.RECALL,
         r"召回|不合格|监督抽[查检]|抽检|抽样检验",
         r"recalls?\b|safety alert|unsafe product|field safety",
-        unless=OF_A_FORM,
+        unless=OF_A_FORM + r"|(?:加强|规范|完善|强化|做好).{2,60}的?(?:通知|公告|意见)",
     ),
     define_rule(Act.POLICY, r"^国务院关于.{2,80}的批复"),
     define_rule(

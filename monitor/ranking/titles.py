@@ -4,14 +4,16 @@ import re
 from functools import lru_cache
 
 from monitor.i18n.traditional import simplify
+from monitor.ranking.action_words import ACTION_FORMS
 from monitor.ranking.acts import Act
+from monitor.ranking.case_words import FIRST_FORMS
 from monitor.ranking.form_words import CLEAR_FORMS
 from monitor.ranking.routine_words import FIRST_RULES
 from monitor.ranking.rule_words import FURTHER_RULES
 
 _MAX_CHARS = 400
 _CHINESE, _LATIN = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[A-Za-z]{2}")
-_RULES = (*CLEAR_FORMS, *FIRST_RULES, *FURTHER_RULES)
+_RULES = (*FIRST_FORMS, *ACTION_FORMS, *CLEAR_FORMS, *FIRST_RULES, *FURTHER_RULES)
 
 _MONEY_EN = r"(?:[£$€¥]|(?:USD|EUR|GBP|AUD|SGD|CAD|HKD|RMB)\s?)"
 _LARGE_SUM = (

@@ -156,3 +156,109 @@ def test_every_act_has_a_weight_and_none_is_found_in_a_text_without_words() -> N
     assert set(WEIGHTS) == set(Act)
     rules = (*FIRST_RULES, *FURTHER_RULES)
     assert [rule.act for rule in rules if rule.matches("zzqq", has_chinese=True, has_latin=True)] == []
+
+
+NOT_WHAT_THEY_NAME = {
+    Act.PROCUREMENT: ["Contract notice: projectors", "RFQ for printing of the annual report", "关于机房改造的询价函"],
+    Act.APPROVAL: [
+        "Authority grants generation licence to Windco",
+        "Award of import licence to Straits Power",
+        "Petition No. 9/TL/2031: grant of transmission licence",
+        "Merger of Alfa and Beta cleared subject to conditions",
+    ],
+    Act.FILING: [
+        "Auction of infrastructure bonds: size announcement",
+        "外匯基金票據投標結果",
+        "Cause list for hearings from 3 March",
+        "Proposed Collection; Comment Request; Extension: Rule 9",
+        "关于开展交易系统全网测试的通知",
+        "关于某企业债券付息的公告",
+    ],
+    Act.PERSONNEL: [
+        "某局直属单位负责人任职前公示",
+        "Transfer and posting of officers",
+        "Two new commissioners take office",
+    ],
+    Act.BULLETIN: ["List of holidays for 2031", "Constituent Update - May 3, 2031"],
+    Act.MEETING: ["Trade union reacts to price cap decision", "Advisory panel to convene on 3 June"],
+    Act.REPORT: ["Association response to Treasury consultation on coins"],
+    Act.INTERPRETATION: [
+        "Member briefing: what the Final Determinations mean for suppliers",
+        "信息披露业务咨询问题解答（第3期）",
+        "一问一答：养老金领取新规",
+        "企业如何享受加计扣除",
+    ],
+    Act.RECALL: ["某局关于13批次药品不符合规定的通告", "Import Alert 9-5: enoki mushrooms"],
+    Act.PENALTY: ["根据《打击洗钱条例》对某银行采取纪律行动", "Agency orders retailer to stop false claims"],
+    Act.PRODUCT_RULE: ["关于暂停进口海斯特器材公司产品的公告"],
+    Act.LIST: ["关于发布出口退税率文库2031D版的通知", "某市2031年环境监管重点单位名录"],
+    Act.DATA: [
+        "基本医疗保险主要指标",
+        "Commitments of Traders – May 3",
+        "金融机构信贷收支表",
+        "Bank lending: September quarter",
+    ],
+    Act.VISIT: ["委领导检查轨道交通安全保障工作", "Minister receives ambassador of Norway"],
+    Act.CAMPAIGN: ["A Day in the Life of an Inspector", "总局开展健步走活动"],
+    Act.CORRECTION: ["Errata: consultation paper annex"],
+}
+DOES_WHAT_IT_NAMES = {
+    Act.LAW: [
+        "Markets (Amendment) Act 2031: commencement of Parts 2 to 5",
+        "Parliament adopts the Space Act",
+        "某委员会表决通过新修订的海商法",
+    ],
+    Act.RULE: [
+        "Agency Adopts Amendments to Interim Reporting",
+        "Commission issues final input methodologies for airports",
+        "New rules require banks to reimburse victims",
+        "Ministry bans three phthalates in children's products",
+        "某协会关于登记材料清单自11月1日起施行的公告",
+    ],
+    Act.TERMS: [
+        "Traceability Records; Extension of Compliance Date",
+        "关于核定跨省管道运输价格的通知",
+        "Removal of the import exemption for small parcels",
+        "对某国公民试行免签政策",
+    ],
+    Act.CONSULTATION: [
+        "关于再次公开征求对《产能置换实施办法》意见的通知",
+        "CP 391 Digital platforms",
+        "Notice of inquiry: spectrum sharing",
+        "邀請公眾就豁免命令提交意見",
+    ],
+    Act.EXTENSION: ["关于延长《环评告知承诺办法》有效期的通知"],
+    Act.SUPERVISION: [
+        "关于进一步加强汽车产品准入、召回管理的通知",
+        "Review into deferred payment launched by watchdog",
+    ],
+    Act.GUIDANCE: ["Staff Letter No. 31-07: No-Action Position", "Advisory on co-locating storage"],
+    Act.REPEAL: ["Cancellation of Notice FA 04", "Withdrawal of Proposed Regulatory Actions"],
+    Act.APPLICATION: ["新能源運輸基金第十二輪申請現正接受", "Tender for 2 GW of offshore wind capacity opens"],
+    Act.EXECUTION: ["关于做好2031年专项附加扣除确认工作的通知", "Medical Device User Fee Rates for 2031"],
+}
+
+
+@pytest.mark.parametrize(
+    ("act", "title"), [(act, title) for act, titles in NOT_WHAT_THEY_NAME.items() for title in titles]
+)
+def test_a_title_of_one_case_does_not_make_what_it_names(act: Act, title: str) -> None:
+    assert find_act(title) is act
+
+
+@pytest.mark.parametrize(
+    ("act", "title"), [(act, title) for act, titles in DOES_WHAT_IT_NAMES.items() for title in titles]
+)
+def test_a_title_says_in_many_wordings_what_its_document_does(act: Act, title: str) -> None:
+    assert find_act(title) is act
+
+
+def test_words_of_news_and_navigation_say_nothing_of_rules() -> None:
+    titles = [
+        "Digital Library",
+        "Lift Up Trucking, LLC",
+        "长野县补正预算案",
+        "老戏骨豪宅里全都是艺术品",
+        "Permit Parking Zone Lookup",
+    ]
+    assert [find_act(title) for title in titles] == [Act.UNCLEAR] * len(titles)
