@@ -34,7 +34,8 @@ def read_facts(
     classification = classify_document_text(document)
     stage = classification.stage
     signature = read_signature(document, issuer=issuer, is_issued=_is_issued(document, stage))
-    number = find_own_number(document, explains=stage in _EXPLAINING) if stage is not None else None
+    has_number = stage is not None or document.is_chinese
+    number = find_own_number(document, explains=stage in _EXPLAINING) if has_number else None
     base = DayBase(signature.made_on, published_on)
     sentences = document.read_sentences(base)
     reading = DayReading(
