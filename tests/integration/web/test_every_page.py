@@ -183,8 +183,12 @@ def templates_of(app: Any) -> dict[str, re.Pattern[str]]:
 
 
 async def pages_of(client: httpx.AsyncClient, templates: dict[str, re.Pattern[str]], item: str) -> list[str]:
-    """The paths of all pages that links lead to, of each kind two; `item` is one with evidence."""
-    begin = ["/", item, "/sign-in", "/runs/run-live", "/research/research-evil", "/research/research-plan"]
+    """The paths of all pages that links lead to, of each kind two; `item` is one with evidence.
+
+    A button leads to the briefing of the day.
+    """
+    runs = ["/runs/run-live", "/research/research-evil", "/research/research-plan"]
+    begin = ["/", item, "/sign-in", "/briefings/now", *runs]
     waiting, seen, counts = list(begin), set(begin), dict.fromkeys(templates, 0)
     found: list[str] = []
     while waiting:

@@ -93,7 +93,7 @@ async def test_a_run_is_watched_to_its_end_and_a_candidate_found_by_keyboard(
     await page.wait_for_selector('#run[data-is-over="yes"]', state="attached")
 
     assert await page.evaluate("window.isTheSame"), "nobody had to load the page again"
-    await expect(page.get_by_role("link", name="阅读简报")).to_be_in_viewport()
+    await expect(page.get_by_role("button", name="阅读简报")).to_be_in_viewport()
     await expect(page.locator(".phase.done")).to_have_count(5)
     await expect(history.locator("#runs-rows .badge")).to_have_text("正常", timeout=TIMEOUT_MS)
     await history.close()
