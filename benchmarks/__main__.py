@@ -421,7 +421,9 @@ def age(
 
 @app.command()
 def ranking(
-    labels: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled titles, a JSON line each.")],
+    labels: Annotated[Path, typer.Argument(metavar="FILE", help="Labelled titles, a JSON line each.")] = Path(
+        "fixtures/ranking/held_titles.jsonl"
+    ),
     as_json: JsonOption = False,
 ) -> None:
     """Compare the order of importance with a person's: tau-b, the best ten, and how much a wavering model moves it."""
