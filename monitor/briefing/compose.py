@@ -287,7 +287,7 @@ def compose_briefing(
         audience=known.topic or "",
         ranked_by=ranking.by,
         headlines=choose_headlines(items),
-        deadlines=_list_deadlines([*items, *more, *changes], known, today),
+        deadlines=_list_deadlines([*_drop_routine([*items, *more]), *changes], known, today),
         themes=build_themes(items),
         items=items,
         more=more,
@@ -420,6 +420,11 @@ def _add_facts(item: BriefingItem, known: BriefingFacts, words: BriefingMessages
             "policy": known.policies.get(item_id, ""),
         }
     )
+
+
+def _drop_routine(items: Sequence[BriefingItem | MoreItem]) -> list[BriefingItem | MoreItem]:
+    """Leave out daily business: by when to sign up for a forum or for an examination is no client's deadline."""
+    return [item for item in items if item.tier != LOWEST_TIER]
 
 
 def _list_deadlines(

@@ -269,6 +269,11 @@ def test_the_days_to_come_stand_in_a_table_the_nearest_first_with_where_they_wer
     assert text.index("## 要闻") < text.index("## 期限") < text.index("## 阅读说明")
 
 
+def test_the_days_of_daily_business_are_not_in_the_table() -> None:
+    value = briefing([item(1, tier=5), item(2, tier=4)], [], facts=build_dated_facts())
+    assert [line.item for line in value.deadlines] == [2]
+
+
 def test_a_headline_says_why_it_matters_by_its_facts_or_by_an_assessment_that_is_marked() -> None:
     fit = TopicFit(topic_id=1, item_id=3, score=0.8, is_match=True, reason=Message.other("标题含“储能”"), judged_at=NOW)
     facts = replace(build_dated_facts(), topic="储能开发商", fits={3: fit}, off_topic=4)
