@@ -151,6 +151,7 @@ _SUBJECT_DROP = re.compile(
     r"|\([一二三四五六七八九十\d]{1,3}\)|第[一二三四五六七八九十百\d]{1,5}[条章款项]\s?)+|(?:应当?|须|需|必须|要|的|自|于|从|在|将|应于|可|请|前|截至|截止(?:时间"
     r"|日期)?|至|到|为|以|均|，|期限|时间|日期|:|\s)+$"
 )
+_BEHIND_DAY = re.compile(r"(?:之|以)?(?:前|起|内|后)|[至止]")
 _ENACTED = re.compile(r"公布|发布|印发|通过|现予|予以|批准|审议")
 _MAX_SUBJECT_CHARS = 24
 
@@ -347,15 +348,18 @@ def is_uncertain(sentence: Sentence, start: int, reading: DayReading) -> bool:
     return not reading.asks_comments and bool(_HEARSAY.search(sentence.text[max(0, start - 14) : start]))
 
 
-def find_subject(sentence: Sentence, start: int) -> str:
-    """Return what the day at `start` of a sentence holds for, where its clause names something but the document."""
-    return _find_subject(sentence.text, start)
+def find_subject(sentence: Sentence, place: int) -> str:
+    """Return what a day of a sentence holds for, by its place, where its clause names something but the document."""
+    before = sentence.mask_before(place)
+    return _find_subject(before, len(before))
 
 
 def _find_subject(masked: str, start: int) -> str:
     head = masked[max(0, start - 80) : start]
     pieces = re.split(rf"[，。；;:！？\n]|{DAY}", head)
     for piece in reversed(pieces):
+        if _BEHIND_DAY.match(piece):
+            return ""  # what was due on the day before
         bare = _SUBJECT_DROP.sub("", _SUBJECT_DROP.sub("", piece.strip()))
         if len(bare) < 2:
             continue

@@ -93,7 +93,7 @@ def _select_days(
         if kind in _BINDING and not day.proposed and rules.is_uncertain(sentence, mention.start, reading):
             continue
         kind = _refine(kind, sentence.text, calls_for_papers=calls_for_papers)
-        subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else rules.find_subject(sentence, mention.start)
+        subject = "" if kind is DeadlineKind.COMMENTS_UNTIL else rules.find_subject(sentence, day.place)
         yield StatedDay(kind, mention.day, subject, sentence.start, sentence.end)
     yield from (day for day in proposed if (day.start, day.day) not in named)
 

@@ -84,6 +84,10 @@ class Sentence:
             last = day.end
         return "".join([*pieces, self.text[last:]])
 
+    def mask_before(self, place: int) -> str:
+        """Return the words before a day, by its place among them, with one sign for each earlier day."""
+        return self.masked.partition(chr(_FIRST_SIGN + place))[0]
+
     def get_day(self, sign: str) -> DayMention:
         return self.days[ord(sign) - _FIRST_SIGN]
 

@@ -478,9 +478,10 @@ def is_uncertain(sentence: Sentence, start: int, reading: DayReading) -> bool:
     return not reading.asks_comments and bool(_HEARSAY.search(clause[-60:]))
 
 
-def find_subject(sentence: Sentence, start: int) -> str:
-    """Return what the day at `start` of a sentence holds for, where it names something other than the document."""
-    return _find_subject(sentence.text, start)
+def find_subject(sentence: Sentence, place: int) -> str:
+    """Return what a day of a sentence holds for, by its place, where its clause names something but the document."""
+    before = sentence.mask_before(place)
+    return _find_subject(before, len(before))
 
 
 def _find_subject(masked: str, start: int) -> str:

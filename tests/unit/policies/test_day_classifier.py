@@ -90,6 +90,15 @@ def test_a_draft_is_in_force_from_no_day_that_counts_from_its_own_making() -> No
     assert read_kinds(title, text) == [(DeadlineKind.COMMENTS_UNTIL, dt.date(2026, 4, 6))]
 
 
+def test_the_subject_of_a_day_does_not_reach_back_over_another_day() -> None:
+    text = "各派出机构应当在2026年12月8日前完成培训，自2027年2月1日起统一适用本基准。"
+    facts = read_facts("行政处罚裁量权基准", text, published_on=PUBLISHED)
+    assert [(day.kind, day.subject) for day in facts.deadlines] == [
+        (DeadlineKind.COMPLY_BY, "派出机构"),
+        (DeadlineKind.IN_FORCE, ""),
+    ]
+
+
 def test_documents_that_nobody_wrote_rules_for_are_read_as_well_as_they_were() -> None:
     figures = {entry.field: entry for entry in measure(Path("fixtures/facts/held")).fields}
     below = [
