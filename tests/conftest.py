@@ -5,13 +5,14 @@ import gc
 import importlib.util
 import os
 import pwd
+import random
 import shutil
 import socket
 import ssl
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -159,9 +160,11 @@ def refusing_workers() -> Iterator[WorkerPool]:
 
 @pytest.fixture
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    """A port that nobody listens on now, and that no server or connection gets which takes any port."""
+    for port in random.SystemRandom().sample(range(20_000, 32_000), k=100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    pytest.fail("none of a hundred ports is free")
 
 
 @dataclass
