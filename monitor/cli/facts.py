@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, report_bad_line, write_answer
+from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
 from monitor.cli.terminal import Terminal, get_terminal
 from monitor.document import DocumentFacts
-from monitor.errors import DatabaseError
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.facts import FactsInput, FactsService, to_answer
@@ -50,15 +49,8 @@ async def _open_service(
     terminal: Terminal, lifetime: AsyncExitStack, workers: WorkerPool
 ) -> "tuple[FactsService, ChatModel | None]":
     """Return the service and the model that is set; where there is no database to look for one, code alone."""
-    from monitor.bootstrap import open_app
-
-    settings = terminal.load_settings()
-    try:
-        app = await lifetime.enter_async_context(open_app(settings))
-    except DatabaseError as error:
-        if settings.llm.is_on:
-            raise
-        terminal.notify("facts.by_code_alone", reason=error.message)
+    app = await open_app_if_there(terminal, lifetime, "facts.by_code_alone")
+    if app is None:
         return FactsService(workers=workers), None
     return app.facts, await app.facts.build_model(by=COMMAND_LINE)
 

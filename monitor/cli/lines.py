@@ -4,14 +4,19 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from monitor.cli.terminal import Terminal
+from monitor.errors import DatabaseError
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+
+if TYPE_CHECKING:
+    from monitor.bootstrap import App
 
 _READ_BYTES = 1 << 20
 Input = TypeVar("Input", bound=BaseModel)
@@ -71,3 +76,17 @@ def report_bad_line(terminal: Terminal, line: BadLine) -> dict[str, Any]:
 def write_answer(answer: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+async def open_app_if_there(terminal: Terminal, lifetime: AsyncExitStack, notice: str) -> "App | None":
+    """Return the service, which knows the model that is set; None, with `notice`, where no database and no model is."""
+    from monitor.bootstrap import open_app
+
+    settings = terminal.load_settings()
+    try:
+        return await lifetime.enter_async_context(open_app(settings))
+    except DatabaseError as error:
+        if settings.llm.is_on:
+            raise
+        terminal.notify(notice, reason=error.message)
+        return None

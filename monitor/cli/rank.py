@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, report_bad_line, write_answer
+from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
 from monitor.cli.terminal import Terminal, get_terminal
 from monitor.clock import SystemClock
-from monitor.errors import DatabaseError, UsageError
+from monitor.errors import UsageError
 from monitor.isolation.pool import WorkerPool
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.ranking import MAX_RANK_INPUTS, RankInput, RankService
@@ -71,14 +71,7 @@ async def _open_service(
     terminal: Terminal, lifetime: AsyncExitStack, by_rule: RankService
 ) -> "tuple[RankService, ChatModel | None]":
     """Return the service and the model that is set; where there is no database to look for one, the rules alone."""
-    from monitor.bootstrap import open_app
-
-    settings = terminal.load_settings()
-    try:
-        app = await lifetime.enter_async_context(open_app(settings))
-    except DatabaseError as error:
-        if settings.llm.is_on:
-            raise
-        terminal.notify("rank.by_rule_alone", reason=error.message)
+    app = await open_app_if_there(terminal, lifetime, "rank.by_rule_alone")
+    if app is None:
         return by_rule, None
     return app.ranks, await app.ranks.build_model(by=COMMAND_LINE)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, report_bad_line, write_answer
+from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
 from monitor.cli.terminal import Terminal, get_terminal
-from monitor.errors import DatabaseError
 from monitor.isolation.pool import WorkerPool
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.statements import StatementInput, StatementService
@@ -50,14 +49,7 @@ async def _open_service(
     terminal: Terminal, lifetime: AsyncExitStack, workers: WorkerPool
 ) -> "tuple[StatementService, ChatModel | None]":
     """Return the service and the model that is set; where there is no database to look for one, code alone."""
-    from monitor.bootstrap import open_app
-
-    settings = terminal.load_settings()
-    try:
-        app = await lifetime.enter_async_context(open_app(settings))
-    except DatabaseError as error:
-        if settings.llm.is_on:
-            raise
-        terminal.notify("statement.by_code_alone", reason=error.message)
+    app = await open_app_if_there(terminal, lifetime, "statement.by_code_alone")
+    if app is None:
         return StatementService(workers=workers), None
     return app.statements, await app.statements.build_second_reader(by=COMMAND_LINE)
