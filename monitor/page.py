@@ -7,10 +7,11 @@ import datetime as dt
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.recipe import ListRecipe
 from monitor.vocabulary import DateSource
 
 
@@ -87,6 +88,34 @@ class Candidate(BaseModel):
     record: str | None = Field(default=None, exclude_if=lambda record: record is None)
 
 
+class ExpectedPage(StrEnum):
+    """What the caller expects of a page; a page that is expected to be a list is one on weaker signs."""
+
+    LIST = "list"
+    ARTICLE = "article"
+    UNKNOWN = "unknown"
+
+
+class PageHints(BaseModel):
+    """What the caller knows of a page before it is read; `examples` are urls of rows of the list that is meant."""
+
+    model_config = ConfigDict(frozen=True)
+
+    expected: ExpectedPage = ExpectedPage.UNKNOWN
+    recipe: ListRecipe | None = None
+    examples: tuple[str, ...] = ()
+
+
+NO_HINTS = PageHints()
+
+
+class PageList(BaseModel):
+    """One of the lists that a page could be read as; `score` is the probability that it is the list that is meant."""
+
+    score: float
+    candidates: list[Candidate]
+
+
 class ArticleFacts(BaseModel):
     """What an article says of itself, from the parser to the row of its item.
 
@@ -113,6 +142,9 @@ class Page(ArticleFacts):
     `lines` are all that the page shows, main text or not; `site` is what names the site on it, as it stands there.
     `is_cut_short`: the list goes on in this very page, by a button or by scrolling, further than it was asked for.
     `record` is the id under which a run kept what it saw. `reading` is what the caller had read from it besides.
+    `lists` are the best three lists that the page could be read as, best first; `candidates` are those of the first,
+    if it is sure enough. `recipe` tells these candidates from the page's other links; `recipe_fit` says how well the
+    recipe that the caller gave fits the page, from 0 to 1.
     """
 
     url: str
@@ -126,6 +158,9 @@ class Page(ArticleFacts):
     site: str = Field(default="", exclude=True, repr=False)
     links: list[Link] = Field(default_factory=list)
     candidates: list[Candidate] = Field(default_factory=list)
+    lists: list[PageList] = Field(default_factory=list, exclude=True, repr=False)
+    recipe: ListRecipe | None = Field(default=None, exclude=True, repr=False)
+    recipe_fit: float | None = Field(default=None, exclude=True, repr=False)
     next_page: str | None = None
     is_cut_short: bool = False
     fetched_at: dt.datetime

@@ -37,7 +37,10 @@ _IS_STALE = text("is_summary_stale")
 
 
 class Source(SQLModel, table=True):
-    """A source, its settings, and its health. A setting that is None has the default of the service."""
+    """A source, its settings, and its health. A setting that is None has the default of the service.
+
+    `recipes` are `SectionRecipe`s of its sections, `steps` what the browser does to log in.
+    """
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(unique=True, max_length=200)
@@ -46,6 +49,8 @@ class Source(SQLModel, table=True):
     focus_areas: list[str] = list_field()
     rules: str = Field(default="", sa_column=Column(Text, nullable=False))
     sections: list[dict[str, str]] = list_field()
+    recipes: list[dict[str, Any]] = list_field()
+    steps: list[dict[str, Any]] = list_field()
     schedule: str | None = None
     timezone: str | None = None
     window_days: int | None = None
@@ -80,7 +85,7 @@ class SourceSection(SQLModel, table=True):
     `last_complete_on` is the day of the last run that reached everything in range; `is_unfinished`: the latest one did
     not. `tail_date` is the oldest date that was ever read: an older url that appears above it is late. `head` are the
     keys of the newest urls when the list was last read, `arrivals` the latest days on which something new came, oldest
-    first.
+    first. `drifted_on` is the day since which the section's recipe has not fitted its page.
     """
 
     __tablename__ = "section"
@@ -96,6 +101,7 @@ class SourceSection(SQLModel, table=True):
     is_unfinished: bool = False
     tail_date: dt.date | None = None
     last_read_at: dt.datetime | None = instant_field()
+    drifted_on: dt.date | None = None
     head: list[str] = list_field()
     arrivals: list[str] = list_field()
 

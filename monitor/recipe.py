@@ -1,0 +1,69 @@
+"""What a source remembers of how one of its sections is to be read."""
+
+import datetime as dt
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_MAX_URL_CHARS = 2048
+_MAX_STEP_CHARS = 200
+_MAX_STEPS = 60
+
+
+class Teacher(StrEnum):
+    """Who showed how a section is to be read."""
+
+    PERSON = "person"
+    MODEL = "model"
+    DISCOVERY = "discovery"
+
+
+class ListRecipe(BaseModel):
+    """What marks the rows of one list among all the links of its page; each mark may change without the others.
+
+    `steps` is the way from the page's root to a row's link: tags with their classes. `link_steps` goes from the row to
+    its link. `url_shape` is what the rows' urls share. `heading` is the text above the list. `columns` are the names of
+    a table's columns.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["list"] = "list"
+    steps: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(min_length=1, max_length=_MAX_STEPS)
+    link_steps: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(
+        default_factory=list, max_length=_MAX_STEPS
+    )
+    url_shape: str = Field(default="", max_length=_MAX_URL_CHARS)
+    heading: str = Field(default="", max_length=_MAX_STEP_CHARS)
+    columns: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(default_factory=list, max_length=40)
+
+
+class JsonRecipe(BaseModel):
+    """A list that its page loads as JSON from `url`.
+
+    `rows` is the path of keys to the array of records; the other paths start at a record. `link_template` makes the
+    record's url from its values where none of them is one: `https://site.example/view/{id}`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["json"] = "json"
+    url: str = Field(min_length=1, max_length=_MAX_URL_CHARS)
+    rows: list[str] = Field(default_factory=list, max_length=20)
+    title: list[str] = Field(min_length=1, max_length=20)
+    link: list[str] = Field(default_factory=list, max_length=20)
+    link_template: str = Field(default="", max_length=_MAX_URL_CHARS)
+    date: list[str] = Field(default_factory=list, max_length=20)
+
+
+class SectionRecipe(BaseModel):
+    """How the section at `url` is read, who showed it, and by which `examples`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(min_length=1, max_length=_MAX_URL_CHARS)
+    how: ListRecipe | JsonRecipe = Field(discriminator="kind")
+    taught_by: Teacher
+    taught_at: dt.datetime
+    examples: list[Annotated[str, Field(max_length=_MAX_URL_CHARS)]] = Field(default_factory=list, max_length=5)
