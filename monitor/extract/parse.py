@@ -15,7 +15,7 @@ from monitor.extract.attachments import find_attachments
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_feed, parse_feed
 from monitor.extract.html import Outline, build_outline
-from monitor.extract.lists.candidates import find_candidates
+from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.paging import find_next_page
 from monitor.i18n.message import Message
 from monitor.markup import limit_depth
@@ -154,7 +154,7 @@ def parse_page(
         elif "html" not in (content_type or "").lower() and not _LOOKS_LIKE_HTML.search(text[:20_000]):
             page.text = text.strip()
         else:
-            _fill_from_html(page, text, today)
+            _fill_from_html(page, text, today, hints)
     except (ValueError, TypeError, RuntimeError, etree.LxmlError, RecursionError) as error:
         page.error = PageError(code=PageErrorCode.PARSE, message=Message.of("page.not_parsed", reason=str(error)))
     return page
@@ -169,11 +169,13 @@ def _is_binary(body: bytes, content_type: str | None) -> bool:
     return b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
-def _fill_from_html(page: Page, text: str, today: dt.date) -> None:
+def _fill_from_html(page: Page, text: str, today: dt.date, hints: PageHints) -> None:
     text = limit_depth(expand_data_stores(text))
     tree = LexborHTMLParser(text)
     outline = build_outline(tree, page.final_url)
-    page.candidates = find_candidates(outline, today)
+    found = find_lists(outline, today, hints)
+    page.candidates, page.lists = found.candidates, found.lists
+    page.recipe, page.recipe_fit = found.recipe, found.recipe_fit
     read_article(page, outline, tree, text, today)
     page.lines, page.site = list_lines(outline), find_site_name(tree)
     page.links = _list_links(outline)

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
-from monitor.extract.lists.candidates import find_candidates
+from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.paging import find_next_page
 from monitor.extract.parse import parse_page
 from monitor.page import Page

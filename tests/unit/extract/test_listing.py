@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.html import build_outline
-from monitor.extract.lists.candidates import find_candidates
+from monitor.extract.lists.candidates import find_lists
 from monitor.page import Candidate
 from monitor.vocabulary import DateSource
 

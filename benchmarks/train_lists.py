@@ -1,0 +1,230 @@
+"""Trains the trees that choose a page's list and the titles of its rows, and says what they reach on sites unseen.
+
+LightGBM is needed for training alone: `pip install lightgbm`. What is learned from is a page's groups of links, each
+with the share (F1) of the labelled items that it holds, and the columns of the best group, each with how much of the
+labelled titles it says. Every page weighs alike, however many groups it has. An article has no list, so all its groups
+are wrong. Pages whose labels are partial teach nothing about choosing.
+"""
+
+import hashlib
+import importlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+
+from pydantic import BaseModel
+from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks.labelled_pages import ARTICLE, LIST, LabelledPage, fold_url
+from benchmarks.trees import export_trees, write_trees
+from monitor.errors import WorkFailed
+from monitor.extract.encoding import decode
+from monitor.extract.html import Outline, build_outline
+from monitor.extract.lists import choice, titles
+from monitor.extract.lists.candidates import find_lists
+from monitor.extract.lists.columns import COLUMN_FEATURES, list_columns, measure_columns
+from monitor.extract.lists.features import FEATURES, GroupFeatures
+from monitor.extract.lists.grouping import group_links
+from monitor.extract.lists.rows import build_rows
+from monitor.extract.parse import expand_data_stores
+from monitor.extract.trees import TreeScorer
+from monitor.markup import limit_depth
+from monitor.page import ExpectedPage, PageHints
+
+FOLDS = 5
+_LISTS = {"num_leaves": 10, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 180}
+_TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "rounds": 120}
+_COMMON = {
+    "objective": "cross_entropy",
+    "learning_rate": 0.06,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 3,
+    "verbose": -1,
+    "num_threads": 2,
+    "seed": 7,
+    "deterministic": True,
+}
+
+
+class ListFigures(BaseModel):
+    """What lists and titles reach on one set of pages; `taught` is the F1 where one of the items is named."""
+
+    name: str
+    lists: int
+    articles: int
+    f1: float
+    title: float
+    article_lists: float
+    taught: float
+
+
+@dataclass
+class _Examples:
+    """What one page teaches."""
+
+    groups: list[list[float]] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    columns: list[list[float]] = field(default_factory=list)
+    likeness: list[float] = field(default_factory=list)
+
+
+def train(pages: Sequence[LabelledPage]) -> dict[str, Any]:
+    """Train on the pages and write the weights; return what was exported, by name."""
+    exported = _train([_collect_examples(page) for page in pages])
+    for name, trees in exported.items():
+        write_trees(trees, name)
+    return exported
+
+
+def cross_validate(sets: dict[str, list[LabelledPage]]) -> list[ListFigures]:
+    """The figures of each set where no page of a site was trained on that is asked about."""
+    examples = {page.id: _collect_examples(page) for pages in sets.values() for page in pages}
+    answers: dict[str, list[dict[str, float]]] = {name: [] for name in sets}
+    for fold in range(FOLDS):
+        known = [page for pages in sets.values() for page in pages if _get_fold(page) != fold]
+        exported = _train([examples[page.id] for page in known])
+        with _use(exported):
+            for name, pages in sets.items():
+                answers[name] += [_answer(page) for page in pages if _get_fold(page) == fold]
+    return [_summarise(name, found) for name, found in answers.items()]
+
+
+def measure(sets: dict[str, list[LabelledPage]]) -> list[ListFigures]:
+    """The figures of each set with the weights as they are."""
+    return [_summarise(name, [_answer(page) for page in pages]) for name, pages in sets.items()]
+
+
+def _get_fold(page: LabelledPage) -> int:
+    return int(hashlib.sha256(page.site.encode()).hexdigest(), 16) % FOLDS
+
+
+def build_page_outline(page: LabelledPage) -> Outline:
+    text = decode(page.body, None)[0].replace("\x00", "")
+    return build_outline(LexborHTMLParser(limit_depth(expand_data_stores(text))), page.url)
+
+
+def _collect_examples(page: LabelledPage) -> _Examples:
+    outline = build_page_outline(page)
+    features = GroupFeatures(outline)
+    groups = [features.measure(rows) for anchors in group_links(outline) if len(rows := build_rows(anchors)) >= 2]
+    wanted = {fold_url(item["url"]): item for item in page.items}
+    shares = [_compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
+    found = _Examples()
+    if page.is_scored:
+        found.groups, found.shares = features.complete(groups), shares
+    if max(shares, default=0.0) > 0 and any(item.get("title") for item in page.items):
+        rows = groups[shares.index(max(shares))].rows
+        columns = list_columns(outline, rows)
+        found.columns = measure_columns(rows, columns)
+        labels = [wanted.get(fold_url(row.url)) for row in rows]
+        found.likeness = [
+            _mean_or_zero(
+                [max(map(_Likeness(text), _list_titles(item))) for text, item in zip(column.texts, labels, strict=True)
+                 if item and _list_titles(item)]
+            )
+            for column in columns
+        ]
+    return found
+
+
+def _list_titles(item: dict[str, Any]) -> list[str]:
+    return [title for title in (item.get("title"), item.get("anchor_text_in_page")) if title]
+
+
+class _Likeness:
+    """How much of a title a text says: 1 where they are equal, the shorter's part where one contains the other."""
+
+    def __init__(self, text: str) -> None:
+        self._text = _fold(text)
+
+    def __call__(self, title: str) -> float:
+        wanted = _fold(title)
+        if not wanted or not self._text or not (wanted in self._text or self._text in wanted):
+            return 0.0
+        return min(len(wanted), len(self._text)) / max(len(wanted), len(self._text))
+
+
+def _fold(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def _compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
+    counted = {url for url in got if url in wanted or url not in others}
+    hits = len(counted & wanted)
+    return 2 * hits / (len(counted) + len(wanted)) if hits else 0.0
+
+
+def _train(examples: Sequence[_Examples]) -> dict[str, Any]:
+    groups = [(x.groups, x.shares, len(x.groups) ** -0.5) for x in examples if x.groups]
+    columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
+    return {
+        "lists": export_trees(_fit(groups, _LISTS), FEATURES),
+        "list_titles": export_trees(_fit(columns, _TITLES), COLUMN_FEATURES),
+    }
+
+
+def _fit(examples: Sequence[tuple[list[list[float]], list[float], float]], settings: dict[str, Any]) -> Any:
+    try:
+        lightgbm, numpy = importlib.import_module("lightgbm"), importlib.import_module("numpy")
+    except ImportError:
+        raise WorkFailed("Training needs LightGBM, which the program itself does not: pip install lightgbm") from None
+    rows = numpy.array([row for found, _, _ in examples for row in found])
+    wanted = numpy.array([value for _, values, _ in examples for value in values])
+    weights = numpy.array([weight for found, _, weight in examples for _ in found])
+    data = lightgbm.Dataset(rows, wanted, weight=weights * len(weights) / weights.sum())
+    parameters = {**_COMMON, **{name: value for name, value in settings.items() if name != "rounds"}}
+    return lightgbm.train(parameters, data, settings["rounds"])
+
+
+@contextmanager
+def _use(exported: dict[str, Any]) -> Iterator[None]:
+    scorers = {name: TreeScorer.from_export(trees) for name, trees in exported.items()}
+    before = choice.load_scorer, titles.load_scorer
+    choice.load_scorer = titles.load_scorer = scorers.__getitem__  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        choice.load_scorer, titles.load_scorer = before
+
+
+def _answer(page: LabelledPage) -> dict[str, float]:
+    outline = build_page_outline(page)
+    if page.kind == ARTICLE:
+        return {"article_lists": float(len(find_lists(outline, page.today).candidates) >= 3)}
+    answer: dict[str, float] = {}
+    wanted = {fold_url(item["url"]): item for item in page.items}
+    hints = PageHints(expected=ExpectedPage.LIST)
+    found = find_lists(outline, page.today, hints).candidates
+    named = [
+        max(_Likeness(candidate.title)(title) for title in _list_titles(item)) >= 0.6
+        or any(_fold(title) in _fold(candidate.title) for title in _list_titles(item))
+        for candidate in found
+        if (item := wanted.get(fold_url(candidate.url))) is not None and _list_titles(item)
+    ]
+    if named:
+        answer["title"] = _mean_or_zero(named)
+    if page.is_scored:
+        answer["f1"] = _compute_f1({fold_url(candidate.url) for candidate in found}, wanted.keys(), page.others)
+        taught = hints.model_copy(update={"examples": (page.items[len(page.items) // 2]["url"],)})
+        urls = {fold_url(candidate.url) for candidate in find_lists(outline, page.today, taught).candidates}
+        answer["taught"] = _compute_f1(urls, wanted.keys(), page.others)
+    return answer
+
+
+def _mean_or_zero(values: Sequence[float]) -> float:
+    return mean(map(float, values)) if values else 0.0
+
+
+def _summarise(name: str, answers: Sequence[dict[str, float]]) -> ListFigures:
+    def average(figure: str) -> float:
+        return round(_mean_or_zero([answer[figure] for answer in answers if figure in answer]), 4)
+
+    return ListFigures(
+        name=name,
+        lists=sum("f1" in answer for answer in answers),
+        articles=sum("article_lists" in answer for answer in answers),
+        **{figure: average(figure) for figure in ("f1", "title", "article_lists", "taught")},
+    )

@@ -1,0 +1,49 @@
+"""Chooses among the groups of a page the list that it exists for, with a probability for each."""
+
+from collections.abc import Sequence
+
+from monitor.extract.html import Outline
+from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
+from monitor.extract.lists.grouping import group_links
+from monitor.extract.lists.rows import build_rows
+from monitor.extract.trees import load_scorer
+from monitor.page import ExpectedPage
+
+MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
+"""What a list has to score, by what the caller expects of the page."""
+
+_MIN_FURTHER_SCORE = 0.4
+_MIN_FURTHER_PART = 0.7  # of the first list's score
+_MAX_SHARED = 0.25
+_MAX_LISTS = 60  # each is held against all others
+
+
+def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
+    """Return the page's groups of rows, the likeliest list first."""
+    groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
+    scorer = load_scorer("lists")
+    if scorer.features != FEATURES:
+        raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
+    for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
+        group.score = score
+    return sorted(groups, key=lambda group: -group.score)
+
+
+def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:
+    """Return the first list and those that are as likely, before or after it and with other urls, in page order."""
+    chosen = [first]
+    urls = {row.url for row in first.rows}
+    for group in groups:
+        if group.score < max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score) or len(chosen) == _MAX_LISTS:
+            break
+        shared = sum(row.url in urls for row in group.rows)
+        if shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, other) for other in chosen):
+            chosen.append(group)
+            urls.update(row.url for row in group.rows)
+    return sorted(chosen, key=lambda group: group.rows[0].element.index)
+
+
+def are_apart(group: RowGroup, other: RowGroup) -> bool:
+    """Whether one of two groups ends before the other begins."""
+    first, second = sorted((group, other), key=lambda part: part.rows[0].element.index)
+    return first.rows[-1].element.end <= second.rows[0].element.index

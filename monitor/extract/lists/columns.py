@@ -1,0 +1,213 @@
+"""The columns of a list: what stands at the same place in each of its rows, and what marks each column."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from statistics import median
+
+from monitor.dates import has_day
+from monitor.extract.html import Element, Outline, collapse_whitespace, measure_text_weight
+from monitor.extract.lists.rows import ListRow
+
+_HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption"})
+_CELL_TAGS = frozenset({"td", "th"})
+_MAX_CHARS = 500  # of a cell: what is longer is no title
+_MAX_ROW_TEXTS = 200
+_MAX_COLUMNS = 40
+_MAX_SAMPLED_ROWS = 60
+_MAX_DATE_CHARS = 40
+_MAX_HEAD_ELEMENTS, _MAX_NAME_CHARS = 80, 200
+_HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
+_TITLE_NAMES = re.compile(
+    r"title|subject|name|topic|document|case|标题|題|名称|名稱|主题|事项|文件|件名|titre|objet|t[íi]tulo|asunto|nombre|titel|"
+    r"titolo|oggetto|назван|наимен|тема|nazwa|tytuł|العنوان|제목",
+    re.IGNORECASE,
+)
+
+COLUMN_FEATURES = (
+    "filled",
+    "distinct",
+    "width",
+    "median_width",
+    "widest",
+    "row_share",
+    "dated",
+    "only_date",
+    "worded",
+    "digits",
+    "colon",
+    "is_main_link",
+    "is_other_link",
+    "in_main_link",
+    "holds_main_link",
+    "is_heading",
+    "in_heading",
+    "is_cell",
+    "is_strong",
+    "is_paragraph",
+    "is_span",
+    "is_attribute",
+    "order",
+    "order_share",
+    "columns",
+    "named_title",
+    "named_otherwise",
+    "is_row",
+    "same_as_link",
+    "rows",
+)
+
+
+@dataclass(slots=True, eq=False)
+class ListColumn:
+    """One place in the rows of a list: its text in each row, "" where a row has none; `name` is a table's heading."""
+
+    key: tuple[str, ...]
+    texts: list[str]
+    name: str = ""
+    traits: frozenset[str] = field(default_factory=frozenset)
+    order: float = 0.0
+
+
+def list_columns(page: Outline, rows: Sequence[ListRow]) -> list[ListColumn]:
+    """Return what stands at the same place of the rows: links, headings, cells, other texts, and names of links."""
+    found: dict[tuple[str, ...], ListColumn] = {}
+    for place, row in enumerate(rows):
+        counts: dict[tuple[str, ...], int] = defaultdict(int)
+        for order, (element, path) in enumerate(_list_cells(page, row)):
+            counts[path] += 1
+            key = (*path, str(counts[path]))
+            column = found.get(key)
+            if column is None:
+                if len(found) == _MAX_COLUMNS:
+                    continue
+                column = found[key] = ListColumn(
+                    key, [""] * len(rows), _find_name(page, element), _find_traits(row, element), float(order)
+                )
+            column.texts[place] = _cut(page.get_text(element, _MAX_CHARS))
+    columns = list(found.values())
+    for attribute in ("title", "aria-label"):
+        texts = [_cut(row.anchor.element.attributes.get(attribute) or "") for row in rows]
+        if any(texts):
+            columns.append(ListColumn((attribute,), texts, traits=frozenset({"is_attribute"}), order=len(columns)))
+    return columns
+
+
+def measure_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> list[list[float]]:
+    """Return a row of `COLUMN_FEATURES` for each column, from so many rows that more would say no more."""
+    step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
+    sampled = range(0, len(rows), step)
+    widths = [[measure_text_weight(column.texts[place]) for place in sampled] for column in columns]
+    widest = [max((line[number] for line in widths), default=0) for number in range(len(sampled))]
+    links = [rows[place].anchor.text for place in sampled]
+    count = len(sampled)
+    measured = []
+    for column, line in zip(columns, widths, strict=True):
+        texts = [column.texts[place] for place in sampled]
+        filled = max(1, sum(map(bool, texts)))
+        days = [has_day(text) for text in texts]
+        measured.append(
+            [
+                sum(map(bool, texts)) / count,
+                len({text for text in texts if text}) / filled,
+                sum(min(200, width) for width in line) / filled,
+                float(median(line)),
+                sum(width > 0 and width >= most for width, most in zip(line, widest, strict=True)) / filled,
+                sum(line) / max(1, sum(widest)),
+                sum(days) / filled,
+                sum(has and len(text) <= _MAX_DATE_CHARS for has, text in zip(days, texts, strict=True)) / filled,
+                sum(_HAS_WORD.search(text) is not None for text in texts) / filled,
+                sum(any(map(str.isdigit, text[:80])) for text in texts) / filled,
+                sum(text[-1:] in (":", "：") for text in texts if text) / filled,
+                *(float(name in column.traits) for name in COLUMN_FEATURES[11:22]),
+                column.order,
+                column.order / max(1, len(columns)),
+                float(len(columns)),
+                float(_TITLE_NAMES.search(column.name) is not None),
+                float(bool(column.name) and _TITLE_NAMES.search(column.name) is None),
+                float("is_row" in column.traits),
+                sum(bool(text) and text == link for text, link in zip(texts, links, strict=True)) / filled,
+                float(min(50, len(rows))),
+            ]
+        )
+    return measured
+
+
+def _list_cells(page: Outline, row: ListRow) -> list[tuple[Element, tuple[str, ...]]]:
+    """Return the elements of a row that may be a cell, with their path in it: those that people see as one text."""
+    cells: dict[int, Element] = {}
+    for index in range(row.text_start, min(row.text_end, row.text_start + _MAX_ROW_TEXTS)):
+        owner = page.elements[page.text_owner[index]]
+        cells.setdefault(owner.index, owner)
+        for node in owner.iter_ancestors():
+            if not row.element.contains(node):
+                break
+            if node.tag in ("a", "area") or node.tag in _HEADING_TAGS or node.tag in _CELL_TAGS:
+                cells.setdefault(node.index, node)
+            if node is row.element:
+                break
+    return [(cells[index], _find_path(cells[index], row.element)) for index in sorted(cells)]
+
+
+def _find_path(element: Element, top: Element) -> tuple[str, ...]:
+    path = []
+    for node in element.iter_ancestors():
+        if node is top:
+            break
+        path.append(f"{node.tag}{node.position}" if node.tag in _CELL_TAGS else node.tag)
+    return tuple(path)
+
+
+def _find_traits(row: ListRow, element: Element) -> frozenset[str]:
+    """Return the names of the `COLUMN_FEATURES` that hold for an element because of what it is and where it stands."""
+    link = row.anchor.element
+    above = list(islice(element.iter_ancestors(), 6))
+    inside = [node for node in above[1:] if row.element.contains(node)]
+    is_link = element.tag in ("a", "area")
+    holds = element is not link and element.contains(link)
+    traits = {
+        "is_main_link": element is link,
+        "is_other_link": is_link and element is not link,
+        "in_main_link": element is not link and link.contains(element),
+        "holds_main_link": holds,
+        "is_heading": element.tag in _HEADING_TAGS,
+        "in_heading": any(node.tag in _HEADING_TAGS for node in inside),
+        "is_cell": element.tag in _CELL_TAGS,
+        "is_strong": any(node.tag in ("b", "strong", "em") for node in [element, *inside[:2]]),
+        "is_paragraph": element.tag == "p",
+        "is_span": element.tag == "span",
+        "is_row": element is row.element,
+    }
+    return frozenset(name for name, holds_here in traits.items() if holds_here)
+
+
+def _find_name(page: Outline, element: Element) -> str:
+    """Return the heading of the table's column in which an element stands, or the text of `data-label`."""
+    cell = element.closest(_CELL_TAGS)
+    if cell is None:
+        return ""
+    if label := cell.attributes.get("data-label") or cell.attributes.get("data-th"):
+        return _cut(label)
+    names = list_headings(page, cell)
+    return names[cell.position - 1] if cell.position <= len(names) else ""
+
+
+def list_headings(page: Outline, inside: Element) -> list[str]:
+    """Return the names of the columns of the table in which an element stands."""
+    table = inside.closest(("table",))
+    if table is None:
+        return []
+    head = islice(page.elements, table.index + 1, min(table.end, table.index + 1 + _MAX_HEAD_ELEMENTS))
+    first: Element | None = None
+    names = []
+    for node in head:
+        if node.tag == "th" and node.parent is not None and (first is None or node.parent is first):
+            first = node.parent
+            names.append(_cut(page.get_text(node, _MAX_CHARS))[:_MAX_NAME_CHARS])
+    return names if len(names) > 1 else []
+
+
+def _cut(text: str) -> str:
+    return collapse_whitespace(text[:_MAX_CHARS])

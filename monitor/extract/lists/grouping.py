@@ -1,0 +1,147 @@
+"""Groups the links of a page: all that could be the links of one list, by their paths, classes and urls."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice, takewhile
+
+from monitor.extract.html import Anchor, Element, Outline
+from monitor.extract.lists.paging import is_pager_text
+
+# Class names that differ between the rows of one list.
+_ROW_STATE_WORDS = re.compile(
+    r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
+)
+_DIGITS = re.compile(r"\d+")
+# A text that so many links of a group share describes none of them.
+_MIN_REPEATS = 3
+
+
+def group_links(page: Outline) -> list[list[Anchor]]:
+    """Return every distinct group of at least two links (to different urls), each in page order."""
+    pagers = _find_pager_links(page)
+    # A link without text, content and a class that could style it is invisible.
+    anchors = [
+        anchor
+        for anchor in page.anchors
+        if anchor.element.index not in pagers
+        and (anchor.text or anchor.element.end > anchor.element.index + 1 or anchor.element.css_class)
+    ]
+    names = _PathIndex([anchor.element for anchor in anchors])
+    groups: dict[Hashable, list[Anchor]] = defaultdict(list)
+    for anchor in anchors:
+        for key in _list_keys(anchor, names):
+            groups[key].append(anchor)
+    distinct: dict[tuple[int, ...], list[Anchor]] = {}
+    _add_distinct(distinct, groups.values())
+    _add_distinct(distinct, [part for members in distinct.values() for part in _split_by_repeated_text(members)])
+    return list(distinct.values())
+
+
+def _add_distinct(distinct: dict[tuple[int, ...], list[Anchor]], groups: Iterable[list[Anchor]]) -> None:
+    for members in groups:
+        if len(members) >= 2 and any(anchor.url != members[0].url for anchor in members):
+            distinct.setdefault(tuple([anchor.element.index for anchor in members]), members)
+
+
+def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
+    """Return the links without those of one text in each row ("Download"), or those of each text if few differ."""
+    counts = Counter([anchor.text for anchor in members])
+    if len(counts) in (1, len(members)):
+        return []
+    kept = [anchor for anchor in members if anchor.text and counts[anchor.text] < _MIN_REPEATS]
+    if len(kept) >= 0.2 * len(members):
+        return [kept] if len(kept) <= 0.8 * len(members) or counts[""] else []
+    by_text: dict[str, list[Anchor]] = defaultdict(list)
+    for anchor in members:
+        by_text[anchor.text].append(anchor)
+    return [repeated for repeated in by_text.values() if len(repeated) >= _MIN_REPEATS]
+
+
+def _find_pager_links(page: Outline) -> set[int]:
+    """Return the elements of pager links; bare numbers count where they follow each other (2 3 4)."""
+    found: set[int] = set()
+    last: tuple[Anchor, int] | None = None
+    for anchor in page.anchors:
+        if not is_pager_text(anchor.text):
+            last = None
+            continue
+        digits = _DIGITS.search(anchor.text)
+        if not digits:
+            found.add(anchor.element.index)
+            continue
+        number = int(digits[0])
+        if last and 0 < number - last[1] <= 10 and anchor.element.text_start - last[0].element.text_end <= 1:
+            found.update((last[0].element.index, anchor.element.index))
+        last = (anchor, number)
+    return found
+
+
+def _list_keys(anchor: Anchor, names: "_PathIndex") -> Iterator[Hashable]:
+    index = anchor.element.index
+    shape = get_url_shape(anchor.url)
+    yield "columns", names.columns[index]
+    yield "columns", names.columns[index], shape
+    yield "classes", names.classes[index]
+    yield "tail", names.get_tail(anchor.element)
+    yield "container", names.get_container(anchor.element), shape
+    yield "shape", shape
+
+
+@lru_cache(maxsize=4096)
+def get_url_shape(url: str) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]:
+    """Return what the urls of one list share: host, first two directories, extension, names of query fields."""
+    address, _, query = url.partition("?")
+    _, _, host, *segments = address.split("/")
+    directories = tuple([_DIGITS.sub("#", segment) for segment in segments[:-1][:2]])
+    extension = segments[-1].rpartition(".")[2].lower()[:6] if segments and "." in segments[-1] else ""
+    return host, directories, extension, tuple(sorted({field.partition("=")[0] for field in query.split("&")}))
+
+
+class _PathIndex:
+    """The paths from the page's root to its links, each as a number, since they are compared thousands of times."""
+
+    def __init__(self, ends: list[Element]) -> None:
+        self.classes: dict[int, int] = {-1: 0}
+        self.columns: dict[int, int] = {-1: 0}
+        self._steps: dict[int, str] = {}
+        self._numbers: dict[Hashable, int] = {}
+        for element in _list_with_ancestors(ends):
+            above = element.parent.index if element.parent else -1
+            index, tag = element.index, element.tag
+            step = f"cell{element.position}" if tag in ("td", "th") else tag
+            self._steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
+            self.classes[index] = self._get_number(("classes", self.classes[above], class_step))
+            self.columns[index] = self._get_number(("columns", self.columns[above], step))
+
+    def _get_number(self, name: Hashable) -> int:
+        return self._numbers.setdefault(name, len(self._numbers) + 1)
+
+    def get_tail(self, element: Element) -> Hashable:
+        """Return the last three steps of the path, with their classes."""
+        return tuple([self._steps[node.index] for node in islice(element.iter_ancestors(), 3)])
+
+    def get_container(self, element: Element) -> tuple[int, tuple[str, ...]]:
+        """Return the nearest ancestor with several children, and the tags on the path up to it."""
+        node = element
+        path = [node.tag]
+        while node.parent is not None and node.parent.child_count < 3:
+            node = node.parent
+            path.append(node.tag)
+        return node.parent.index if node.parent else 0, tuple(path)
+
+
+def _list_with_ancestors(ends: list[Element]) -> list[Element]:
+    """Return the elements and all their ancestors, parents first."""
+    found: dict[int, Element] = {}
+    for end in ends:
+        for node in takewhile(lambda node: node.index not in found, end.iter_ancestors()):
+            found[node.index] = node
+    return [found[index] for index in sorted(found)]
+
+
+@lru_cache(maxsize=4096)
+def normalize_class(css_class: str) -> str:
+    """Return the words of a class attribute that distinguish lists, sorted."""
+    return " ".join(sorted(_DIGITS.sub("", _ROW_STATE_WORDS.sub("", css_class)).split())) if css_class else ""
