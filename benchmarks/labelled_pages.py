@@ -45,7 +45,9 @@ def fold_url(url: str) -> str:
     """Return what two spellings of one address share."""
     parts = urlsplit(url.strip())
     host = (parts.hostname or "").removeprefix("www.")
-    query = "&".join(sorted(pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair.split("=")[0])))
+    query = "&".join(
+        sorted(pair for pair in parts.query.split("&") if pair and not _TRACKING.match(pair.split("=")[0]))
+    )
     path = re.sub(r"/+", "/", unquote(parts.path)).rstrip("/")
     return f"{host}{path}?{unquote(query)}".rstrip("?").lower()
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.labelled_pages import ARTICLE, LIST, LabelledPage, fold_url
+from benchmarks.labelled_pages import ARTICLE, LabelledPage, fold_url
 from benchmarks.trees import export_trees, write_trees
 from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
@@ -122,8 +122,11 @@ def _collect_examples(page: LabelledPage) -> _Examples:
         labels = [wanted.get(fold_url(row.url)) for row in rows]
         found.likeness = [
             _mean_or_zero(
-                [max(map(_Likeness(text), _list_titles(item))) for text, item in zip(column.texts, labels, strict=True)
-                 if item and _list_titles(item)]
+                [
+                    max(map(_Likeness(text), _list_titles(item)))
+                    for text, item in zip(column.texts, labels, strict=True)
+                    if item and _list_titles(item)
+                ]
             )
             for column in columns
         ]

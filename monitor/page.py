@@ -109,6 +109,10 @@ class PageHints(BaseModel):
 NO_HINTS = PageHints()
 
 
+SURE_LIST_SCORE = 0.6
+"""A list that scores less is held against the page's next likely ones."""
+
+
 class PageList(BaseModel):
     """One of the lists that a page could be read as; `score` is the probability that it is the list that is meant."""
 

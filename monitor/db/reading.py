@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.page import Candidate
+from monitor.recipe import SectionRecipe
 from monitor.vocabulary import DateSource, Disposition, Phase, SavedBy, SectionEnd
 
 
@@ -59,7 +60,8 @@ class SectionPlan(BaseModel):
 class SectionReading(BaseModel):
     """What came of reading one section; its health fields are those of `RunSection`.
 
-    `head` are the keys of the newest urls. A home page, which is no list, has of the health fields only the error.
+    `head` are the keys of the newest urls. `recipe` is what the source is to keep in place of what it had; where that
+    no longer fits its page, the reading `is_drifted`. A home page, which is no list, has of the health fields only the error.
     """
 
     plan: SectionPlan
@@ -75,6 +77,8 @@ class SectionReading(BaseModel):
     is_gap: bool = False
     error: Message | None = None
     head: list[str] = Field(default_factory=list)
+    recipe: SectionRecipe | None = None
+    is_drifted: bool = False
 
 
 class Coverage(BaseModel):

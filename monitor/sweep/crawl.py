@@ -8,10 +8,11 @@ from monitor.db.tables.collection import SourceSection
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
-from monitor.page import Candidate
+from monitor.page import SURE_LIST_SCORE, Candidate
 from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import CoverageLedger, extend_window
+from monitor.sweep.list_choice import ask_for_examples
 from monitor.sweep.progress import describe_end
 from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.reader import SectionReader
@@ -43,12 +44,13 @@ def build_toolbox(
 async def crawl_section(run: RunContext, plan: SectionPlan) -> SectionReading:
     """Read one section: its candidates with their dispositions, and why the reading ended."""
     memory, carried = await run.deps.store.sections.load_section(run.source.id or 0, plan.url)
-    return await _SectionCrawler(run, plan, build_toolbox(run, plan, memory=memory)).read(carried)
+    return await _SectionCrawler(run, plan, build_toolbox(run, plan, memory=memory), memory).read(carried)
 
 
 class _SectionCrawler:
-    def __init__(self, run: RunContext, plan: SectionPlan, toolbox: Toolbox) -> None:
+    def __init__(self, run: RunContext, plan: SectionPlan, toolbox: Toolbox, memory: SourceSection | None) -> None:
         self._run = run
+        self._memory = memory
         self._plan = plan
         self._toolbox = toolbox
         self._reader = toolbox.reader
@@ -63,6 +65,8 @@ class _SectionCrawler:
         for candidate in carried[: self._ledger.room]:  # first what the last run had no room for
             self._ledger.add_extra(candidate, page_url=self._plan.url)
         await self._saver.save_open()
+        if not self._is_no_list and self._model is not None:
+            await self._choose_list(self._model)
         first = await self._reader.open(self._plan.url)
         if first.error is not None:
             await self._record_fallback(self._reader.unseen[0].reason)
@@ -71,11 +75,30 @@ class _SectionCrawler:
             self._reader.unseen.append(UnseenPlace(section=self._plan.name, url=self._plan.url, reason=NO_LIST_REASON))
             await self._record_fallback(NO_LIST_REASON)
             return self._build_reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
+        if self._reader.is_drifted:
+            await self._record_fallback(Message("cause.recipe_drifted"))
+        elif self._reader.learned is not None and self._reader.has_recipe:
+            await self._record_fallback(Message("cause.recipe_relearned"))
         ended = await self._crawl()
         for place in self._reader.unread_articles:
             reason = Message.of("cause.no_article_date", reason=place.reason)
             await self._run.record_fallback(Phase.CRAWL, place.url, reason)
         return self._build_reading(ended)
+
+    async def _choose_list(self, model: ChatModel) -> None:
+        """Ask which of the page's lists is the section's, once, where the page does not make it sure."""
+        if self._reader.has_recipe:
+            return
+        page = await self._reader.look()
+        is_unsure = bool(page.lists) and page.lists[0].score < SURE_LIST_SCORE
+        if page.error is not None or not (is_unsure or not page.candidates):
+            return
+        if page.candidates and self._memory is not None:
+            return
+        try:
+            self._reader.follow(await ask_for_examples(self._run, model, self._plan, page))
+        except ModelFailed as error:
+            await self._record_fallback(error.reason)
 
     async def _crawl(self) -> SectionEnd:
         if not self._ledger.list_open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:
@@ -159,6 +182,8 @@ class _SectionCrawler:
             entries=self._ledger.close(),
             unseen=unseen,
             tail_date=self._ledger.get_tail_date(),
+            recipe=reader.learned,
+            is_drifted=reader.is_drifted,
             refused_saves=self._saver.refused_saves,
             corrected_dates=self._saver.corrected_dates,
             error=reader.unseen[-1].reason if ended is SectionEnd.ERROR and reader.unseen else None,

@@ -55,6 +55,23 @@ _NAVIGATE_USER = define_prompt(
     optional="name url focus",
 )
 
+_LIST_CHOICE_USER = define_prompt(
+    "list_choice.user",
+    zh="网站：{name}\n栏目：{section}（{url}）\n{rules}\n"
+    "下面是这个栏目页面上的几组链接。请判断哪一组是本栏目自己的文章列表（不是菜单、热门、相关推荐），"
+    "照抄其中两条的网址；只有一条就抄一条；都不是就给空数组。\n"
+    '只输出 JSON 数组，形如 ["网址一", "网址二"]，不要任何解释。\n\n'
+    "页面内容：\n{page}",
+    en="Site: {name}\nSection: {section} ({url})\n{rules}\n"
+    "Below are groups of links of this section's page. Decide which are the entries of the section's own list, not a "
+    "menu, popular or related pages. Copy the urls of two of them, of one if there is only one; an empty array if none "
+    "are.\n"
+    'Answer with a JSON array only, as ["url", "url"].\n\n'
+    "Page:\n{page}",
+    required="page rules",
+    optional="name section url",
+)
+
 _SECTION_SYSTEM = define_prompt(
     "section.system",
     zh="你负责从官方网站的一个栏目里采集新发布的条目，只通过所给的工具工作。",
@@ -157,7 +174,7 @@ _SUMMARY_REWRITE = define_prompt(
 )
 
 SWEEP_PROMPTS: tuple[Prompt, ...] = (
-    *(*_NAVIGATE_SYSTEM.values(), *_NAVIGATE_USER.values()),
+    *(*_NAVIGATE_SYSTEM.values(), *_NAVIGATE_USER.values(), *_LIST_CHOICE_USER.values()),
     *(*_SECTION_SYSTEM.values(), *_SECTION_USER.values(), *_GENERAL_USER.values()),
     *(*_SUMMARY_SYSTEM.values(), *_SUMMARY_USER.values(), *_SUMMARY_REWRITE.values()),
     *(prompt for guide in GUIDES.values() for prompt in guide.values()),
@@ -173,6 +190,21 @@ def build_navigate_messages(
         name=source.name,
         url=source.url,
         focus=_join_focus_areas(source.focus_areas, wording),
+        rules=format_wishes(source.rules, wording),
+        page=_fence_material(page_text),
+    )
+    return _build_messages(_render_system(_NAVIGATE_SYSTEM, wording, prompts), user)
+
+
+def build_list_choice_messages(
+    source: Source, section: SectionPlan, *, page_text: str, prompts: PromptSet = DEFAULT_PROMPTS
+) -> list[ChatMessage]:
+    wording = get_wording(source.summary_language)
+    user = prompts.render(
+        _LIST_CHOICE_USER[wording],
+        name=source.name,
+        section=section.name,
+        url=section.url,
         rules=format_wishes(source.rules, wording),
         page=_fence_material(page_text),
     )

@@ -1,12 +1,14 @@
 """Reading the list pages of one section; code and agent use the same reader, so that nothing an agent skips is lost."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
-from monitor.page import Candidate, Page, PageErrorCode
+from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints
+from monitor.recipe import MIN_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
@@ -20,6 +22,7 @@ MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
 MAX_PAGES_FACTOR = 4
 _MAX_HEAD_URLS = 5
+_MIN_KNOWN, _MIN_KNOWN_SHARE = 2, 0.2  # of the rows of a rebuilt page that make it the same section
 _TAIL_CANDIDATES = 3
 
 
@@ -31,7 +34,8 @@ class SectionReader:
     time is met again: between lies a gap.
 
     `next_url` is the page that would follow; `cut_short_at` one whose own list goes on, by a button or by scrolling,
-    further than the browser asked for it.
+    further than the browser asked for it. `learned` is the recipe that the source is to keep for the section from now
+    on, `is_drifted` says that the one which it has no longer fits.
     """
 
     def __init__(
@@ -57,6 +61,30 @@ class SectionReader:
         self._barren = 0
         self._fetches = 0
         self._disallowed: set[str] = set()
+        self.learned: SectionRecipe | None = None
+        self.is_drifted = False
+        self._examples: tuple[str, ...] = ()
+        self._recipe = find_recipe(run.source.recipes, plan.url)
+
+    async def look(self) -> Page:
+        """Load the section's first page, without entering it into the ledger."""
+        return await self._run.deps.loader.load(self.plan.url, render=self._run.render, hints=self._hints)
+
+    def follow(self, examples: Sequence[str]) -> None:
+        """Take as the section's list the one with these urls, which a model named."""
+        self._examples = tuple(examples)
+
+    @property
+    def has_recipe(self) -> bool:
+        return self._recipe is not None
+
+    @property
+    def _hints(self) -> PageHints:
+        if self.plan.is_home or self.plan.is_query or self.plan.is_feed:
+            return NO_HINTS
+        how = self._recipe.how if self._recipe is not None and not self._examples else None
+        recipe = how if isinstance(how, ListRecipe) else None
+        return PageHints(expected=ExpectedPage.LIST, recipe=recipe, examples=self._examples)
 
     async def open(self, url: str) -> Page:
         """Load the page at `url`; enter a list page into the ledger, its undated candidates dated where possible.
@@ -68,7 +96,7 @@ class SectionReader:
         if key in self.pages:
             return self.pages[key]
         is_in_turn = key in (url_key(self.plan.url), self.next_url and url_key(self.next_url))
-        page = self.pages[key] = await self._load(url)
+        page = self.pages[key] = await self._load(url, self._hints if is_in_turn else NO_HINTS)
         if page.error is not None:
             if is_in_turn:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=page.error.reason))
@@ -77,7 +105,10 @@ class SectionReader:
             self.listed = len(page.candidates)
             self.listed_dated = sum(candidate.date is not None for candidate in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
-            page = self.pages[key] = await self._enter(page)
+            known = await self._find_known(page)
+            if key == url_key(self.plan.url):
+                self._check_recipe(page, len(known))
+            page = self.pages[key] = await self._enter(page, known)
         if is_in_turn:
             is_turned = page.next_page is not None and url_key(page.next_page) not in self.pages
             self.next_url = page.next_page if is_turned and not self.plan.is_home else None
@@ -122,9 +153,32 @@ class SectionReader:
         newest = sorted(candidates, key=lambda candidate: candidate.date or dt.date.min, reverse=True)
         return [url_key(candidate.url) for candidate in newest[:_MAX_HEAD_URLS]]
 
-    async def _enter(self, page: Page) -> Page:
+    async def _find_known(self, page: Page) -> dict[str, KnownCandidate]:
         urls = [candidate.url for candidate in page.candidates]
-        known = await self._run.deps.store.sections.find_known(self._run.source.id or 0, urls)
+        return await self._run.deps.store.sections.find_known(self._run.source.id or 0, urls)
+
+    def _check_recipe(self, page: Page, known_count: int) -> None:
+        """Learn the recipe of a list that a model named; learn one anew whose page was rebuilt around known entries."""
+        if self._examples:
+            self.learned = page.recipe and self._build_recipe(page.recipe, Teacher.MODEL)
+        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < MIN_RECIPE_FIT:
+            is_same = known_count >= max(_MIN_KNOWN, _MIN_KNOWN_SHARE * len(page.candidates))
+            if page.recipe is not None and is_same:
+                self.learned = self._build_recipe(page.recipe, self._recipe.taught_by)
+            else:
+                self.is_drifted = True
+
+    def _build_recipe(self, how: ListRecipe, taught_by: Teacher) -> SectionRecipe:
+        examples = self._examples or (self._recipe.examples if self._recipe is not None else ())
+        return SectionRecipe(
+            url=self.plan.url,
+            how=how,
+            taught_by=taught_by,
+            taught_at=self._run.deps.clock.now(),
+            examples=list(examples),
+        )
+
+    async def _enter(self, page: Page, known: dict[str, KnownCandidate]) -> Page:
         candidates, unopened = await self._date_candidates(page.candidates, known)
         added = self.ledger.add(candidates, page_url=page.final_url, known=known, unopened=unopened)
         self.list_pages += 1
@@ -167,7 +221,7 @@ class SectionReader:
         if self._fetches >= MAX_ARTICLE_FETCHES:
             return candidate
         self._fetches += 1
-        article = await self._load(candidate.url, is_list=False)
+        article = await self._load(candidate.url, PageHints(expected=ExpectedPage.ARTICLE))
         if article.error is not None:
             if article.error.code is not PageErrorCode.UNSUPPORTED_TYPE:  # a document has no date to read
                 place = UnseenPlace(section=self.plan.name, url=article.url, reason=article.error.reason)
@@ -180,8 +234,9 @@ class SectionReader:
         source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
         return candidate.model_copy(update={"date": article.published_on, "date_source": source})
 
-    async def _load(self, url: str, *, is_list: bool = True) -> Page:
-        page = _limit_candidates(await self._run.deps.loader.load(url, render=self._run.render))
+    async def _load(self, url: str, hints: PageHints) -> Page:
+        is_list = hints.expected is not ExpectedPage.ARTICLE
+        page = _limit_candidates(await self._run.deps.loader.load(url, render=self._run.render, hints=hints))
         self._run.report_progress(
             Progress(
                 phase=Phase.CRAWL,
@@ -209,6 +264,13 @@ class SectionReader:
             and (self.is_unfinished or entry.disposition is not Disposition.KNOWN)
             for entry in tail
         )
+
+
+def find_recipe(recipes: Sequence[Mapping[str, Any]], url: str) -> SectionRecipe | None:
+    """Return the recipe that a source keeps for the section at `url`."""
+    mine = (recipe for recipe in recipes if url_key(str(recipe["url"])) == url_key(url))
+    found = next(mine, None)
+    return SectionRecipe.model_validate(found) if found is not None else None
 
 
 def _limit_candidates(page: Page) -> Page:

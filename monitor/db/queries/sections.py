@@ -41,6 +41,7 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost
 from monitor.i18n.message import Message
 from monitor.page import Candidate
+from monitor.recipe import SectionRecipe
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition, SectionEnd
 
@@ -281,6 +282,9 @@ async def _save_section(
     section = (await session.scalars(select(SourceSection).where(*mine))).one()
     section.last_read_at = at
     section.is_unfinished = not reading.ended.is_complete
+    section.drifted_on = (section.drifted_on or on) if reading.is_drifted else None
+    if reading.recipe is not None:
+        await _save_recipe(session, source_id, reading.recipe)
     if reading.ended is SectionEnd.ERROR:
         return
     section.name, section.url = row["name"], row["url"]
@@ -290,6 +294,13 @@ async def _save_section(
     if reading.listed is not None:
         section.head = reading.head
         section.arrivals = sorted({*section.arrivals, *_list_arrival_days(reading, on)})[-MAX_ARRIVAL_DAYS:]
+
+
+async def _save_recipe(session: AsyncSession, source_id: int, recipe: SectionRecipe) -> None:
+    source = await session.get(Source, source_id)
+    if source is not None:
+        others = [known for known in source.recipes if url_key(known["url"]) != url_key(recipe.url)]
+        source.recipes = [*others, recipe.model_dump(mode="json")]
 
 
 def _build_section_row(source_id: int, plan: SectionPlan, *, is_unfinished: bool) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, learn_recipe
 from monitor.extract.lists.rows import ListRow, list_row_attachments, list_row_links, prefer_pages
 from monitor.extract.lists.titles import find_titles
-from monitor.page import NO_HINTS, Candidate, ExpectedPage, PageHints, PageList
+from monitor.page import NO_HINTS, SURE_LIST_SCORE, Candidate, ExpectedPage, PageHints, PageList
 from monitor.recipe import ListRecipe
-from monitor.urls import is_same_site
+from monitor.urls import is_same_site, url_key
 
 _MAX_LISTS = 3
-_SURE_SCORE = 0.6
 _MAX_SHARED = 0.5
 _ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article", "div", "p"})
 _MAX_ROW_WEIGHT = 600
@@ -37,8 +36,8 @@ class FoundLists:
 def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> FoundLists:
     """Return the items of the page's list (or lists of one kind) in page order, and what else could be meant.
 
-    A doubtful date is None; `today` bounds the dates and is what "yesterday" counts from. A list that is not sure
-    comes with the next likely ones.
+    A doubtful date is None; `today` bounds the dates and is what "yesterday" counts from. Where a list is expected and
+    none is sure, the next likely ones come with it.
     """
     features = GroupFeatures(page)
     groups = score_groups(page, features)
@@ -47,14 +46,15 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     if hints.recipe is not None:
         known, fit = choose_by_recipe(page, hints.recipe, groups)
         chosen = [known] if known is not None else []
-    elif hints.examples and (shown := choose_by_examples(hints.examples, groups)) is not None:
-        chosen = [shown]
+    elif hints.examples:
+        shown = choose_by_examples(hints.examples, groups)
+        chosen = [shown] if shown is not None else _measure_single_rows(page, features, hints.examples)
     is_taught = bool(chosen)
     if not chosen:
         chosen = _choose_lists(page, features, groups, hints.expected)
     candidates = _build_candidates(page, chosen, today)
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
-    if hints.expected is not ExpectedPage.ARTICLE and not (lists and lists[0].score >= _SURE_SCORE):
+    if hints.expected is ExpectedPage.LIST and not (lists and lists[0].score >= SURE_LIST_SCORE):
         lists += _list_others(page, chosen, groups, today)
     recipe = learn_recipe(page, chosen[0].rows) if chosen else None
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
@@ -67,6 +67,15 @@ def _choose_lists(
         return choose_further_lists(groups[0], groups)
     row = _find_only_row(page, features, expected) if expected is not ExpectedPage.ARTICLE else None
     return [features.measure([row])] if row is not None else []
+
+
+def _measure_single_rows(page: Outline, features: GroupFeatures, urls: Sequence[str]) -> list[RowGroup]:
+    """Return the rows of urls that share nothing with another link of the page."""
+    wanted = {url_key(url) for url in urls}
+    rows = {
+        row.url: row for anchor in page.anchors if url_key(anchor.url) in wanted and (row := _build_row(page, anchor))
+    }
+    return [features.measure(list(rows.values()))] if rows else []
 
 
 def _list_others(

@@ -132,7 +132,9 @@ class GroupFeatures:
             anchored[element.index] = True
             linked[element.text_start : element.text_end] = [True] * (element.text_end - element.text_start)
         weights = [measure_text_weight(text) for text in page.texts]
-        sentences = (w if w >= _MIN_SENTENCE_WEIGHT and not is_link else 0 for w, is_link in zip(weights, linked, strict=True))
+        sentences = (
+            w if w >= _MIN_SENTENCE_WEIGHT and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)
+        )
         self._widths = [0, *accumulate(weights)]
         self._prose = [0, *accumulate(sentences)]
         self._links = [0, *accumulate(anchored)]

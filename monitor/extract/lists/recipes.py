@@ -10,11 +10,8 @@ from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
 from monitor.extract.lists.grouping import get_url_shape, normalize_class
 from monitor.extract.lists.rows import ListRow
-from monitor.recipe import ListRecipe
+from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
-
-MIN_FIT = 0.6
-"""A recipe that fits less is for another page than this one has become."""
 
 _WEIGHTS = {"classes": 0.33, "tags": 0.2, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.07}
 _MAX_STEP_CHARS = 200
@@ -53,15 +50,13 @@ def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> f
     return sum(_WEIGHTS[name] * value for name, value in parts.items())
 
 
-def choose_by_recipe(
-    page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]
-) -> tuple[RowGroup | None, float]:
+def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]) -> tuple[RowGroup | None, float]:
     """Return the group that a recipe fits best, None where it fits none, and how well it does."""
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
     if not fits:
         return None, 0.0
     fit, group = max(fits, key=lambda found: found[0] + _MAX_SCORE_PART * found[1].score)
-    return (group if fit >= MIN_FIT else None), fit
+    return (group if fit >= MIN_RECIPE_FIT else None), fit
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:

@@ -39,7 +39,7 @@ def _find_title(page: Outline, row: ListRow, texts: Sequence[str]) -> str:
         stem = _ELLIPSIS.sub("", title)
         goes_on = stem != "" and written.startswith(stem) and len(written) > len(stem)
         is_cut = stem not in (title, "") and stem[:6] in written
-        if goes_on and title == row.anchor.text or is_cut:
+        if (goes_on and title == row.anchor.text) or is_cut:
             return _clean(written) or written
     if title:
         return title

@@ -95,7 +95,7 @@ def list_seen(body: bytes, url: str) -> dict:
     text = decode(body, "text/html")[0].replace("\x00", "")
     tree = LexborHTMLParser(text)
     page = build_outline(tree, url)
-    candidates = find_candidates(page, FETCHED_AT.date())
+    candidates = find_lists(page, FETCHED_AT.date()).candidates
     return {
         "candidates": [{"url": found.url, "date": str(found.date or "")} for found in candidates],
         "next_page": find_next_page(page, tree, text) if candidates else None,

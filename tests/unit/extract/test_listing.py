@@ -33,7 +33,7 @@ DAYS = [dt.date(2026, 2, 28 - 3 * index) for index in range(6)]
 def candidates(body: str, url: str = URL) -> list[Candidate]:
     body = f"{NAVIGATION}<div class='main'>{body}</div>{FOOTER}"
     html = f"<html><head><title>通知公告</title></head><body>{body}</body></html>"
-    return find_candidates(build_outline(LexborHTMLParser(html), url), TODAY)
+    return find_lists(build_outline(LexborHTMLParser(html), url), TODAY).candidates
 
 
 def rows(template: str) -> str:
@@ -204,7 +204,7 @@ def test_whatever_the_rows_candidates_are_links_of_the_page_with_days_that_have_
         for index, (tag, href, title, day) in enumerate(rows_drawn)
     )
     tree = LexborHTMLParser(f"<html><body>{NAVIGATION}<div>{body}</div>{FOOTER}</body></html>")
-    found = find_candidates(build_outline(tree, URL), TODAY)
+    found = find_lists(build_outline(tree, URL), TODAY).candidates
     links = {anchor.url for anchor in build_outline(tree, URL).anchors}
     assert {candidate.url for candidate in found} <= links
     assert all(candidate.url.startswith(("http://", "https://")) for candidate in found)
