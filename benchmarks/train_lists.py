@@ -20,9 +20,9 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.labelled_pages import ARTICLE, LabelledPage, fold_url
 from benchmarks.trees import export_trees, write_trees
 from monitor.errors import WorkFailed
+from monitor.extract import trees
 from monitor.extract.encoding import decode
 from monitor.extract.html import Outline, build_outline
-from monitor.extract.lists import choice, titles
 from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.columns import COLUMN_FEATURES, list_columns, measure_columns
 from monitor.extract.lists.features import FEATURES, GroupFeatures
@@ -31,7 +31,7 @@ from monitor.extract.lists.rows import build_rows
 from monitor.extract.parse import expand_data_stores
 from monitor.extract.trees import TreeScorer
 from monitor.markup import limit_depth
-from monitor.page import ExpectedPage, PageHints
+from monitor.page import NO_HINTS, ExpectedPage, PageHints
 
 FOLDS = 5
 _LISTS = {"num_leaves": 10, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 180}
@@ -49,16 +49,25 @@ _COMMON = {
 }
 
 
+_FIGURES = ("f1", "f1_expected", "f1_taught", "f1_taught_twice", "title", "article_lists")
+
+
 class ListFigures(BaseModel):
-    """What lists and titles reach on one set of pages; `taught` is the F1 where one of the items is named."""
+    """What lists and titles reach on one set of pages.
+
+    `f1` is that of a page of which nothing is known, `f1_expected` where a list is expected, `f1_taught` where one of
+    the items is named, `f1_taught_twice` where two are.
+    """
 
     name: str
     lists: int
     articles: int
     f1: float
+    f1_expected: float
+    f1_taught: float
+    f1_taught_twice: float
     title: float
     article_lists: float
-    taught: float
 
 
 @dataclass
@@ -74,8 +83,8 @@ class _Examples:
 def train(pages: Sequence[LabelledPage]) -> dict[str, Any]:
     """Train on the pages and write the weights; return what was exported, by name."""
     exported = _train([_collect_examples(page) for page in pages])
-    for name, trees in exported.items():
-        write_trees(trees, name)
+    for name, stored in exported.items():
+        write_trees(stored, name)
     return exported
 
 
@@ -184,13 +193,13 @@ def _fit(examples: Sequence[tuple[list[list[float]], list[float], float]], setti
 
 @contextmanager
 def _use(exported: dict[str, Any]) -> Iterator[None]:
-    scorers = {name: TreeScorer.from_export(trees) for name, trees in exported.items()}
-    before = choice.load_scorer, titles.load_scorer
-    choice.load_scorer = titles.load_scorer = scorers.__getitem__  # type: ignore[assignment]
+    scorers = {name: TreeScorer.from_export(stored) for name, stored in exported.items()}
+    before = trees.load_scorer
+    trees.load_scorer = scorers.__getitem__  # type: ignore[assignment]
     try:
         yield
     finally:
-        choice.load_scorer, titles.load_scorer = before
+        trees.load_scorer = before
 
 
 def _answer(page: LabelledPage) -> dict[str, float]:
@@ -199,8 +208,7 @@ def _answer(page: LabelledPage) -> dict[str, float]:
         return {"article_lists": float(len(find_lists(outline, page.today).candidates) >= 3)}
     answer: dict[str, float] = {}
     wanted = {fold_url(item["url"]): item for item in page.items}
-    hints = PageHints(expected=ExpectedPage.LIST)
-    found = find_lists(outline, page.today, hints).candidates
+    found = find_lists(outline, page.today).candidates
     named = [
         max(_Likeness(candidate.title)(title) for title in _list_titles(item)) >= 0.6
         or any(_fold(title) in _fold(candidate.title) for title in _list_titles(item))
@@ -210,10 +218,15 @@ def _answer(page: LabelledPage) -> dict[str, float]:
     if named:
         answer["title"] = _mean_or_zero(named)
     if page.is_scored:
-        answer["f1"] = _compute_f1({fold_url(candidate.url) for candidate in found}, wanted.keys(), page.others)
-        taught = hints.model_copy(update={"examples": (page.items[len(page.items) // 2]["url"],)})
-        urls = {fold_url(candidate.url) for candidate in find_lists(outline, page.today, taught).candidates}
-        answer["taught"] = _compute_f1(urls, wanted.keys(), page.others)
+        hints = {
+            "f1": NO_HINTS,
+            "f1_expected": PageHints(expected=ExpectedPage.LIST),
+            "f1_taught": PageHints(examples=(page.items[len(page.items) // 2]["url"],)),
+            "f1_taught_twice": PageHints(examples=(page.items[0]["url"], page.items[-1]["url"])),
+        }
+        for figure, known in hints.items():
+            urls = {fold_url(candidate.url) for candidate in find_lists(outline, page.today, known).candidates}
+            answer[figure] = _compute_f1(urls, wanted.keys(), page.others)
     return answer
 
 
@@ -229,5 +242,5 @@ def _summarise(name: str, answers: Sequence[dict[str, float]]) -> ListFigures:
         name=name,
         lists=sum("f1" in answer for answer in answers),
         articles=sum("article_lists" in answer for answer in answers),
-        **{figure: average(figure) for figure in ("f1", "title", "article_lists", "taught")},
+        **{figure: average(figure) for figure in _FIGURES},
     )

@@ -61,7 +61,8 @@ class SectionReading(BaseModel):
     """What came of reading one section; its health fields are those of `RunSection`.
 
     `head` are the keys of the newest urls. `recipe` is what the source is to keep in place of what it had; where that
-    no longer fits its page, the reading `is_drifted`. A home page, which is no list, has of the health fields only the error.
+    no longer fits its page, the reading `is_drifted`. A home page, which is no list, has of the health fields only the
+    error.
     """
 
     plan: SectionPlan

@@ -1,5 +1,6 @@
 """Asks the model which of a page's lists is the section's, where the page itself does not make it sure."""
 
+import datetime as dt
 import json
 
 from monitor.db.reading import SectionPlan
@@ -38,7 +39,7 @@ def _render_lists(page: Page, max_chars: int) -> str:
     for number, found in enumerate(page.lists, start=1):
         lines.append(f"## {number} ({len(found.candidates)})")
         lines += [
-            _render_row(candidate.title, candidate.url, candidate.date and candidate.date.isoformat())
+            _render_row(candidate.title, candidate.url, candidate.date)
             for candidate in found.candidates[:_MAX_SHOWN_ROWS]
         ]
     shown = {candidate.url for found in page.lists for candidate in found.candidates}
@@ -54,5 +55,6 @@ def _render_lists(page: Page, max_chars: int) -> str:
     return "\n".join(kept)
 
 
-def _render_row(title: str, url: str, date: str | None) -> str:
-    return json.dumps({"title": title[:_MAX_TITLE_CHARS], "url": url, "date": date}, ensure_ascii=False)
+def _render_row(title: str, url: str, date: dt.date | None) -> str:
+    row = {"title": title[:_MAX_TITLE_CHARS], "url": url, "date": date and date.isoformat()}
+    return json.dumps(row, ensure_ascii=False)

@@ -160,7 +160,7 @@ class SectionReader:
     def _check_recipe(self, page: Page, known_count: int) -> None:
         """Learn the recipe of a list that a model named; learn one anew whose page was rebuilt around known entries."""
         if self._examples:
-            self.learned = page.recipe and self._build_recipe(page.recipe, Teacher.MODEL)
+            self.learned = self._build_recipe(page.recipe, Teacher.MODEL) if page.recipe is not None else None
         elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < MIN_RECIPE_FIT:
             is_same = known_count >= max(_MIN_KNOWN, _MIN_KNOWN_SHARE * len(page.candidates))
             if page.recipe is not None and is_same:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from monitor.extract import trees
 from monitor.extract.html import Outline
 from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
 from monitor.extract.lists.grouping import group_links
 from monitor.extract.lists.rows import build_rows
-from monitor.extract.trees import load_scorer
 from monitor.page import ExpectedPage
 
 MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
@@ -21,7 +21,7 @@ _MAX_LISTS = 60  # each is held against all others
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows, the likeliest list first."""
     groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
-    scorer = load_scorer("lists")
+    scorer = trees.load_scorer("lists")
     if scorer.features != FEATURES:
         raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
     for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
