@@ -22,7 +22,10 @@ from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
 
 if TYPE_CHECKING:
+    from playwright.async_api import StorageState
+
     from monitor.fetch.browser.renderer import Renderer
+    from monitor.fetch.log_in import LogInSession
 
 RENDERED_FOLDERS_FILE = "drawn-folders.tsv"
 
@@ -79,18 +82,22 @@ def _read_folders(file: Path) -> dict[str, dt.date]:
 
 @dataclass(kw_only=True, eq=False)
 class LazyRenderer:
-    """The renderer, which is imported and built when the first page is drawn: most sites need none."""
+    """The renderer, which is imported and built when the first page is drawn: most sites need none.
+
+    `state` has the cookies of a log-in.
+    """
 
     pages: PagesSettings
     network: NetworkSettings
     guard: Guard
+    state: "StorageState | None" = None
     _renderer: "Renderer | None" = field(default=None, init=False)
 
     async def render(self, url: str) -> Response:
         if self._renderer is None:
             from monitor.fetch.browser.renderer import Renderer
 
-            self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard)
+            self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard, state=self.state)
         return await self._renderer.render(url)
 
     def is_available(self) -> bool:
@@ -111,7 +118,7 @@ class SiteTransport:
     """The `Transport` that asks the sites.
 
     Client, politeness, browser and rendered folders serve the whole process; `for_run` gives each run its own count of
-    blocks and its own recorder.
+    blocks and its own recorder. A run with a log-in has a client and a browser of its own.
     """
 
     pages: PagesSettings
@@ -121,6 +128,7 @@ class SiteTransport:
     renderer: LazyRenderer
     rendered_folders: RenderedFolders
     recorder: Recorder | None = None
+    session: "LogInSession | None" = None
 
     def __post_init__(self) -> None:
         self._host_session = HostSession(politeness=self.politeness, delay_s=self.pages.delay_s)
@@ -140,8 +148,10 @@ class SiteTransport:
             rendered_folders=RenderedFolders(cache_folder),
         )
 
-    def for_run(self, recorder: Recorder | None) -> "SiteTransport":
-        return replace(self, recorder=recorder)
+    def for_run(self, recorder: Recorder | None, session: "LogInSession | None" = None) -> "SiteTransport":
+        if session is None:
+            return replace(self, recorder=recorder)
+        return replace(self, recorder=recorder, session=session, client=session.client, renderer=session.renderer)
 
     async def close(self) -> None:
         """Stop the browser and close all connections."""
@@ -167,6 +177,8 @@ class SiteTransport:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
             error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
+        if response is not None and self.session is not None:
+            response = self.session.scrub(response)
         robots_note = self.politeness.find_robots_note(url)
         result = FetchResult(
             url=url,

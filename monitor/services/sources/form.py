@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
+from monitor.config.secrets import get_host, list_hosts
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Source
 from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
@@ -15,6 +16,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+from monitor.log_in import LogInStep, StepKind, format_step
 from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind
@@ -64,6 +66,7 @@ class SourceFields(BaseModel):
     focus_areas: list[FocusArea] = Field(default_factory=list, max_length=200)
     rules: StorableText = Field(default="", max_length=2000)
     sections: list[SectionForm] = Field(default_factory=list, max_length=200)
+    steps: list[LogInStep] = Field(default_factory=list, max_length=30)
     schedule: OneLineText | None = Field(default=None, max_length=200)
     timezone: OneLineText | None = Field(default=None, max_length=64)
     window_days: StrictInteger | None = Field(default=None, ge=1, le=3650)
@@ -130,6 +133,16 @@ class SourceForm(SourceFields):
             from monitor.sweep.query import list_queries
 
             _check_queries(list_queries(self.url, self.focus_areas))
+        return self
+
+    @model_validator(mode="after")
+    def _validate_steps(self) -> Self:
+        if self.steps and self.steps[0].kind is not StepKind.OPEN:
+            raise PydanticCustomError("source.steps_begin_elsewhere", "", {"line": format_step(self.steps[0])})
+        hosts = list_hosts([self.url, *(section.url for section in self.sections)])
+        for step in self.steps:
+            if step.url and get_host(step.url) not in hosts:
+                raise PydanticCustomError("source.step_leaves", "", {"line": format_step(step)})
         return self
 
 
