@@ -161,7 +161,7 @@ class _LogInTab:
         await self._settle()
 
     async def _fill(self, step: LogInStep) -> None:
-        """Type into a field of the source's own page; a secret only where it is bound to, after all else is shut out."""
+        """Type into a field of the source's own page; a secret after all other hosts are shut out."""
         field = self._locate(step.selector)
         await field.wait_for(state="visible")
         is_password = await field.evaluate(_IS_PASSWORD) is True
