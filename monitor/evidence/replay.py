@@ -11,7 +11,6 @@ from monitor.clock import Clock
 from monitor.db.tables.evidence import EvidenceRecord, ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
-from monitor.fetch.log_in import LogInSession
 from monitor.fetch.result import FetchResult, Recorder
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
@@ -54,9 +53,9 @@ class ReplayTransport:
     def mark_rendered(self, url: str) -> None:
         """Do nothing: what the run learned about a site is in its records."""
 
-    def for_run(self, recorder: Recorder | None, session: LogInSession | None = None) -> "ReplayTransport":
+    def for_run(self, recorder: Recorder | None) -> "ReplayTransport":
         """The same records from their beginning; nothing is recorded again."""
-        del recorder, session
+        del recorder
         return ReplayTransport(self._archive, self._run_records, can_render=self._can_render)
 
     async def close(self) -> None:

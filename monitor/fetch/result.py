@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
 import brotli
@@ -21,9 +21,6 @@ from monitor.i18n.message import Message
 from monitor.markup import parse_html
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode
-
-if TYPE_CHECKING:
-    from monitor.fetch.log_in import LogInSession
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 
@@ -292,11 +289,8 @@ class Transport(Protocol):
         """Remember that the page at `url` needs the browser."""
         ...
 
-    def for_run(self, recorder: Recorder | None, session: "LogInSession | None" = None) -> "Transport":
-        """Return a transport to the same sites for another run, which keeps its results with `recorder`.
-
-        With a `session`, its client and browser make the requests.
-        """
+    def for_run(self, recorder: Recorder | None) -> "Transport":
+        """Return a transport to the same sites for another run, which keeps its results with `recorder`."""
         ...
 
     async def close(self) -> None: ...

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from playwright.async_api import StorageState
 
     from monitor.fetch.browser.renderer import Renderer
-    from monitor.fetch.log_in import LogInSession
 
 RENDERED_FOLDERS_FILE = "drawn-folders.tsv"
 
@@ -118,7 +118,7 @@ class SiteTransport:
     """The `Transport` that asks the sites.
 
     Client, politeness, browser and rendered folders serve the whole process; `for_run` gives each run its own count of
-    blocks and its own recorder. A run with a log-in has a client and a browser of its own.
+    blocks and its own recorder. `scrub` takes from responses what must not be kept.
     """
 
     pages: PagesSettings
@@ -128,7 +128,7 @@ class SiteTransport:
     renderer: LazyRenderer
     rendered_folders: RenderedFolders
     recorder: Recorder | None = None
-    session: "LogInSession | None" = None
+    scrub: Callable[[Response], Response] | None = None
 
     def __post_init__(self) -> None:
         self._host_session = HostSession(politeness=self.politeness, delay_s=self.pages.delay_s)
@@ -148,10 +148,8 @@ class SiteTransport:
             rendered_folders=RenderedFolders(cache_folder),
         )
 
-    def for_run(self, recorder: Recorder | None, session: "LogInSession | None" = None) -> "SiteTransport":
-        if session is None:
-            return replace(self, recorder=recorder)
-        return replace(self, recorder=recorder, session=session, client=session.client, renderer=session.renderer)
+    def for_run(self, recorder: Recorder | None) -> "SiteTransport":
+        return replace(self, recorder=recorder)
 
     async def close(self) -> None:
         """Stop the browser and close all connections."""
@@ -177,8 +175,8 @@ class SiteTransport:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
             error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
-        if response is not None and self.session is not None:
-            response = self.session.scrub(response)
+        if response is not None and self.scrub is not None:
+            response = self.scrub(response)
         robots_note = self.politeness.find_robots_note(url)
         result = FetchResult(
             url=url,

@@ -15,8 +15,9 @@ from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
 from monitor.fetch.guard import Guard
-from monitor.fetch.log_in import LogIn, LogInSession
+from monitor.fetch.log_in import LogIn
 from monitor.fetch.result import FetchError, Recorder, Transport
+from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
@@ -53,7 +54,8 @@ class PageLoader(Protocol):
 class Loader:
     """A `PageLoader` for one run, with its own cache of pages; closing it closes the transport that the runs share.
 
-    A run with a log-in has a `session`, which is to be opened before the first page is loaded, and closed in the end.
+    A run with a log-in has a `session`, which is to be opened before the first page is loaded, and closed in the end;
+    without `sites`, as in a replay, there is none.
     """
 
     pages: PagesSettings
@@ -62,6 +64,7 @@ class Loader:
     transport: Transport
     workers: WorkerPool
     parsed: ParsedPages | None = None
+    sites: SiteTransport | None = None
     session: LogInSession | None = None
 
     def __post_init__(self) -> None:
@@ -85,15 +88,17 @@ class Loader:
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
         )
         parsed = None if cache_folder is None else ParsedPages(cache_folder)
-        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed)
+        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed, sites=sites)
 
     def for_run(self, recorder: Recorder | None = None, session: LogInSession | None = None) -> "Loader":
         """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing.
 
         What is read with a `session` is not shared with other runs.
         """
-        transport = self.transport.for_run(recorder, session)
-        return replace(self, transport=transport, session=session, parsed=None if session else self.parsed)
+        if session is None or self.sites is None:
+            return replace(self, transport=self.transport.for_run(recorder))
+        transport = session.build_transport(self.sites, recorder)
+        return replace(self, transport=transport, session=session, parsed=None)
 
     def can_render(self) -> bool:
         return self.transport.can_render()

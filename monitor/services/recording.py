@@ -15,8 +15,9 @@ from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import RecordingModel
-from monitor.fetch.log_in import LogIn, LogInSession
+from monitor.fetch.log_in import LogIn
 from monitor.fetch.result import Recorder
+from monitor.fetch.session import LogInSession
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import PromptSet

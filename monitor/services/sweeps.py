@@ -22,7 +22,7 @@ from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
-from monitor.fetch.log_in import LogInSession
+from monitor.fetch.session import LogInSession
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger

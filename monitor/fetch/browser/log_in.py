@@ -52,9 +52,9 @@ async def perform_log_in(
     endpoint = pages.browser.endpoint
     if not is_local_endpoint(endpoint):
         raise LogInFailed("log_in.remote_browser")
-    seal = _HostSeal(guard, log_in.hosts)
+    fence = _HostFence(guard, log_in.hosts)
     async with contextlib.AsyncExitStack() as stack:
-        proxy = await GuardedProxy.open(seal, network)
+        proxy = await GuardedProxy.open(fence, network)
         stack.push_async_callback(proxy.close)
         browser = await start_browser(pages.browser, stack, flags=BROWSER_FLAGS, proxy=build_proxy_settings(proxy))
         try:
@@ -67,7 +67,7 @@ async def perform_log_in(
                 )
                 stack.push_async_callback(close_quietly, context.close)
                 await context.route_web_socket("**/*", close_websocket)
-                tab = _LogInTab(await context.new_page(), log_in, seal, proxy, timeout_s=pages.timeout_s)
+                tab = _LogInTab(await context.new_page(), log_in, fence, proxy, timeout_s=pages.timeout_s)
                 await tab.perform()
                 return await context.storage_state(), frozenset(tab.passwords)
         except TimeoutError:
@@ -76,7 +76,7 @@ async def perform_log_in(
             raise LogInFailed("log_in.browser_stopped") from None
 
 
-class _HostSeal:
+class _HostFence:
     """The guard of the log-in's connections; once it `is_closed`, only the source's hosts are connected to."""
 
     def __init__(self, guard: Guard, hosts: Collection[str]) -> None:
@@ -103,11 +103,11 @@ class _HostSeal:
 class _LogInTab:
     """The page in which the steps are done; `passwords` are those that were typed."""
 
-    def __init__(self, page: Page, log_in: LogIn, seal: _HostSeal, proxy: GuardedProxy, *, timeout_s: float) -> None:
+    def __init__(self, page: Page, log_in: LogIn, fence: _HostFence, proxy: GuardedProxy, *, timeout_s: float) -> None:
         self._page = page
         self._log_in = log_in
         self._hosts = log_in.hosts
-        self._seal = seal
+        self._fence = fence
         self._proxy = proxy
         self._timeout_ms = timeout_s * 1000
         self._settle_s = min(timeout_s, _MAX_SETTLE_S)
@@ -170,8 +170,8 @@ class _LogInTab:
                 raise LogInFailed("log_in.plain_password", step=format_step(step))
             await field.fill(step.value)
             return
-        if not self._seal.is_closed:
-            self._seal.is_closed = True
+        if not self._fence.is_closed:
+            self._fence.is_closed = True
             await self._proxy.disconnect_all()
         self._check_place(step)
         host = get_host(_strip(self._page.url))
@@ -265,7 +265,7 @@ class _LogInTab:
         self._on_end(request)
         host = get_host(_strip(request.url))
         is_sending = request.is_navigation_request() or request.method != "GET"
-        if is_sending and self._seal.is_closed and host not in self._hosts:
+        if is_sending and self._fence.is_closed and host not in self._hosts:
             self._refused_host = host
 
 

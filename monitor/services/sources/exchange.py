@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def _format_cell(field: str, value: Any) -> str:
 
 def _format_entry(field: str, entry: Any) -> str:
     if field == "steps":
-        return format_step(LogInStep.model_validate(entry))
+        return format_steps([entry])[0]
     return format_section(entry) if field == "sections" else str(entry)
 
 
@@ -113,6 +113,11 @@ def _parse_list(field: str, text: str) -> list[Any]:
     ]
     entries = [entry for entry in entries if entry]
     return [parse_section(entry) for entry in entries] if field == "sections" else entries
+
+
+def format_steps(steps: Iterable[Mapping[str, Any] | str]) -> list[str]:
+    """Return the lines of steps; one that is a line already, and may be wrong, stays as it is."""
+    return [step if isinstance(step, str) else format_step(LogInStep.model_validate(step)) for step in steps]
 
 
 def format_section(section: dict[str, str]) -> str:

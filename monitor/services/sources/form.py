@@ -4,7 +4,16 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
@@ -125,6 +134,19 @@ class SourceForm(SourceFields):
 
     name: SourceName = Field(max_length=200)
 
+    @field_validator("steps")
+    @classmethod
+    def _validate_steps(cls, steps: list[LogInStep], info: ValidationInfo) -> list[LogInStep]:
+        """Refuse steps that do not begin with a page, or lead to a host that is not the source's."""
+        if steps and steps[0].kind is not StepKind.OPEN:
+            raise PydanticCustomError("source.steps_begin_elsewhere", "", {"line": format_step(steps[0])})
+        urls = [info.data.get("url", ""), *(section.url for section in info.data.get("sections", []))]
+        hosts = list_hosts(cleaned for url in urls if (cleaned := clean_url(url)))
+        for step in steps:
+            if step.url and get_host(step.url) not in hosts:
+                raise PydanticCustomError("source.step_leaves", "", {"line": format_step(step)})
+        return steps
+
     @model_validator(mode="after")
     def _validate_address(self) -> Self:
         if self.kind is not SourceKind.QUERY or "://" in self.url:
@@ -133,16 +155,6 @@ class SourceForm(SourceFields):
             from monitor.sweep.query import list_queries
 
             _check_queries(list_queries(self.url, self.focus_areas))
-        return self
-
-    @model_validator(mode="after")
-    def _validate_steps(self) -> Self:
-        if self.steps and self.steps[0].kind is not StepKind.OPEN:
-            raise PydanticCustomError("source.steps_begin_elsewhere", "", {"line": format_step(self.steps[0])})
-        hosts = list_hosts([self.url, *(section.url for section in self.sections)])
-        for step in self.steps:
-            if step.url and get_host(step.url) not in hosts:
-                raise PydanticCustomError("source.step_leaves", "", {"line": format_step(step)})
         return self
 
 

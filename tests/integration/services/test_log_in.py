@@ -46,7 +46,7 @@ class MembersSite:
         for n, title in enumerate(TITLES):
             self.site.on(f"/news/detail/{n}.html", lambda asked, title=title: self.guard(asked, article(title)))
 
-    def show_form(self, asked: Any = None, words: str = "") -> Any:
+    def show_form(self, _asked: Any = None, words: str = "") -> Any:
         token = secrets.token_hex(8)
         self.tokens.add(token)
         return self.reply(
@@ -202,7 +202,7 @@ async def test_a_trial_logs_in_as_well(app: App, members: MembersSite) -> None:
 
 
 async def test_a_wrong_password_is_told_in_the_words_of_the_site(app: App, members: MembersSite) -> None:
-    source = await add_source(app, members.site, password="Bodø & 7 gulls")
+    source = await add_source(app, members.site, password=PASSWORD[::-1])
     assert (await fail(app, source)) == (
         "The log-in did not work: the site still shows its form and says: 用户名或密码错误：***"
     )
