@@ -27,7 +27,7 @@ class LogInStep(BaseModel):
     `wait` a `selector` that appears, or a `url` with which the page's address then begins. Selectors are CSS.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     kind: StepKind
     url: str = Field(default="", max_length=2000)
@@ -42,15 +42,16 @@ class LogInStep(BaseModel):
 
     @model_validator(mode="after")
     def _check_parts(self) -> Self:
-        has = {name: bool(getattr(self, name).strip()) for name in ("url", "selector", "secret", "value")}
-        given = {name for name, is_given in has.items() if is_given}
+        given = {name for name in ("url", "selector", "secret", "value") if getattr(self, name)}
         if given not in _PARTS[self.kind]:
             raise PydanticCustomError("source.step_parts", "", {"kind": str(self.kind)})
         if self.url and not _WEB_ADDRESS.match(self.url):
             raise PydanticCustomError("source.bad_url", "", {"url": self.url})
         if self.secret and not _SECRET_NAME.fullmatch(self.secret):
             raise PydanticCustomError("source.step_secret_name", "", {"name": self.secret})
-        if _FRAME_PIERCING in self.selector or not format_step(self).isprintable():
+        line = format_step(self)
+        written = {name: str(getattr(self, name)) for name in ("kind", *given)}
+        if _FRAME_PIERCING in self.selector or not line.isprintable() or _parse_line(line) != written:
             raise PydanticCustomError("source.step_selector", "", {"selector": self.selector})
         return self
 
