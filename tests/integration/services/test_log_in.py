@@ -305,3 +305,14 @@ async def test_a_secret_is_for_the_hosts_of_the_source_that_it_was_entered_for(
         await sweep(app, changed)
     assert taken
     assert not any(b"password" in asked.body for asked in stranger.asked)
+
+
+async def test_the_file_may_name_a_variable_of_the_environment_for_its_own_source(
+    settings: Settings, members: MembersSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMBERS_PASSWORD", PASSWORD)
+    news = members.site.url("/news/")
+    row = {"name": "会员", "url": news, "sections": [{"name": "通知", "url": news}], "steps": steps(members.site)}
+    async with open_app(settings.model_copy(update={"sources": [row]})) as app:
+        run = await sweep(app, await app.sources.get("会员"))
+        assert {item.title for item in run.items} == set(TITLES)
