@@ -22,6 +22,7 @@ from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
+from monitor.fetch.log_in import LogInFailed
 from monitor.fetch.session import LogInSession
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -418,7 +419,9 @@ class SweepService(AuditedService):
                 await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
                     await self.alarm_service.update_alarms(run.id)
-                raise
+                if not isinstance(error, LogInFailed):
+                    raise
+                status = RunStatus.FAILED
         if status is None:
             status = RunStatus.CANCELLED
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())
