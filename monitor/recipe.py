@@ -27,16 +27,14 @@ class ListRecipe(BaseModel):
     a table's columns.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["list"] = "list"
-    steps: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(min_length=1, max_length=_MAX_STEPS)
-    link_steps: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(
-        default_factory=list, max_length=_MAX_STEPS
-    )
+    steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(min_length=1, max_length=_MAX_STEPS)
+    link_steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(default=(), max_length=_MAX_STEPS)
     url_shape: str = Field(default="", max_length=_MAX_URL_CHARS)
     heading: str = Field(default="", max_length=_MAX_STEP_CHARS)
-    columns: list[Annotated[str, Field(max_length=_MAX_STEP_CHARS)]] = Field(default_factory=list, max_length=40)
+    columns: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(default=(), max_length=40)
 
 
 class JsonRecipe(BaseModel):

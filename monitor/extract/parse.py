@@ -19,7 +19,7 @@ from monitor.extract.lists.candidates import find_candidates
 from monitor.extract.lists.paging import find_next_page
 from monitor.i18n.message import Message
 from monitor.markup import limit_depth
-from monitor.page import Link, Page, PageError, PageErrorCode
+from monitor.page import NO_HINTS, Link, Page, PageError, PageErrorCode, PageHints
 from monitor.vocabulary import LOAD_MORE_WORDS
 
 # <script type="text/xml"><datastore>…<record><![CDATA[<li>…</li>]]></record>…</datastore></script>
@@ -122,6 +122,7 @@ def parse_page(
     content_type: str | None,
     fetched_at: dt.datetime,
     rendered: bool = False,
+    hints: PageHints = NO_HINTS,
 ) -> Page:
     """Return the Page of these bytes; never raises: what is no text or cannot be parsed gives a page with an error.
 

@@ -21,7 +21,7 @@ from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
-from monitor.page import Page, PageError, PageErrorCode
+from monitor.page import NO_HINTS, Page, PageError, PageErrorCode, PageHints
 from monitor.pages.parsing import PageTask, ParsedPages, ParsedResponse
 from monitor.pages.strategy import FetchStrategy, reject_shell
 from monitor.urls import clean_url
@@ -34,7 +34,9 @@ _MAX_PAGE_REDIRECTS = 5
 class PageLoader(Protocol):
     """Loads pages. A page that cannot be loaded has an `error`; nothing is raised for what a site does."""
 
-    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+    async def load(
+        self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> Page:
         """Return the page at `url`, fetched over HTTP or rendered in the browser.
 
         `task` is done where the page is parsed, and its value is the page's `reading`, unless the page is remembered.
@@ -68,7 +70,8 @@ class Loader:
     session: LogInSession | None = None
 
     def __post_init__(self) -> None:
-        self._latest: OrderedDict[str, Page] = OrderedDict()  # by url, and by the url where redirects ended
+        # By url, and by the url where redirects ended, with what the caller knew of the page.
+        self._latest: OrderedDict[tuple[str, PageHints], Page] = OrderedDict()
         self._strategy = FetchStrategy(self.transport, self.workers, self.parsed)
 
     @classmethod
@@ -116,7 +119,9 @@ class Loader:
         if self.parsed is not None:
             await self.parsed.close()
 
-    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+    async def load(
+        self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> Page:
         """Return the page at `url`, or where it redirects to. `BrowserMissing` if it needs a browser and there is none.
 
         `Render.AUTO` means the setting `pages.render`. A page that this loader has loaded before comes from its cache.
@@ -125,21 +130,21 @@ class Loader:
         if address is None:
             return Page(url=url, final_url=url, fetched_at=self.clock.now(), error=await self._find_refusal(url))
         mode = Render(self.pages.render) if render is Render.AUTO else render
-        page = self._latest.get(address)
+        page = self._latest.get((address, hints))
         if page is not None and (page.rendered or mode is not Render.ALWAYS):
-            self._latest.move_to_end(address)
+            self._latest.move_to_end((address, hints))
             return page if page.url == address else page.model_copy(update={"url": address})
-        loaded = await self._follow_redirects(address, mode, task)
+        loaded = await self._follow_redirects(address, mode, task, hints)
         page = await self._load_sitemaps(loaded.page, mode) if loaded.is_sitemap_index else reject_shell(loaded)
         page = page.model_copy(update={"url": address})
         if page.error is None:
-            self._remember(page)
+            self._remember(page, hints)
         return page
 
-    def _remember(self, page: Page) -> None:
-        for address in (page.final_url, page.url):
-            self._latest[address] = page
-            self._latest.move_to_end(address)
+    def _remember(self, page: Page, hints: PageHints) -> None:
+        for key in ((page.final_url, hints), (page.url, hints)):
+            self._latest[key] = page
+            self._latest.move_to_end(key)
         while len(self._latest) > _MAX_PAGES:
             self._latest.popitem(last=False)
 
@@ -163,9 +168,11 @@ class Loader:
     def notes(self) -> Mapping[str, Message]:
         return dict(self._strategy.notes)
 
-    async def _follow_redirects(self, address: str, render: Render, task: PageTask | None) -> ParsedResponse:
+    async def _follow_redirects(
+        self, address: str, render: Render, task: PageTask | None, hints: PageHints
+    ) -> ParsedResponse:
         """Return the page where redirects and frames end."""
-        loaded = await self._strategy.fetch_page(address, render, task)
+        loaded = await self._strategy.fetch_page(address, render, task, hints)
         visited = {address, loaded.page.final_url}
         for _ in range(_MAX_PAGE_REDIRECTS):
             target = loaded.redirect_url or loaded.frame_url
@@ -174,10 +181,10 @@ class Loader:
             if target in visited:
                 # A redirect loop: perhaps a wall that sets a cookie, which a browser may pass.
                 if render is Render.AUTO and not loaded.page.rendered:
-                    loaded = await self._strategy.render_if_possible(address, task) or loaded
+                    loaded = await self._strategy.render_if_possible(address, task, hints) or loaded
                 break
             visited.add(target)
-            found = await self._strategy.fetch_page(target, render, task)
+            found = await self._strategy.fetch_page(target, render, task, hints)
             framed, around = found.page, loaded.page
             has_more = len(framed.candidates) > len(around.candidates) or len(framed.text) > len(around.text)
             if loaded.redirect_url is None and (framed.error is not None or not has_more):

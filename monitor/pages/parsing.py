@@ -18,7 +18,7 @@ from pathlib import Path
 import monitor
 from monitor.fetch.result import DecompressionError, DecompressionLimitError, FetchResult, decompress
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool, load_value
-from monitor.page import Page, PageError, PageErrorCode
+from monitor.page import NO_HINTS, Page, PageError, PageErrorCode, PageHints
 from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode
 
@@ -49,7 +49,12 @@ PageTask = Callable[[Page, FetchResult], object]
 
 
 async def parse_result(
-    result: FetchResult, workers: WorkerPool, *, task: PageTask | None = None, parsed: "ParsedPages | None" = None
+    result: FetchResult,
+    workers: WorkerPool,
+    *,
+    task: PageTask | None = None,
+    hints: PageHints = NO_HINTS,
+    parsed: "ParsedPages | None" = None,
 ) -> ParsedResponse:
     """Parse the page in a worker, or take it from `parsed`; one that a worker cannot get through has an error.
 
@@ -57,16 +62,16 @@ async def parse_result(
     """
     error = result.error
     if error is None and result.body is not None:
-        if parsed is not None and (known := await parsed.find(result)) is not None:
+        if parsed is not None and (known := await parsed.find(result, hints)) is not None:
             return known
         result = replace(result, notes={})
         try:
-            found = await _parse_in_worker(result, workers, task)
+            found = await _parse_in_worker(result, workers, task, hints)
         except IsolatedWorkFailed as failure:
             error = PageError(code=PageErrorCode.PARSE, message=failure.message)
         else:
             if parsed is not None:
-                await parsed.store(result, found)
+                await parsed.store(result, hints, found)
             return found
     page = Page(
         url=result.url,
@@ -81,14 +86,16 @@ async def parse_result(
     return ParsedResponse(page)
 
 
-async def _parse_in_worker(result: FetchResult, workers: WorkerPool, task: PageTask | None) -> ParsedResponse:
+async def _parse_in_worker(
+    result: FetchResult, workers: WorkerPool, task: PageTask | None, hints: PageHints
+) -> ParsedResponse:
     if task is not None:
         with suppress(IsolatedWorkFailed):  # perhaps for the task's sake
-            return await workers.run(parse_body, result, task)
-    return await workers.run(parse_body, result)
+            return await workers.run(parse_body, result, task, hints)
+    return await workers.run(parse_body, result, None, hints)
 
 
-def parse_body(result: FetchResult, task: PageTask | None = None) -> ParsedResponse:
+def parse_body(result: FetchResult, task: PageTask | None = None, hints: PageHints = NO_HINTS) -> ParsedResponse:
     """Return the page of a result with a body, and what its markup says beyond it."""
     # Only workers read pages: the program itself needs none of this.
     from monitor.extract.encoding import decode
@@ -106,6 +113,7 @@ def parse_body(result: FetchResult, task: PageTask | None = None) -> ParsedRespo
         content_type=content_type,
         fetched_at=result.at,
         rendered=result.mode is FetchMode.RENDERED,
+        hints=hints,
     )
     page.is_cut_short = page.is_cut_short or result.is_cut_short
     page.record = result.record
@@ -170,11 +178,11 @@ class ParsedPages:
         self._day: dt.date | None = None
         self._connection: sqlite3.Connection | None = None
 
-    async def find(self, result: FetchResult) -> ParsedResponse | None:
+    async def find(self, result: FetchResult, hints: PageHints) -> ParsedResponse | None:
         """Return the page of a result as it was parsed before, with what belongs to this fetch; None if it was not."""
         if result.mode is not FetchMode.HTTP:
             return None
-        parsed = await asyncio.to_thread(self._find, result)
+        parsed = await asyncio.to_thread(self._find, result, hints)
         if parsed is None:
             return None
         page = parsed.page
@@ -183,23 +191,24 @@ class ParsedPages:
             candidate.record = result.record
         return parsed
 
-    async def store(self, result: FetchResult, parsed: ParsedResponse) -> None:
+    async def store(self, result: FetchResult, hints: PageHints, parsed: ParsedResponse) -> None:
         page = parsed.page
         if result.mode is FetchMode.HTTP and page.error is None and page.reading is None and page.candidates:
-            await asyncio.to_thread(self._store, result, pickle.dumps(parsed, pickle.HIGHEST_PROTOCOL))
+            pickled = pickle.dumps(parsed, pickle.HIGHEST_PROTOCOL)
+            await asyncio.to_thread(self._store, result, hints, pickled)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
 
-    def _find(self, result: FetchResult) -> ParsedResponse | None:
+    def _find(self, result: FetchResult, hints: PageHints) -> ParsedResponse | None:
         with self._lock, suppress(sqlite3.Error, OSError):
             query = "SELECT value FROM parsed WHERE key = ?"
-            found = self._open(result.at.date()).execute(query, (_build_key(result),)).fetchone()
+            found = self._open(result.at.date()).execute(query, (_build_key(result, hints),)).fetchone()
             return None if found is None else _unpack_parsed(found[0])
         return None
 
-    def _store(self, result: FetchResult, pickled: bytes) -> None:
-        entry = (_build_key(result), zlib.compress(pickled, 1))
+    def _store(self, result: FetchResult, hints: PageHints, pickled: bytes) -> None:
+        entry = (_build_key(result, hints), zlib.compress(pickled, 1))
         with self._lock, suppress(sqlite3.Error, OSError):
             self._open(result.at.date()).execute("INSERT OR REPLACE INTO parsed VALUES (?, ?)", entry)
 
@@ -241,10 +250,10 @@ def _unpack_parsed(packed: bytes) -> ParsedResponse | None:
     return parsed if isinstance(parsed, ParsedResponse) else None
 
 
-def _build_key(result: FetchResult) -> str:
+def _build_key(result: FetchResult, hints: PageHints) -> str:
     body = hashlib.sha256(result.body or b"").hexdigest()
-    facts = [body, result.final_url, result.content_type, result.is_cut_short, _identify_rules()]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    facts = [body, result.final_url, result.content_type, result.is_cut_short, hints.model_dump(mode="json")]
+    return hashlib.sha256(json.dumps([*facts, _identify_rules()]).encode()).hexdigest()
 
 
 @cache

@@ -7,7 +7,7 @@ from monitor.errors import BrowserMissing
 from monitor.fetch.result import NO_BROWSER, SCRIPT_CHALLENGE, FetchResult, Transport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
-from monitor.page import Page, PageError, PageErrorCode
+from monitor.page import NO_HINTS, Page, PageError, PageErrorCode, PageHints
 from monitor.pages.parsing import PageTask, ParsedPages, ParsedResponse, parse_result
 from monitor.vocabulary import FetchMode, Render
 
@@ -26,31 +26,35 @@ class FetchStrategy:
     notes: dict[str, Message] = field(default_factory=dict)
     """What the run should report, by url."""
 
-    async def fetch_page(self, address: str, render: Render, task: PageTask | None = None) -> ParsedResponse:
+    async def fetch_page(
+        self, address: str, render: Render, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> ParsedResponse:
         """Return the page at `address`; `BrowserMissing` if it must be rendered and there is no browser."""
         if render is Render.ALWAYS:
-            return await self._fetch_rendered(address, task)
+            return await self._fetch_rendered(address, task, hints)
         if render is Render.NEVER:
-            return await self._fetch_static(address, task)
+            return await self._fetch_static(address, task, hints)
         renders_first = self.transport.renders_first(address)
-        if renders_first and (rendered := await self.render_if_possible(address, task)) is not None:
+        if renders_first and (rendered := await self.render_if_possible(address, task, hints)) is not None:
             return rendered
-        return await self._fetch_then_render(address, task)
+        return await self._fetch_then_render(address, task, hints)
 
-    async def render_if_possible(self, address: str, task: PageTask | None = None) -> ParsedResponse | None:
+    async def render_if_possible(
+        self, address: str, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> ParsedResponse | None:
         """Return the rendered page, or None if there is no browser that starts."""
         with suppress(BrowserMissing):
-            return await self._fetch_rendered(address, task) if self.transport.can_render() else None
+            return await self._fetch_rendered(address, task, hints) if self.transport.can_render() else None
         return None
 
-    async def _fetch_then_render(self, address: str, task: PageTask | None) -> ParsedResponse:
-        static = await self._fetch_static(address, task)
+    async def _fetch_then_render(self, address: str, task: PageTask | None, hints: PageHints) -> ParsedResponse:
+        static = await self._fetch_static(address, task, hints)
         failure = static.page.error
         # Scripts render (more of) the page, or admit only browsers.
         needs = static.page.is_cut_short or static.needs_browser
         if static.redirect_url or not (failure.detail_code == SCRIPT_CHALLENGE if failure else needs):
             return static
-        rendered = await self.render_if_possible(address, task)
+        rendered = await self.render_if_possible(address, task, hints)
         if rendered is None:
             return static
         if rendered.page.error is None:
@@ -60,15 +64,15 @@ class FetchStrategy:
         # A page with some content without its scripts is better than an error with them.
         return rendered if static.page.error or static.is_empty_shell else static
 
-    async def _fetch_static(self, address: str, task: PageTask | None) -> ParsedResponse:
+    async def _fetch_static(self, address: str, task: PageTask | None, hints: PageHints) -> ParsedResponse:
         result = await self.fetch(address, FetchMode.HTTP)
-        return await parse_result(result, self.workers, task=task, parsed=self.parsed)
+        return await parse_result(result, self.workers, task=task, hints=hints, parsed=self.parsed)
 
-    async def _fetch_rendered(self, address: str, task: PageTask | None) -> ParsedResponse:
+    async def _fetch_rendered(self, address: str, task: PageTask | None, hints: PageHints) -> ParsedResponse:
         result = await self.fetch(address, FetchMode.RENDERED)
         if result.error is not None and result.error.detail_code == NO_BROWSER:
             raise BrowserMissing(result.error.message)
-        rendered = await parse_result(result, self.workers, task=task)
+        rendered = await parse_result(result, self.workers, task=task, hints=hints)
         return replace(rendered, page=reject_shell(rendered))
 
     async def fetch(self, address: str, mode: FetchMode) -> FetchResult:

@@ -13,7 +13,7 @@ from monitor.clock import Clock
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
 from monitor.i18n.message import Message
-from monitor.page import Candidate, Page, PageError, PageErrorCode
+from monitor.page import NO_HINTS, Candidate, Page, PageError, PageErrorCode, PageHints
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
 from monitor.search.bundles.bundle import SearchResultBundle, SearchResultItem
@@ -80,10 +80,12 @@ class QueryLoader:
         self._clock = clock
         self._notes: dict[str, Message] = {}
 
-    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+    async def load(
+        self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> Page:
         plan = self._plans.get(url)
         if plan is None:
-            return await self._loader.load(url, render=render, task=task)
+            return await self._loader.load(url, render=render, task=task, hints=hints)
         query = SearchQuery(text=plan.name, time_range=self._date_range, site_filter=self._site)
         results = await self._query_runner.run_query(f"q{plan.ordinal + 1}", query)
         if results.notes:

@@ -18,7 +18,7 @@ from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
-from monitor.page import Page, PageErrorCode
+from monitor.page import NO_HINTS, Page, PageErrorCode, PageHints
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
 from monitor.research.dependencies import ResearchDependencies
@@ -45,12 +45,14 @@ class ResearchPageLoader:
     def __post_init__(self) -> None:
         self._in_flight: dict[tuple[str, Render], asyncio.Future[Page | None]] = {}
 
-    async def load(self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None) -> Page:
+    async def load(
+        self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
+    ) -> Page:
         """The page at `url`; one that is a document has its text too. What went wrong outside is its `error`.
 
-        No `task` is done: others may wait for the same page.
+        No `task` is done and no `hints` are used: others may wait for the same page.
         """
-        del task
+        del task, hints
         asked = (clean_url(url) or url, render)
         while (other := self._in_flight.get(asked)) is not None:
             await asyncio.wait({other})
