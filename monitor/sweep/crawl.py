@@ -91,7 +91,7 @@ class _SectionCrawler:
             return
         page = await self._reader.look()
         is_unsure = bool(page.lists) and page.lists[0].score < SURE_LIST_SCORE
-        if page.error is not None or not (is_unsure or not page.candidates):
+        if page.error is not None or not page.links or not (is_unsure or not page.candidates):
             return
         if page.candidates and self._memory is not None:
             return
