@@ -231,9 +231,11 @@ class GroupFeatures:
         step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
         sampled = rows[::step]
         last = rows[-1].element
-        whole = next(node for node in rows[0].element.iter_ancestors() if node is not last and node.contains(last)) if (
-            last is not rows[0].element
-        ) else last
+        whole = (
+            next(node for node in rows[0].element.iter_ancestors() if node is not last and node.contains(last))
+            if (last is not rows[0].element)
+            else last
+        )
         kinds: Counter[str] = Counter()
         paths: Counter[tuple[str, ...]] = Counter()
         first = -1

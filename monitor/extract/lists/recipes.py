@@ -22,7 +22,7 @@ _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit 
 
 
 def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
-    """Return what most rows share."""
+    """Return the recipe of a list: what most of its rows share, what stands above it, its columns' names."""
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
