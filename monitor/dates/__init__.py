@@ -11,10 +11,11 @@ from monitor.dates.grammar import (
     infer_order,
     mask_dates,
 )
+from monitor.dates.headings import HeadingDate, find_heading_date
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
 from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
-from monitor.dates.publication import date_in_url, find_days, has_day, publication_day
+from monitor.dates.publication import date_in_url, find_days, find_written_days, has_day, publication_day
 
 __all__ = [
     "DATE_SIGN",
@@ -23,6 +24,7 @@ __all__ = [
     "CalendarPeriod",
     "DateMatch",
     "DateOrder",
+    "HeadingDate",
     "MaskedText",
     "PartialDate",
     "PeriodScan",
@@ -34,7 +36,9 @@ __all__ = [
     "find_compact_dates",
     "find_dates",
     "find_days",
+    "find_heading_date",
     "find_periods",
+    "find_written_days",
     "has_day",
     "infer_order",
     "mask_dates",

@@ -11,6 +11,7 @@ from monitor.dates.names import (
     REPUBLIC_START,
     ROMAN_MONTHS,
     THAI_MONTHS,
+    begins_month,
     complete_year,
     is_sure_name,
     parse_month,
@@ -36,8 +37,9 @@ _ERA = rf"(?P<era>{'|'.join(ERA_START)}|\b[{''.join(ERA_INITIALS)}](?=\d))"
 _ERA_SIGNS = (*(era[0] for era in ERA_START), _INITIAL_CLUE)
 _ERA_YEAR = rf"{_ERA}{_S}(?P<y>\d{{1,4}}|[{NUMERAL_CHARS}]{{1,5}}){_S}[年년]"
 _MONTH_DAY = rf"{_M}{_S}[月월]{_S}{DAY_NUMBER}{_S}{DAY_SIGN}"
-_NAME = r"(?<![^\W\d_])(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
-_NAME_BEHIND = r"(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
+# Levantine months of two words tell by the second which of two they are.
+_NAME_BEHIND = r"(?P<name>[^\W\d_]{3,14}(?:\s(?:الأول|الاول|الثاني))?)(?![^\W\d_])"
+_NAME = rf"(?<![^\W\d_]){_NAME_BEHIND}"
 # Levantine and Western names stand together in Arabic: 3 شباط/فبراير 2026.
 _SECOND_NAME = r"(?:\s?/\s?[^\W\d_]{3,14})?"
 _ORDINAL = r"(?:(?:st|nd|rd|th|er|[oa])(?![^\W\d_])|[ºª°.])?"
@@ -89,7 +91,7 @@ def _read_year(parts: dict[str, str], context: Context) -> int | None:
 
 def _read_month(parts: dict[str, str]) -> int | None:
     if "name" in parts:
-        return parse_month(parts["name"]) or 0
+        return parse_month(parts["name"], has_year="y" in parts or "short" in parts) or 0
     if "thai" in parts:
         return THAI_MONTHS[parts["thai"]]
     if "roman" in parts:
@@ -377,7 +379,7 @@ def select_forms(text: str, *, is_list: bool) -> list[Form]:
     if _INITIAL.search(text):
         found.add(_INITIAL_CLUE)
     # In `3 ofMay` the name is a part of the word.
-    if any(parse_month(word.removeprefix("of")) for word in _WORD.findall(text)):
+    if any(begins_month(word.removeprefix("of")) for word in _WORD.findall(text)):
         found.add(_NAME_CLUE)
     return _list_forms(frozenset(found), is_list)
 
