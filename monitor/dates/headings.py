@@ -9,7 +9,7 @@ from monitor.dates.names import fold_digits, parse_month
 from monitor.dates.partial import DateOrder, PartialDate
 
 _MAY_BE_HEADING = re.compile(r"\d|[年月년월]")
-_YEAR = re.compile(r"(?<![\d.,/:-])(?P<y>(?:19|20)\d\d)(?:\s?[年년])?(?![\d%]|[.,:/-]\d|年度|\s?[-–—/]\s?\d)")
+_YEAR = re.compile(r"(?<![\d.,/:-])(?P<y>(?:19|20)\d\d)(?:\s?[年년])?(?![\d%]|[.,:/-]\d|年?度|\s?[-–—/]\s?\d)")
 _MONTH_NUMBER = re.compile(r"(?P<m>1[0-2]|0?[1-9])\s?[月월]")
 _LETTER = re.compile(r"[^\W\d_]")
 _COPYRIGHT = re.compile(r"©|\(c\)|copyright|版权|版權", re.IGNORECASE)

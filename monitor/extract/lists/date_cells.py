@@ -1,0 +1,266 @@
+"""The cells of a list's rows that say a day, and what kind of day their labels and columns make it."""
+
+import datetime as dt
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from typing import Literal
+
+from monitor.dates import DateOrder, PartialDate, WrittenDate, find_written_days
+from monitor.dates.partial import SpanSet
+from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
+from monitor.extract.lists.rows import ListRow
+
+_HAS_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_MAX_PIECE_CHARS = 40
+_MAX_LABEL_CHARS = 40
+_MAX_CELL_LETTERS = 40
+_MAX_LABELLED_LETTERS = 120
+_MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
+"""How much of a row, or of what is between two, is read for dates: what is longer is no row."""
+
+Zone = Literal["row", "record", "gap", "heading"]
+Kind = Literal["posted", "plain", "other", "event"]
+Slot = tuple[str | int | None, ...]
+
+_POSTED_WORDS = re.compile(
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|"
+    r"date added|uploaded|veröffentlich|opublikowan|data dodania|опубликован|размещен|дата публикации|yayın|ngày đăng|"
+    r"gepubliceerd|geplaatst|diterbitkan|tanggal terbit|نشر",
+    re.IGNORECASE,
+)
+_EVENT_WORDS = re.compile(
+    r"截止|截至|有效|会议时间|开庭|生效|施行|实施|来信|開催|締切|〆切|期限|施行|마감|기한|시행|deadline|expir|clos(?:ing|es)|hearing|\bdue\b|"
+    r"effective|in force|\bnext\b|trial|event date|comments? by|respond by|frist|inkraft|gültig|plazo|límite|vencimiento|vigor|"
+    r"clôture|limite|échéance|audience|prazo|encerramento|vigência|scadenza|termin\b|wejści|срок|окончан|вступ|son tarih|"
+    r"bitiş|hạn|hiệu lực|sluit|inwerking|sista dag|ikraft|batas|berlaku|الموعد|آخر|سريان|until|\bends?\b",
+    re.IGNORECASE,
+)
+_OTHER_WORDS = re.compile(
+    r"成文|制定|decided|decision date|argued|updated|modified|reviewed|revised|opened|started?|meeting|session|更新|修订|수정|"
+    r"aktualisiert|actualiza|modifi|mis à jour|aggiornat|atualiza|zmian|aktualiz|обновл|изменен|güncelle|cập nhật|"
+    r"bijgewerkt|gewijzigd|uppdaterad|ändrad|diperbarui|تحديث",
+    re.IGNORECASE,
+)
+
+
+def classify_label(label: str) -> Kind:
+    """Return what kind of day a label announces: that of posting, of a deadline or event, or another of the text's."""
+    if _EVENT_WORDS.search(label):
+        return "event"
+    if _POSTED_WORDS.search(label):
+        return "posted"
+    return "other" if _OTHER_WORDS.search(label) else "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class DateCell:
+    """A day in or beside a row. `slot` is its place in every row; `fit` how much its text is the date alone.
+
+    `fit`: 1 for a date with hardly more than its label, 0.5 at the start or end of a title or sentence, 0 within one.
+    """
+
+    value: PartialDate
+    slot: Slot
+    kind: Kind
+    fit: float
+    index: int
+    owner: Element
+    form: str
+
+
+@dataclass(eq=False)
+class CellReader:
+    """Reads the days in ranges of the page's texts. `order` settles day and month of numeric dates."""
+
+    page: Outline
+    today: dt.date
+    order: DateOrder | None
+    rows: Sequence[ListRow]
+    _days: dict[str, list[WrittenDate]] = field(default_factory=dict)
+    _headers: dict[tuple[int, int], str] = field(default_factory=dict)
+    _machine_days: dict[int, PartialDate | None] = field(default_factory=dict)
+
+    def list_cells(self, zone: Zone, start: int, end: int, row: ListRow | None, top: Element | None) -> list[DateCell]:
+        """Return the days in the texts from `start` to `end`; paths count from `top`, or from the page's root."""
+        spans: list[tuple[int, int, int]] = []
+        parts: list[str] = []
+        found: list[WrittenDate] = []
+        offset = 0
+        for index in range(start, min(end, start + _MAX_ROW_TEXTS)):
+            text = collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS])
+            spans.append((offset, offset + len(text), index))
+            parts.append(text)
+            stated = self._find_machine_day(index)
+            if stated is None:
+                found.extend(_shift(day, offset) for day in self._find_in_text(text))
+            else:
+                found.append(WrittenDate(text, offset, offset + len(text), "machine", stated))
+            offset += len(text) + 1
+        if not found and not any(map(_HAS_DIGIT.search, parts)):
+            return []
+        joined = " ".join(parts)
+        taken = SpanSet(len(joined))
+        for day in found:
+            taken.take(day.start, day.end)
+        for left, right in _list_runs(spans, parts, found):
+            for day in find_written_days(joined[left:right], self.today, order=self.order):
+                moved = _shift(day, left)
+                if taken.is_free(moved.start, moved.end):
+                    taken.take(moved.start, moved.end)
+                    found.append(moved)
+        found.sort(key=lambda day: day.start)
+        return list(self._place(zone, found, spans, joined, row, top))
+
+    def _find_in_text(self, text: str) -> list[WrittenDate]:
+        if text not in self._days:
+            self._days[text] = find_written_days(text, self.today, order=self.order)
+        return self._days[text]
+
+    def _find_machine_day(self, index: int) -> PartialDate | None:
+        """Return the date in the markup of a text that shows no full date ("3 days ago", "Nov 12")."""
+        owner = self.page.elements[self.page.text_owner[index]]
+        for element in islice(owner.iter_ancestors(), 3):
+            if value := _get_machine_date(element):
+                if element.index not in self._machine_days:
+                    self._machine_days[element.index] = self._read_machine_day(element, value)
+                return self._machine_days[element.index]
+        return None
+
+    def _read_machine_day(self, element: Element, value: str) -> PartialDate | None:
+        shown = self._find_in_text(self.page.get_text(element, _MAX_TEXT_CHARS)[:_MAX_TEXT_CHARS])
+        stated = find_written_days(value[:_MAX_PIECE_CHARS], self.today)
+        is_shown = any(day.year is not None and day.form not in ("ago", "word") for day in shown)
+        return stated[0].value if stated and stated[0].year and not is_shown else None
+
+    def _place(
+        self,
+        zone: Zone,
+        found: list[WrittenDate],
+        spans: list[tuple[int, int, int]],
+        joined: str,
+        row: ListRow | None,
+        top: Element | None,
+    ) -> Iterator[DateCell]:
+        counts: Counter[Slot] = Counter()
+        lefts = [left for left, _, _ in spans]
+        last_end = 0
+        for day in found:
+            place = bisect_right(lefts, day.start) - 1
+            left, right, index = spans[place]
+            owner = self.page.elements[self.page.text_owner[index]]
+            in_link = row is not None and any(anchor.element.contains(owner) for anchor in row.anchors[:_MAX_ROW_TEXTS])
+            before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
+            label = before if _LETTER.search(before) or in_link else self._get_label(spans, joined, place, last_end)
+            last_end = day.end
+            kind = classify_label(f"{label[-_MAX_LABEL_CHARS:]} {behind[:_MAX_LABEL_CHARS]} {self._get_header(owner, row)}")
+            letters_before, letters_behind = _count_letters(joined[left : day.start]), _count_letters(behind)
+            most = _MAX_LABELLED_LETTERS if kind == "posted" and not in_link else _MAX_CELL_LETTERS
+            is_title = in_link and day.end - day.start < 0.6 * (right - left)
+            if not is_title and letters_before + letters_behind <= most and not self._is_inline(owner, index):
+                fit = 1.0
+            else:
+                fit = 0.5 if min(letters_before, letters_behind) <= 3 else 0.0
+            path = _list_path(owner, top) if top is not None else (owner.tag, owner.depth, _get_column(owner)[0])
+            slot = (zone, *path, kind, day.form == "compact")
+            counts[slot] += 1
+            yield DateCell(day.value, (*slot, counts[slot]), kind, fit, index, owner, day.form)
+
+    def _get_label(self, spans: list[tuple[int, int, int]], joined: str, place: int, last_end: int) -> str:
+        """Return the text before a date that begins its own, where it is short enough to be a label."""
+        if not place:
+            return ""
+        left, right, index = spans[place - 1]
+        owner = self.page.elements[self.page.text_owner[index]]
+        is_link = any(node.tag == "a" for node in islice(owner.iter_ancestors(), 3))
+        return "" if is_link or left < last_end or right - left > _MAX_LABEL_CHARS else joined[left:right]
+
+    def _is_inline(self, owner: Element, index: int) -> bool:
+        """Whether a date in an element of its own stands within a sentence of the element around it."""
+        if owner.parent is None or owner.tag in ("td", "th", "li", "div", "p", "dd"):
+            return False
+        beside = (index - 1, owner.text_end)
+        texts = self.page.texts
+        around = [
+            _count_letters(texts[place][:_MAX_TEXT_CHARS])
+            for place in beside
+            if 0 <= place < len(texts) and self.page.text_owner[place] == owner.parent.index
+        ]
+        return sum(around) > _MAX_CELL_LETTERS
+
+    def _get_header(self, owner: Element, row: ListRow | None) -> str:
+        """Return the heading of a date's column: in the table's first row, or in a row of boxes above the list."""
+        column, cell = _get_column(owner)
+        table = owner.closest(("table",)) if cell is not None else None
+        record = row.element if row is not None else None
+        if table is None or cell is None:
+            if record is None or record.child_count < 2 or not record.contains(owner) or record is owner:
+                return ""
+            cell = next(node for node in owner.iter_ancestors() if node.parent is record)
+            column, table = cell.position, record.parent and (record.parent.parent or record.parent)
+        if table is None or column is None:
+            return ""
+        key = table.index, column
+        if key not in self._headers:
+            first = self.rows[0].element.index if cell.tag not in ("td", "th") else owner.index
+            self._headers[key] = self._read_header(table, column, first, cell, record)
+        return self._headers[key]
+
+    def _read_header(self, table: Element, column: int, first: int, cell: Element, record: Element | None) -> str:
+        inside = islice(self.page.elements, table.index + 1, min(table.end, first, table.index + 200))
+        for element in inside:
+            if element.position != column or element.parent is None:
+                continue
+            if cell.tag in ("td", "th"):
+                is_header = element.tag in ("td", "th")
+            else:
+                is_header = record is not None and element.parent.child_count == record.child_count
+            text = self.page.get_text(element, _MAX_LABEL_CHARS) if is_header else ""
+            if text and (element.tag == "th" or not _HAS_DIGIT.search(text)):
+                return text[:_MAX_LABEL_CHARS]
+        return ""
+
+
+def _count_letters(text: str) -> int:
+    return len(_LETTER.findall(text)) + count_wide_chars(text)
+
+
+def _get_column(owner: Element) -> tuple[int | None, Element | None]:
+    cell = owner.closest(("td", "th"))
+    return (cell.position, cell) if cell is not None else (None, None)
+
+
+def _list_path(owner: Element, top: Element) -> list[str]:
+    nodes = []
+    for node in owner.iter_ancestors():
+        if node is top:
+            break
+        nodes.append(f"{node.tag}{node.position}" if node.tag in ("td", "th") else node.tag)
+    return nodes[::-1]
+
+
+def _get_machine_date(element: Element) -> str | None:
+    if element.tag == "time":
+        return element.attributes.get("datetime")
+    title = element.attributes.get("title")
+    return title if title and element.tag in ("abbr", "span", "em") and len(title) <= _MAX_PIECE_CHARS else None
+
+
+def _shift(day: WrittenDate, offset: int) -> WrittenDate:
+    return replace(day, start=day.start + offset, end=day.end + offset) if offset else day
+
+
+def _list_runs(
+    spans: list[tuple[int, int, int]], parts: list[str], found: Sequence[WrittenDate]
+) -> Iterator[tuple[int, int]]:
+    """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
+    starts = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found}
+    for is_short, group in groupby(range(len(parts)), key=lambda place: len(parts[place]) <= _MAX_PIECE_CHARS):
+        run = list(group)
+        has_undated_number = any(_HAS_DIGIT.search(parts[place]) and place not in starts for place in run)
+        if is_short and len(run) >= 2 and has_undated_number:
+            yield spans[run[0]][0], spans[run[-1]][1]

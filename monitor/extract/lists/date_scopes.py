@@ -1,0 +1,176 @@
+"""The dates above the rows of a list: headings, captions, active tabs and urls that say a day, a month or a year."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from monitor.dates import DateOrder, PartialDate, find_heading_date
+from monitor.extract.html import Element, Outline
+from monitor.extract.lists.date_cells import classify_label
+from monitor.extract.lists.rows import ListRow
+
+_HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt", "legend", "summary"})
+_YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
+_MAX_HEADING_CHARS = 100
+_MAX_LINE_LETTERS, _MAX_DAY_LETTERS, _MAX_LABELLED_LETTERS, _MAX_HEADING_LETTERS = 12, 24, 80, 60
+_MAX_LINES_ABOVE = 40
+_MAX_MENU_STEP = 3
+_MAX_LINE_HEADINGS = 0.7  # per row: where nearly every row has a date above it, it is its own
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A date that holds for the rows from the text `index` on, and the heading or line that says it."""
+
+    index: int
+    value: PartialDate
+    element: Element
+    is_heading: bool
+
+    @property
+    def level(self) -> int:
+        return 3 if self.value.day else 2 if self.value.month else 1
+
+
+def find_scopes(
+    page: Outline, rows: Sequence[ListRow], whole: Element, order: DateOrder | None
+) -> list[PartialDate]:
+    """Return for each row what stands above it: a whole day, or only a year or month that completes its own date."""
+    first = rows[0].text_start
+    found = [*_list_headings_above(page, rows[0], order)]
+    found += _list_lines(page, max(0, first - _MAX_LINES_ABOVE), first, order)
+    for row, following in zip(rows, rows[1:], strict=False):
+        found += _list_lines(page, row.text_end, following.text_start, order)
+    scopes = sorted({scope.index: scope for scope in found if _is_usable(scope, whole)}.values(), key=lambda s: s.index)
+    scopes = _drop_dates_of_rows(page, _resolve_menus(page, scopes, rows), rows, whole, order)
+    in_url = set(_YEAR_IN_URL.findall(page.url))
+    year = int(in_url.pop()) if len(in_url) == 1 else None
+    state = PartialDate(year)
+    states, place = [], 0
+    for row in rows:
+        while place < len(scopes) and scopes[place].index <= row.text_start:
+            state = _narrow(state, scopes[place].value)
+            place += 1
+        states.append(state)
+    return states
+
+
+def _narrow(state: PartialDate, value: PartialDate) -> PartialDate:
+    """Return what holds below a further heading: a year ends the month above it, a month without year keeps it."""
+    month = value.month if value.year or value.month else state.month
+    return PartialDate(value.year or state.year, month, value.day)
+
+
+def _list_headings_above(page: Outline, row: ListRow, order: DateOrder | None) -> Iterator[Scope]:
+    """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
+    level = 7
+    for element in reversed(page.elements[: row.element.index]):
+        if len(element.tag) != 2 or element.tag[0] != "h" or not element.tag[1].isdigit() or element.text_end > row.text_start:
+            continue
+        if int(element.tag[1]) < level:
+            level = int(element.tag[1])
+            if scope := _read_scope(page, element.text_start, element, order):
+                yield scope
+
+
+def _list_lines(page: Outline, start: int, end: int, order: DateOrder | None) -> Iterator[Scope]:
+    for index in range(start, end):
+        owner = page.elements[page.text_owner[index]]
+        heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
+        if (heading is None or heading.text_start == index) and (
+            scope := _read_scope(page, index, heading or owner, order)
+        ):
+            yield scope
+
+
+def _read_scope(page: Outline, index: int, element: Element, order: DateOrder | None) -> Scope | None:
+    is_heading = element.tag in _HEADING_TAGS
+    text = page.get_text(element, _MAX_HEADING_CHARS) if is_heading else page.texts[index]
+    found = find_heading_date(text, order=order) if len(text) <= _MAX_HEADING_CHARS else None
+    if found is None:
+        return None
+    most = _MAX_LINE_LETTERS
+    if found.value.day:
+        kind = classify_label(text)
+        most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_DAY_LETTERS
+    elif is_heading:
+        most = _MAX_HEADING_LETTERS
+    is_labelled = bool(found.value.day) and most == _MAX_LABELLED_LETTERS
+    return Scope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
+
+
+def _is_usable(scope: Scope, whole: Element) -> bool:
+    """Whether a scope is a heading, a year or month in a line, or a line with a day within the list."""
+    return scope.is_heading or not scope.value.day or (whole.tag != "body" and whole.contains(scope.element))
+
+
+def _resolve_menus(page: Outline, scopes: list[Scope], rows: Sequence[ListRow]) -> list[Scope]:
+    """Return the scopes, of a menu of years or months only what it marks, or each where its part of the page begins."""
+    starts = [row.text_start for row in rows]
+    runs: list[list[Scope]] = []
+    for scope in scopes:
+        last = runs[-1][-1] if runs else None
+        is_next = last is not None and scope.level == last.level and scope.index - last.index <= _MAX_MENU_STEP
+        if is_next and last is not None and not any(last.index < start <= scope.index for start in starts):
+            runs[-1].append(scope)
+        else:
+            runs.append([scope])
+    resolved = []
+    for run in runs:
+        if len(run) == 1 or all(scope.is_heading for scope in run):
+            resolved.append(run[-1])
+        else:
+            resolved += _find_parts(page, run) or _find_active(page, run)
+    return sorted(resolved, key=lambda scope: scope.index)
+
+
+def _find_parts(page: Outline, run: list[Scope]) -> list[Scope]:
+    """Return the scopes of a menu at the parts of the page that its links or tabs open."""
+    parts = {}
+    for scope in run:
+        for node in islice(scope.element.iter_ancestors(), 3):
+            names = (node.attributes.get(key) or "" for key in ("href", "aria-controls", "data-target", "data-bs-target"))
+            parts.update({name.lstrip("#"): scope for name in names if name.startswith("#") or name.isidentifier()})
+    if not parts:
+        return []
+    found = ((element, parts.get(element.attributes.get("id") or "")) for element in page.elements if element.attributes)
+    return [Scope(part.text_start, scope.value, part, True) for part, scope in found if scope is not None]
+
+
+def _find_active(page: Outline, run: list[Scope]) -> list[Scope]:
+    """Return the one entry of a menu that is marked as selected, is no link as the others are, or looks different."""
+    chains = [list(islice(scope.element.iter_ancestors(), 3)) for scope in run]
+    stated = [
+        any(
+            (node.attributes.get("aria-selected") or node.attributes.get("aria-current") or "false") != "false"
+            or (node.tag == "option" and "selected" in node.attributes)
+            for node in chain
+        )
+        for chain in chains
+    ]
+    unlinked = [not any(node.tag == "a" for node in chain) for chain in chains]
+    looks = [tuple(node.css_class for node in chain) for chain in chains]
+    different = [looks.count(look) == 1 for look in looks] if len(run) > 2 else []
+    for marks in (stated, unlinked, different):
+        if sum(marks) == 1:
+            return [run[marks.index(True)]]
+    return []
+
+
+def _drop_dates_of_rows(
+    page: Outline, scopes: list[Scope], rows: Sequence[ListRow], whole: Element, order: DateOrder | None
+) -> list[Scope]:
+    """Return the scopes without lines with a day that are those of single rows: after them, or above nearly each."""
+    lines = [scope for scope in scopes if scope.value.day and whole.contains(scope.element)]
+    if not lines:
+        return scopes
+    first, last = rows[0].text_start, rows[-1].text_end
+    behind = [*_list_lines(page, last, min(whole.text_end, last + _MAX_LINES_ABOVE // 4), order)]
+    kinds = {scope.element.kind for scope in behind if scope.value.day}
+    is_after = all(scope.index >= first for scope in lines) and any(scope.element.kind in kinds for scope in lines)
+    if is_after:
+        return [scope for scope in scopes if scope not in lines]
+    if len(lines) > _MAX_LINE_HEADINGS * len(rows):
+        return [scope for scope in scopes if scope not in lines or scope.is_heading]
+    return scopes
