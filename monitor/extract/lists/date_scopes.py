@@ -39,7 +39,8 @@ def find_scopes(
     """Return for each row what stands above it: a whole day, or only a year or month that completes its own date."""
     first = rows[0].text_start
     found = [*_list_headings_above(page, rows[0], order)]
-    found += _list_lines(page, max(0, first - _MAX_LINES_ABOVE), first, order)
+    above = _list_lines(page, max(0, first - _MAX_LINES_ABOVE), first, order)
+    found += [scope for scope in above if not _is_section_heading(scope.element) or whole.contains(scope.element)]
     for row, following in zip(rows, rows[1:], strict=False):
         found += _list_lines(page, row.text_end, following.text_start, order)
     scopes = sorted({scope.index: scope for scope in found if _is_usable(scope, whole)}.values(), key=lambda s: s.index)
@@ -66,22 +67,31 @@ def _list_headings_above(page: Outline, row: ListRow, order: DateOrder | None) -
     """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
     level = 7
     for element in reversed(page.elements[: row.element.index]):
-        if len(element.tag) != 2 or element.tag[0] != "h" or not element.tag[1].isdigit() or element.text_end > row.text_start:
-            continue
-        if int(element.tag[1]) < level:
+        if _is_section_heading(element) and element.text_end <= row.text_start and int(element.tag[1]) < level:
             level = int(element.tag[1])
             if scope := _read_scope(page, element.text_start, element, order):
                 yield scope
+
+
+def _is_section_heading(element: Element) -> bool:
+    return len(element.tag) == 2 and element.tag[0] == "h" and element.tag[1].isdigit()
 
 
 def _list_lines(page: Outline, start: int, end: int, order: DateOrder | None) -> Iterator[Scope]:
     for index in range(start, end):
         owner = page.elements[page.text_owner[index]]
         heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
-        if (heading is None or heading.text_start == index) and (
-            scope := _read_scope(page, index, heading or owner, order)
-        ):
+        if (heading is not None and heading.text_start != index) or _has_other_columns(owner):
+            continue
+        if scope := _read_scope(page, index, heading or owner, order):
             yield scope
+
+
+def _has_other_columns(owner: Element) -> bool:
+    """Whether an element is in one of several cells of a table's row."""
+    cell = owner.closest(("td", "th"))
+    row = cell.parent if cell is not None else None
+    return cell is not None and row is not None and cell.text_end - cell.text_start < row.text_end - row.text_start
 
 
 def _read_scope(page: Outline, index: int, element: Element, order: DateOrder | None) -> Scope | None:

@@ -75,10 +75,11 @@ def _find_dates_in_order(
 
 def _list_row_cells(reader: CellReader, row: ListRow) -> RowCells:
     """Return the days of a row, and of what is before it in a table row or item that it shares with other rows."""
-    found = reader.list_cells("row", row.text_start, row.text_end, row, row.element)
-    record = row.element.parent and row.element.parent.closest(_RECORD_TAGS)
-    if record is not None and record.text_end - record.text_start <= _MAX_RECORD_TEXTS:
-        found += reader.list_cells("record", record.text_start, row.text_start, row, record)
+    record = row.element.closest(_RECORD_TAGS)
+    if record is None or record.text_end - record.text_start > _MAX_RECORD_TEXTS:
+        record = row.element
+    found = reader.list_cells("row", record.text_start, row.text_start, row, record)
+    found += reader.list_cells("row", row.text_start, row.text_end, row, record)
     return {cell.slot: cell for cell in found}
 
 
@@ -132,7 +133,8 @@ class _Column:
 
     @property
     def monotony(self) -> float:
-        return _measure_monotony([self.days[place] for place in sorted(self.days)])
+        days = [self.days[place] for place in sorted(self.days)]
+        return _measure_monotony(days) if len(set(days)) > 1 else 0.5
 
     def is_date_of_rows(self) -> bool:
         """Whether the days may be those of posting: not of events, nor the chance days of titles and sentences."""
@@ -150,7 +152,7 @@ class _Column:
         cell = next(iter(self.cells.values()))
         rank = 2.0 * self.share + 0.6 * self.monotony + 0.2 * (len(set(self.days.values())) > 1) + 2.0 * self.fit
         rank += {"posted": 0.8, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
-        return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) + 0.1 * (cell.slot[0] == "row")
+        return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
 
 
 def _read_columns(
