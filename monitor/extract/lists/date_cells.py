@@ -16,6 +16,7 @@ from monitor.extract.lists.rows import ListRow
 
 _HAS_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_SEPARATOR = re.compile(r"[|·•;；/]|\s[-–—]\s")
 _MAX_PIECE_CHARS = 40
 _MAX_LABEL_CHARS = 40
 _MAX_CELL_LETTERS = 40
@@ -23,12 +24,13 @@ _MAX_LABELLED_LETTERS = 120
 _MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
 """How much of a row, or of what is between two, is read for dates: what is longer is no row."""
 
+_BLOCK_TAGS = frozenset({"td", "th", "li", "div", "p", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
 Zone = Literal["row", "record", "gap", "heading"]
 Kind = Literal["posted", "plain", "other", "event"]
 Slot = tuple[str | int | None, ...]
 
 _POSTED_WORDS = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|"
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|公告日|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|"
     r"date added|uploaded|veröffentlich|opublikowan|data dodania|опубликован|размещен|дата публикации|yayın|ngày đăng|"
     r"gepubliceerd|geplaatst|diterbitkan|tanggal terbit|نشر",
     re.IGNORECASE,
@@ -157,11 +159,14 @@ class CellReader:
             before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
             label = before if _LETTER.search(before) or in_link else self._get_label(spans, joined, place, last_end)
             last_end = day.end
-            kind = classify_label(f"{label[-_MAX_LABEL_CHARS:]} {behind[:_MAX_LABEL_CHARS]} {self._get_header(owner, row)}")
+            kind = classify_label(label[-_MAX_LABEL_CHARS:])
+            if kind == "plain":
+                kind = classify_label(self._get_header(owner, row) or _SEPARATOR.split(behind, maxsplit=1)[0][:_MAX_LABEL_CHARS])
             letters_before, letters_behind = _count_letters(joined[left : day.start]), _count_letters(behind)
             most = _MAX_LABELLED_LETTERS if kind == "posted" and not in_link else _MAX_CELL_LETTERS
             is_title = in_link and day.end - day.start < 0.6 * (right - left)
-            if not is_title and letters_before + letters_behind <= most and not self._is_inline(owner, index):
+            is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS
+            if not is_title and not is_inline and letters_before + letters_behind <= most:
                 fit = 1.0
             else:
                 fit = 0.5 if min(letters_before, letters_behind) <= 3 else 0.0
@@ -178,19 +183,6 @@ class CellReader:
         owner = self.page.elements[self.page.text_owner[index]]
         is_link = any(node.tag == "a" for node in islice(owner.iter_ancestors(), 3))
         return "" if is_link or left < last_end or right - left > _MAX_LABEL_CHARS else joined[left:right]
-
-    def _is_inline(self, owner: Element, index: int) -> bool:
-        """Whether a date in an element of its own stands within a sentence of the element around it."""
-        if owner.parent is None or owner.tag in ("td", "th", "li", "div", "p", "dd"):
-            return False
-        beside = (index - 1, owner.text_end)
-        texts = self.page.texts
-        around = [
-            _count_letters(texts[place][:_MAX_TEXT_CHARS])
-            for place in beside
-            if 0 <= place < len(texts) and self.page.text_owner[place] == owner.parent.index
-        ]
-        return sum(around) > _MAX_CELL_LETTERS
 
     def _get_header(self, owner: Element, row: ListRow | None) -> str:
         """Return the heading of a date's column: in the table's first row, or in a row of boxes above the list."""
@@ -222,7 +214,20 @@ class CellReader:
             text = self.page.get_text(element, _MAX_LABEL_CHARS) if is_header else ""
             if text and (element.tag == "th" or not _HAS_DIGIT.search(text)):
                 return text[:_MAX_LABEL_CHARS]
+        # Some write the header as a table of its own.
+        above = self.page.elements[max(0, table.index - 100) : table.index] if cell.tag in ("td", "th") else []
+        for element in reversed(above):
+            if element.tag == "th" and element.position == column and element.parent and cell.parent:
+                is_alike = element.parent.child_count == cell.parent.child_count
+                return self.page.get_text(element, _MAX_LABEL_CHARS)[:_MAX_LABEL_CHARS] if is_alike else ""
         return ""
+
+
+def count_letters_before(page: Outline, owner: Element, index: int) -> int:
+    """Return the letters of the sentence before a text in an inline element: a day that begins one is a cell."""
+    if owner.parent is None or owner.tag in _BLOCK_TAGS or not index or page.text_owner[index - 1] != owner.parent.index:
+        return 0
+    return _count_letters(page.texts[index - 1][-_MAX_TEXT_CHARS:])
 
 
 def _count_letters(text: str) -> int:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from monitor.dates import DateOrder, PartialDate, find_heading_date
 from monitor.extract.html import Element, Outline
-from monitor.extract.lists.date_cells import classify_label
+from monitor.extract.lists.date_cells import classify_label, count_letters_before
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt", "legend", "summary"})
@@ -16,6 +16,7 @@ _MAX_HEADING_CHARS = 100
 _MAX_LINE_LETTERS, _MAX_DAY_LETTERS, _MAX_LABELLED_LETTERS, _MAX_HEADING_LETTERS = 12, 24, 80, 60
 _MAX_LINES_ABOVE = 40
 _MAX_MENU_STEP = 3
+_MAX_CELL_TEXTS = 3  # in a cell with more, as in a layout, headings are headings
 _MAX_LINE_HEADINGS = 0.7  # per row: where nearly every row has a date above it, it is its own
 
 
@@ -83,6 +84,8 @@ def _list_lines(page: Outline, start: int, end: int, order: DateOrder | None) ->
         heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
         if (heading is not None and heading.text_start != index) or _has_other_columns(owner):
             continue
+        if heading is None and count_letters_before(page, owner, index) > _MAX_LINE_LETTERS:
+            continue
         if scope := _read_scope(page, index, heading or owner, order):
             yield scope
 
@@ -91,7 +94,9 @@ def _has_other_columns(owner: Element) -> bool:
     """Whether an element is in one of several cells of a table's row."""
     cell = owner.closest(("td", "th"))
     row = cell.parent if cell is not None else None
-    return cell is not None and row is not None and cell.text_end - cell.text_start < row.text_end - row.text_start
+    if cell is None or row is None or cell.text_end - cell.text_start > _MAX_CELL_TEXTS:
+        return False
+    return cell.text_end - cell.text_start < row.text_end - row.text_start
 
 
 def _read_scope(page: Outline, index: int, element: Element, order: DateOrder | None) -> Scope | None:

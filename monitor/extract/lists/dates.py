@@ -66,6 +66,7 @@ def _find_dates_in_order(
     cells = [_list_row_cells(reader, row) for row in rows]
     for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
         row_cells.update(beside)
+    _span_table_rows(rows, cells)
     for row, row_cells, scope in zip(rows, cells, scopes, strict=True):
         if scope.day:
             slot: Slot = ("heading",)
@@ -81,6 +82,22 @@ def _list_row_cells(reader: CellReader, row: ListRow) -> RowCells:
     found = reader.list_cells("row", record.text_start, row.text_start, row, record)
     found += reader.list_cells("row", row.text_start, row.text_end, row, record)
     return {cell.slot: cell for cell in found}
+
+
+def _span_table_rows(rows: Sequence[ListRow], cells: list[RowCells]) -> None:
+    """Give the date in a cell that spans table rows to the rows beside it."""
+    for place, row_cells in enumerate(cells):
+        for slot, cell in list(row_cells.items()):
+            box = cell.owner.closest(("td", "th"))
+            span = (box.attributes.get("rowspan") or "") if box is not None else ""
+            if box is None or box.parent is None or not span.isdecimal() or not 1 < int(span) <= len(rows):
+                continue
+            last = box.parent.position + int(span)
+            for row, other in zip(rows[place + 1 :], cells[place + 1 :], strict=True):
+                line = row.element.closest(("tr",))
+                if line is None or line.parent is not box.parent.parent or line.position >= last:
+                    break
+                other.setdefault(slot, cell)
 
 
 def _list_cells_beside(reader: CellReader, rows: Sequence[ListRow], whole: Element) -> list[RowCells]:
@@ -139,7 +156,7 @@ class _Column:
     def is_date_of_rows(self) -> bool:
         """Whether the days may be those of posting: not of events, nor the chance days of titles and sentences."""
         cell = next(iter(self.cells.values()))
-        if cell.kind == "event" or self.future_count > 0.05 * len(self.cells):
+        if cell.kind == "event":
             return False
         if cell.form == "compact" and not (self.is_posted or (self.share >= 0.6 and self.monotony >= 0.9)):
             return False
@@ -151,6 +168,7 @@ class _Column:
     def rank(self) -> float:
         cell = next(iter(self.cells.values()))
         rank = 2.0 * self.share + 0.6 * self.monotony + 0.2 * (len(set(self.days.values())) > 1) + 2.0 * self.fit
+        rank -= 2.0 * (self.future_count > 0.02 * len(self.cells))
         rank += {"posted": 0.8, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
         return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
 
