@@ -16,10 +16,13 @@ from monitor.extract.lists.rows import ListRow
 
 _HAS_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+# Below the heading of a month: 3, Mon 3, 3rd, 3日.
+_DAY_ALONE = re.compile(r"(?:[^\W\d_]{1,10}[.,]?\s?)?(?P<d>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|[.,日号])?(?:\s[^\W\d_]{1,10})?")
 _SEPARATOR = re.compile(r"[|·•;；/]|\s[-–—]\s")
 _MAX_PIECE_CHARS = 40
 _MAX_LABEL_CHARS = 40
 _MAX_CELL_LETTERS = 40
+_MAX_EDGE_LETTERS = 6  # as in "(PDF, 729 kB)" behind a date that ends a title
 _MAX_LABELLED_LETTERS = 120
 _MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
 """How much of a row, or of what is between two, is read for dates: what is longer is no row."""
@@ -30,7 +33,7 @@ Kind = Literal["posted", "plain", "other", "event"]
 Slot = tuple[str | int | None, ...]
 
 _POSTED_WORDS = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|公告日|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|"
+    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|公告日|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|handed down|"
     r"date added|uploaded|veröffentlich|opublikowan|data dodania|опубликован|размещен|дата публикации|yayın|ngày đăng|"
     r"gepubliceerd|geplaatst|diterbitkan|tanggal terbit|نشر",
     re.IGNORECASE,
@@ -92,6 +95,7 @@ class CellReader:
         spans: list[tuple[int, int, int]] = []
         parts: list[str] = []
         found: list[WrittenDate] = []
+        lone_days: list[WrittenDate] = []
         offset = 0
         for index in range(start, min(end, start + _MAX_ROW_TEXTS)):
             text = collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS])
@@ -100,6 +104,9 @@ class CellReader:
             stated = self._find_machine_day(index)
             if stated is None:
                 found.extend(_shift(day, offset) for day in self._find_in_text(text))
+                if zone == "row" and (alone := _DAY_ALONE.fullmatch(text)):
+                    number = PartialDate(day=int(alone["d"]))
+                    lone_days.append(WrittenDate(text, offset, offset + len(text), "day", number))
             else:
                 found.append(WrittenDate(text, offset, offset + len(text), "machine", stated))
             offset += len(text) + 1
@@ -115,7 +122,7 @@ class CellReader:
                 if taken.is_free(moved.start, moved.end):
                     taken.take(moved.start, moved.end)
                     found.append(moved)
-        found.sort(key=lambda day: day.start)
+        found = sorted(found, key=lambda day: day.start) or lone_days
         return list(self._place(zone, found, spans, joined, row, top))
 
     def _find_in_text(self, text: str) -> list[WrittenDate]:
@@ -156,24 +163,28 @@ class CellReader:
             left, right, index = spans[place]
             owner = self.page.elements[self.page.text_owner[index]]
             in_link = row is not None and any(anchor.element.contains(owner) for anchor in row.anchors[:_MAX_ROW_TEXTS])
-            before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
-            label = before if _LETTER.search(before) or in_link else self._get_label(spans, joined, place, last_end)
-            last_end = day.end
-            kind = classify_label(label[-_MAX_LABEL_CHARS:])
-            if kind == "plain":
-                kind = classify_label(self._get_header(owner, row) or _SEPARATOR.split(behind, maxsplit=1)[0][:_MAX_LABEL_CHARS])
-            letters_before, letters_behind = _count_letters(joined[left : day.start]), _count_letters(behind)
-            most = _MAX_LABELLED_LETTERS if kind == "posted" and not in_link else _MAX_CELL_LETTERS
             is_title = in_link and day.end - day.start < 0.6 * (right - left)
-            is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS
-            if not is_title and not is_inline and letters_before + letters_behind <= most:
-                fit = 1.0
-            else:
-                fit = 0.5 if min(letters_before, letters_behind) <= 3 else 0.0
+            before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
+            kind: Kind = "plain"
+            if not is_title:
+                label = before if _LETTER.search(before) else self._get_label(spans, joined, place, last_end)
+                unit = _SEPARATOR.split(behind, maxsplit=1)[0]
+                labels = (self._get_header(owner, row), label[-_MAX_LABEL_CHARS:], unit[:_MAX_LABEL_CHARS])
+                kind = next((kind for kind in map(classify_label, labels) if kind != "plain"), "plain")
+            last_end = day.end
+            fit = self._measure_fit(joined[left : day.start], behind, kind, owner, index) if not is_title else 0.0
+            if fit < 1 and min(_count_letters(joined[left : day.start]), _count_letters(behind)) <= _MAX_EDGE_LETTERS:
+                fit = 0.5
             path = _list_path(owner, top) if top is not None else (owner.tag, owner.depth, _get_column(owner)[0])
-            slot = (zone, *path, kind, day.form == "compact")
+            slot = (zone, *path, kind, day.form in ("compact", "day"), fit == 1)
             counts[slot] += 1
-            yield DateCell(day.value, (*slot, counts[slot]), kind, fit, index, owner, day.form)
+            yield DateCell(day.value, (*slot, counts[slot] * (zone == "row")), kind, fit, index, owner, day.form)
+
+    def _measure_fit(self, before: str, behind: str, kind: Kind, owner: Element, index: int) -> float:
+        """Return 1 for a date with hardly more than its label in its text, 0 for one in a sentence."""
+        most = _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_CELL_LETTERS
+        is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS
+        return float(not is_inline and _count_letters(before) + _count_letters(behind) <= most)
 
     def _get_label(self, spans: list[tuple[int, int, int]], joined: str, place: int, last_end: int) -> str:
         """Return the text before a date that begins its own, where it is short enough to be a label."""

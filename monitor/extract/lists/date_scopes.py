@@ -84,9 +84,9 @@ def _list_lines(page: Outline, start: int, end: int, order: DateOrder | None) ->
         heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
         if (heading is not None and heading.text_start != index) or _has_other_columns(owner):
             continue
-        if heading is None and count_letters_before(page, owner, index) > _MAX_LINE_LETTERS:
-            continue
-        if scope := _read_scope(page, index, heading or owner, order):
+        is_inline = heading is None and count_letters_before(page, owner, index) > _MAX_LINE_LETTERS
+        scope = _read_scope(page, index, heading or (owner.parent if is_inline and owner.parent else owner), order)
+        if scope is not None and (scope.is_heading or not is_inline):
             yield scope
 
 
@@ -101,14 +101,15 @@ def _has_other_columns(owner: Element) -> bool:
 
 def _read_scope(page: Outline, index: int, element: Element, order: DateOrder | None) -> Scope | None:
     is_heading = element.tag in _HEADING_TAGS
-    text = page.get_text(element, _MAX_HEADING_CHARS) if is_heading else page.texts[index]
+    is_whole = is_heading or page.text_owner[index] != element.index
+    text = page.get_text(element, _MAX_HEADING_CHARS) if is_whole else page.texts[index]
     found = find_heading_date(text, order=order) if len(text) <= _MAX_HEADING_CHARS else None
     if found is None:
         return None
     most = _MAX_LINE_LETTERS
     if found.value.day:
         kind = classify_label(text)
-        most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_DAY_LETTERS
+        most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_DAY_LETTERS if is_heading else _MAX_LINE_LETTERS
     elif is_heading:
         most = _MAX_HEADING_LETTERS
     is_labelled = bool(found.value.day) and most == _MAX_LABELLED_LETTERS

@@ -104,26 +104,26 @@ def _list_cells_beside(reader: CellReader, rows: Sequence[ListRow], whole: Eleme
     """Return for each row the days between the rows that are its own: those before it, or those after it."""
     ends = [max(whole.text_start, rows[0].text_start - 4 * _MAX_NEARBY_TEXTS), *(row.text_end for row in rows)]
     starts = [*(row.text_start for row in rows), min(whole.text_end, rows[-1].text_end + _MAX_NEARBY_TEXTS)]
-    gaps: dict[Slot, dict[int, DateCell]] = defaultdict(dict)
+    gaps: dict[Slot, dict[int, list[DateCell]]] = defaultdict(lambda: defaultdict(list))
     for place, (start, end) in enumerate(zip(ends, starts, strict=True)):
         for cell in reader.list_cells("gap", max(start, end - 4 * _MAX_NEARBY_TEXTS), end, None, None):
-            gaps[cell.slot][place] = cell
+            gaps[cell.slot][place].append(cell)
     beside: list[RowCells] = [{} for _ in rows]
     for slot, by_gap in gaps.items():
         is_after = _are_after_rows(by_gap, ends, starts)
-        for place, cell in by_gap.items():
+        for place, found in by_gap.items():
             owner = place - is_after
             if 0 <= owner < len(rows):
-                beside[owner][slot] = cell
+                beside[owner][slot] = found[0 if is_after else -1]
     return beside
 
 
-def _are_after_rows(by_gap: dict[int, DateCell], ends: list[int], starts: list[int]) -> bool:
+def _are_after_rows(by_gap: dict[int, list[DateCell]], ends: list[int], starts: list[int]) -> bool:
     """Whether the dates of one place between the rows follow their rows, as the first and the last of them tell."""
     is_above_first, is_below_last = 0 in by_gap, len(starts) - 1 in by_gap
     if is_above_first != is_below_last:
         return is_below_last
-    inner = [(place, cell.index) for place, cell in by_gap.items() if 0 < place < len(starts) - 1]
+    inner = [(place, cell.index) for place, found in by_gap.items() for cell in found if 0 < place < len(starts) - 1]
     return sum(index - ends[place] for place, index in inner) < sum(starts[place] - 1 - index for place, index in inner)
 
 
@@ -158,7 +158,7 @@ class _Column:
         cell = next(iter(self.cells.values()))
         if cell.kind == "event":
             return False
-        if cell.form == "compact" and not (self.is_posted or (self.share >= 0.6 and self.monotony >= 0.9)):
+        if cell.form in ("compact", "day") and not (self.is_posted or (self.share >= 0.6 and self.monotony >= 0.9)):
             return False
         if self.fit >= 0.8:
             return self.share >= 0.2 or self.is_posted
@@ -167,7 +167,7 @@ class _Column:
 
     def rank(self) -> float:
         cell = next(iter(self.cells.values()))
-        rank = 2.0 * self.share + 0.6 * self.monotony + 0.2 * (len(set(self.days.values())) > 1) + 2.0 * self.fit
+        rank = 2.0 * self.share + 0.6 * self.monotony + 0.4 * (len(set(self.days.values())) > 1) + 2.0 * self.fit
         rank -= 2.0 * (self.future_count > 0.02 * len(self.cells))
         rank += {"posted": 0.8, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
         return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
@@ -182,7 +182,7 @@ def _read_columns(
         for slot, cell in row_cells.items():
             column = columns.setdefault(slot, _Column({}, {}, 0, len(rows)))
             column.cells[place] = cell
-            if day := _complete(cell.value, scope, row.url):
+            if day := _complete(cell, scope, row.url):
                 column.future_count += day > today + dt.timedelta(days=1)
                 if _FIRST_DAY <= day <= today + dt.timedelta(days=1):
                     column.days[place] = day
@@ -196,9 +196,12 @@ def _read_columns(
     return [days.get(place) for place in range(len(rows))]
 
 
-def _complete(value: PartialDate, scope: PartialDate, url: str) -> dt.date | None:
+def _complete(cell: DateCell, scope: PartialDate, url: str) -> dt.date | None:
     """Return a day with the year that stands above its row or in the row's url; None where no year does."""
-    if value.year is None:
+    value = cell.value
+    if cell.form == "day":
+        value = PartialDate(scope.year, scope.month, value.day)
+    elif value.year is None:
         in_url = set(_YEAR_IN_URL.findall(url))
         year = scope.year or (int(in_url.pop()) if len(in_url) == 1 else None)
         value = PartialDate(year, value.month, value.day)
