@@ -11,7 +11,7 @@ from monitor.dates.grammar import (
     infer_order,
     mask_dates,
 )
-from monitor.dates.headings import HeadingDate, find_heading_date
+from monitor.dates.headings import HeadingDate, find_day_of_week, find_heading_date
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
 from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
@@ -35,6 +35,7 @@ __all__ = [
     "detect_order",
     "find_compact_dates",
     "find_dates",
+    "find_day_of_week",
     "find_days",
     "find_heading_date",
     "find_periods",

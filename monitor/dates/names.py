@@ -139,6 +139,22 @@ def is_sure_name(name: str, *, has_year: bool) -> bool:
     return len(word) >= _MIN_SURE_CHARS and word not in _ALSO_WORDS_ALONE
 
 
+_WEEKDAYS = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag dienstag
+    mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so lundi mardi mercredi jeudi vendredi samedi dimanche lun
+    mar mer jeu ven sam dim lunes martes miercoles jueves viernes sabado domingo mie jue vie sab dom segunda terca quarta
+    quinta sexta seg ter qua qui sex lunedi martedi mercoledi giovedi venerdi gio maandag dinsdag woensdag donderdag vrijdag
+    zaterdag zondag ma wo vr za zo mandag tisdag onsdag torsdag fredag lordag sondag poniedziałek wtorek sroda czwartek
+    piatek sobota niedziela pn wt sr cz pt nd понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт
+    сб вс pazartesi salı carsamba persembe cuma cumartesi pazar senin selasa rabu kamis jumat sabtu minggu""".split()
+) | {f"{week}{day}" for week in ("周", "週", "星期") for day in "一二三四五六日天"} | set("月火水木金土日월화수목금토일")
+
+
+def is_weekday(word: str) -> bool:
+    """Whether a word names a day of the week, in full or as an abbreviation."""
+    return fold_word(word) in _WEEKDAYS
+
+
 def year_of_era(era: str, year: int) -> int:
     """Return the common year of a year of an era: 令和 8 is 2026."""
     return (ERA_START | ERA_INITIALS)[era] + year

@@ -39,7 +39,8 @@ _DAY_WORDS = re.compile(
 _YESTERDAY = "昨天 昨日 어제 yesterday gestern ayer hier ieri ontem вчера wczoraj dün kemarin gisteren igår أمس".split()
 _DAYS_BACK = dict.fromkeys((*_YESTERDAY, "hôm qua", "i går"), 1) | {"前天": 2}
 _MAX_NUMBER, _MAX_WEEKS = 999, 5
-_MAX_RELATIVE_CHARS = 40
+MAX_RELATIVE_CHARS = 40
+"""A longer text that says yesterday tells of it."""
 _AS_LISTED = Context(order="dmy", is_list=True)
 
 # What content management systems write into the urls of articles.
@@ -77,7 +78,7 @@ def has_day(text: str, *, relative: bool = False) -> bool:
     folded = fold_digits(text)
     if any(date.form != COMPACT.name for date in scan(folded, _AS_LISTED)):
         return True
-    is_short = relative and len(text) <= _MAX_RELATIVE_CHARS
+    is_short = relative and len(text) <= MAX_RELATIVE_CHARS
     return is_short and (_AGO.search(folded) or _DAY_WORDS.search(folded.strip())) is not None
 
 
@@ -92,21 +93,21 @@ def find_days(
     folded = fold_digits(text)
     written = _scan_list(folded, today, order)
     days = [*_resolve(written, today, year)]
-    return sorted([*days, *(_find_relative_days(folded, written, today) if relative else ())], key=lambda day: day.start)
+    return sorted([*days, *(find_relative_days(folded, written, today) if relative else ())], key=lambda day: day.start)
 
 
 def find_written_days(text: str, today: dt.date, *, order: DateOrder | None = None) -> list[WrittenDate]:
     """Return all days of a text in order as they are written, be they without a year or in the future; 3天前 too."""
     folded = fold_digits(text)
     written = _scan_list(folded, today, order)
-    relative = _find_relative_days(folded, written, today) if len(text) <= _MAX_RELATIVE_CHARS else []
+    relative = find_relative_days(folded, written, today) if len(text) <= MAX_RELATIVE_CHARS else []
     days = (
         WrittenDate(
             text[day.start : day.end],
             day.start,
             day.end,
             day.form,
-            PartialDate(day.date.year, day.date.month, day.date.day),
+            PartialDate.of(day.date),
         )
         for day in relative
     )
@@ -128,7 +129,7 @@ def _resolve(dates: list[WrittenDate], today: dt.date, year: int | None) -> Iter
             yield DateMatch(day, date.start, date.end, date.year is not None, date.form)
 
 
-def _find_relative_days(text: str, written: list[WrittenDate], today: dt.date) -> list[DateMatch]:
+def find_relative_days(text: str, written: list[WrittenDate], today: dt.date) -> list[DateMatch]:
     """Return the days of "ago" and its like, up to weeks: months and years are too coarse to give a day."""
     found_days = []
     for found in _AGO.finditer(text):

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Literal
 
-from monitor.dates import DateOrder, PartialDate, WrittenDate, find_written_days
+from monitor.dates import DateOrder, PartialDate, WrittenDate, find_day_of_week, find_written_days
 from monitor.dates.partial import SpanSet
 from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
 from monitor.extract.lists.rows import ListRow
 
 _HAS_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-# Below the heading of a month: 3, Mon 3, 3rd, 3日.
-_DAY_ALONE = re.compile(r"(?:[^\W\d_]{1,10}[.,]?\s?)?(?P<d>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|[.,日号])?(?:\s[^\W\d_]{1,10})?")
 _SEPARATOR = re.compile(r"[|·•;；/]|\s[-–—]\s")
 _MAX_PIECE_CHARS = 40
 _MAX_LABEL_CHARS = 40
@@ -104,9 +102,8 @@ class CellReader:
             stated = self._find_machine_day(index)
             if stated is None:
                 found.extend(_shift(day, offset) for day in self._find_in_text(text))
-                if zone == "row" and (alone := _DAY_ALONE.fullmatch(text)):
-                    number = PartialDate(day=int(alone["d"]))
-                    lone_days.append(WrittenDate(text, offset, offset + len(text), "day", number))
+                if zone == "row" and len(text) < _MAX_LABEL_CHARS and (lone := find_day_of_week(text)):
+                    lone_days.append(WrittenDate(text, offset, offset + len(text), "day", lone))
             else:
                 found.append(WrittenDate(text, offset, offset + len(text), "machine", stated))
             offset += len(text) + 1
@@ -162,8 +159,7 @@ class CellReader:
             place = bisect_right(lefts, day.start) - 1
             left, right, index = spans[place]
             owner = self.page.elements[self.page.text_owner[index]]
-            in_link = row is not None and any(anchor.element.contains(owner) for anchor in row.anchors[:_MAX_ROW_TEXTS])
-            is_title = in_link and day.end - day.start < 0.6 * (right - left)
+            is_title = day.end - day.start < 0.6 * (right - left) and row is not None and self._is_title(row, index)
             before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
             kind: Kind = "plain"
             if not is_title:
@@ -179,6 +175,13 @@ class CellReader:
             slot = (zone, *path, kind, day.form in ("compact", "day"), fit == 1)
             counts[slot] += 1
             yield DateCell(day.value, (*slot, counts[slot] * (zone == "row")), kind, fit, index, owner, day.form)
+
+    def _is_title(self, row: ListRow, index: int) -> bool:
+        """Whether a text is the longest one of its link: a card that is a link as a whole has others."""
+        link = next((a.element for a in row.anchors[:_MAX_ROW_TEXTS] if a.element.text_start <= index < a.element.text_end), None)
+        if link is None:
+            return False
+        return len(self.page.texts[index]) >= max(map(len, self.page.texts[link.text_start : link.text_end]))
 
     def _measure_fit(self, before: str, behind: str, kind: Kind, owner: Element, index: int) -> float:
         """Return 1 for a date with hardly more than its label in its text, 0 for one in a sentence."""
@@ -238,7 +241,8 @@ def count_letters_before(page: Outline, owner: Element, index: int) -> int:
     """Return the letters of the sentence before a text in an inline element: a day that begins one is a cell."""
     if owner.parent is None or owner.tag in _BLOCK_TAGS or not index or page.text_owner[index - 1] != owner.parent.index:
         return 0
-    return _count_letters(page.texts[index - 1][-_MAX_TEXT_CHARS:])
+    before = page.texts[index - 1][-_MAX_TEXT_CHARS:].rstrip("([（【 ")
+    return 0 if before.endswith((*".。!?…|·•",)) else _count_letters(before)
 
 
 def _count_letters(text: str) -> int:

@@ -1,9 +1,10 @@
 """The dates above the rows of a list: headings, captions, active tabs and urls that say a day, a month or a year."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from monitor.dates import DateOrder, PartialDate, find_heading_date
 from monitor.extract.html import Element, Outline
@@ -35,20 +36,24 @@ class Scope:
 
 
 def find_scopes(
-    page: Outline, rows: Sequence[ListRow], whole: Element, order: DateOrder | None
+    page: Outline, rows: Sequence[ListRow], whole: Element, order: DateOrder | None, today: dt.date
 ) -> list[PartialDate]:
-    """Return for each row what stands above it: a whole day, or only a year or month that completes its own date."""
+    """Return for each row what stands above it: a whole day, or only a year or month that completes its own date.
+
+    `whole` is the element around all rows.
+    """
+    reader = _ScopeReader(page, order, today)
     first = rows[0].text_start
-    found = [*_list_headings_above(page, rows[0], order)]
-    above = _list_lines(page, max(0, first - _MAX_LINES_ABOVE), first, order)
-    found += [scope for scope in above if not _is_section_heading(scope.element) or whole.contains(scope.element)]
-    for row, following in zip(rows, rows[1:], strict=False):
-        found += _list_lines(page, row.text_end, following.text_start, order)
-    scopes = sorted({scope.index: scope for scope in found if _is_usable(scope, whole)}.values(), key=lambda s: s.index)
-    scopes = _drop_dates_of_rows(page, _resolve_menus(page, scopes, rows), rows, whole, order)
+    found = [*reader.list_headings_above(rows[0])]
+    lines = reader.list_lines(max(0, first - _MAX_LINES_ABOVE), first)
+    found += [scope for scope in lines if not _is_section_heading(scope.element) or whole.contains(scope.element)]
+    for row, following in pairwise(rows):
+        found += reader.list_lines(row.text_end, following.text_start)
+    usable = {scope.index: scope for scope in found if _is_usable(scope, whole)}
+    scopes = _resolve_menus(page, sorted(usable.values(), key=lambda scope: scope.index), rows)
+    scopes = _drop_dates_of_rows(reader, scopes, rows, whole)
     in_url = set(_YEAR_IN_URL.findall(page.url))
-    year = int(in_url.pop()) if len(in_url) == 1 else None
-    state = PartialDate(year)
+    state = PartialDate(int(in_url.pop()) if len(in_url) == 1 else None)
     states, place = [], 0
     for row in rows:
         while place < len(scopes) and scopes[place].index <= row.text_start:
@@ -64,30 +69,53 @@ def _narrow(state: PartialDate, value: PartialDate) -> PartialDate:
     return PartialDate(value.year or state.year, month, value.day)
 
 
-def _list_headings_above(page: Outline, row: ListRow, order: DateOrder | None) -> Iterator[Scope]:
-    """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
-    level = 7
-    for element in reversed(page.elements[: row.element.index]):
-        if _is_section_heading(element) and element.text_end <= row.text_start and int(element.tag[1]) < level:
-            level = int(element.tag[1])
-            if scope := _read_scope(page, element.text_start, element, order):
+@dataclass(frozen=True, slots=True)
+class _ScopeReader:
+    page: Outline
+    order: DateOrder | None
+    today: dt.date
+
+    def list_headings_above(self, row: ListRow) -> Iterator[Scope]:
+        """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
+        level = 7
+        for element in reversed(self.page.elements[: row.element.index]):
+            is_above = _is_section_heading(element) and element.text_end <= row.text_start
+            if is_above and int(element.tag[1]) < level:
+                level = int(element.tag[1])
+                if scope := self._read(element.text_start, element):
+                    yield scope
+
+    def list_lines(self, start: int, end: int) -> Iterator[Scope]:
+        """Yield the dates of the lines and headings in a range of texts that are hardly more than a date."""
+        page = self.page
+        for index in range(start, end):
+            owner = page.elements[page.text_owner[index]]
+            heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
+            if (heading is not None and heading.text_start != index) or _has_other_columns(owner):
+                continue
+            is_inline = heading is None and count_letters_before(page, owner, index) > _MAX_LINE_LETTERS
+            scope = self._read(index, heading or (owner.parent if is_inline and owner.parent else owner))
+            if scope is not None and (scope.is_heading or not is_inline):
                 yield scope
+
+    def _read(self, index: int, element: Element) -> Scope | None:
+        is_heading = element.tag in _HEADING_TAGS
+        is_whole = is_heading or self.page.text_owner[index] != element.index
+        text = self.page.get_text(element, _MAX_HEADING_CHARS) if is_whole else self.page.texts[index]
+        found = find_heading_date(text, self.today, order=self.order) if len(text) <= _MAX_HEADING_CHARS else None
+        if found is None:
+            return None
+        is_labelled = False
+        most = _MAX_HEADING_LETTERS if is_heading else _MAX_LINE_LETTERS
+        if found.value.day:
+            kind = classify_label(text)
+            is_labelled = kind == "posted"
+            most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if is_labelled else min(most, _MAX_DAY_LETTERS)
+        return Scope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
 
 
 def _is_section_heading(element: Element) -> bool:
     return len(element.tag) == 2 and element.tag[0] == "h" and element.tag[1].isdigit()
-
-
-def _list_lines(page: Outline, start: int, end: int, order: DateOrder | None) -> Iterator[Scope]:
-    for index in range(start, end):
-        owner = page.elements[page.text_owner[index]]
-        heading = next((node for node in islice(owner.iter_ancestors(), 4) if node.tag in _HEADING_TAGS), None)
-        if (heading is not None and heading.text_start != index) or _has_other_columns(owner):
-            continue
-        is_inline = heading is None and count_letters_before(page, owner, index) > _MAX_LINE_LETTERS
-        scope = _read_scope(page, index, heading or (owner.parent if is_inline and owner.parent else owner), order)
-        if scope is not None and (scope.is_heading or not is_inline):
-            yield scope
 
 
 def _has_other_columns(owner: Element) -> bool:
@@ -97,23 +125,6 @@ def _has_other_columns(owner: Element) -> bool:
     if cell is None or row is None or cell.text_end - cell.text_start > _MAX_CELL_TEXTS:
         return False
     return cell.text_end - cell.text_start < row.text_end - row.text_start
-
-
-def _read_scope(page: Outline, index: int, element: Element, order: DateOrder | None) -> Scope | None:
-    is_heading = element.tag in _HEADING_TAGS
-    is_whole = is_heading or page.text_owner[index] != element.index
-    text = page.get_text(element, _MAX_HEADING_CHARS) if is_whole else page.texts[index]
-    found = find_heading_date(text, order=order) if len(text) <= _MAX_HEADING_CHARS else None
-    if found is None:
-        return None
-    most = _MAX_LINE_LETTERS
-    if found.value.day:
-        kind = classify_label(text)
-        most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_DAY_LETTERS if is_heading else _MAX_LINE_LETTERS
-    elif is_heading:
-        most = _MAX_HEADING_LETTERS
-    is_labelled = bool(found.value.day) and most == _MAX_LABELLED_LETTERS
-    return Scope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
 
 
 def _is_usable(scope: Scope, whole: Element) -> bool:
@@ -168,21 +179,23 @@ def _find_active(page: Outline, run: list[Scope]) -> list[Scope]:
     unlinked = [not any(node.tag == "a" for node in chain) for chain in chains]
     looks = [tuple(node.css_class for node in chain) for chain in chains]
     different = [looks.count(look) == 1 for look in looks] if len(run) > 2 else []
-    for marks in (stated, unlinked, different):
+    # A box to choose from shows its first option.
+    shown = [chain[0].tag == "option" and chain[0].position == 1 for chain in chains]
+    for marks in (stated, unlinked, different, shown):
         if sum(marks) == 1:
             return [run[marks.index(True)]]
     return []
 
 
 def _drop_dates_of_rows(
-    page: Outline, scopes: list[Scope], rows: Sequence[ListRow], whole: Element, order: DateOrder | None
+    reader: _ScopeReader, scopes: list[Scope], rows: Sequence[ListRow], whole: Element
 ) -> list[Scope]:
     """Return the scopes without lines with a day that are those of single rows: after them, or above nearly each."""
     lines = [scope for scope in scopes if scope.value.day and whole.contains(scope.element)]
     if not lines:
         return scopes
     first, last = rows[0].text_start, rows[-1].text_end
-    behind = [*_list_lines(page, last, min(whole.text_end, last + _MAX_LINES_ABOVE // 4), order)]
+    behind = reader.list_lines(last, min(whole.text_end, last + _MAX_LINES_ABOVE // 4))
     kinds = {scope.element.kind for scope in behind if scope.value.day}
     is_after = all(scope.index >= first for scope in lines) and any(scope.element.kind in kinds for scope in lines)
     if is_after:

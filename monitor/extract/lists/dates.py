@@ -62,7 +62,7 @@ def _find_dates_in_order(
     reader = CellReader(page, today, order, rows)
     above = rows[0].element.parent or rows[0].element
     whole = next(node for node in above.iter_ancestors() if node.contains(rows[-1].element))
-    scopes = find_scopes(page, rows, whole, order)
+    scopes = find_scopes(page, rows, whole, order, today)
     cells = [_list_row_cells(reader, row) for row in rows]
     for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
         row_cells.update(beside)
@@ -150,8 +150,7 @@ class _Column:
 
     @property
     def monotony(self) -> float:
-        days = [self.days[place] for place in sorted(self.days)]
-        return _measure_monotony(days) if len(set(days)) > 1 else 0.5
+        return _measure_monotony([self.days[place] for place in sorted(self.days)])
 
     def is_date_of_rows(self) -> bool:
         """Whether the days may be those of posting: not of events, nor the chance days of titles and sentences."""
@@ -167,7 +166,8 @@ class _Column:
 
     def rank(self) -> float:
         cell = next(iter(self.cells.values()))
-        rank = 2.0 * self.share + 0.6 * self.monotony + 0.4 * (len(set(self.days.values())) > 1) + 2.0 * self.fit
+        rank = 2.0 * (self.share + self.fit)
+        rank += 0.4 + 0.6 * self.monotony if len(set(self.days.values())) > 1 else 0.3
         rank -= 2.0 * (self.future_count > 0.02 * len(self.cells))
         rank += {"posted": 0.8, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
         return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
