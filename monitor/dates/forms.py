@@ -58,11 +58,15 @@ _END = r"(?!\d|[-/.]\d|[:：]\d)"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known where a text stands: the order of its numeric dates, the last year that two digits may mean."""
+    """What is known where a text stands: the order of its numeric dates, the last year that two digits may mean.
+
+    `language` is that of the page, as `pl`, for the names that two languages use for different months.
+    """
 
     order: DateOrder | None = None
     latest_year: int = _LATEST_YEAR
     is_list: bool = False
+    language: str = ""
 
 
 Reader = Callable[[re.Match[str], Context], PartialDate | None]
@@ -73,7 +77,7 @@ def _read_parts(found: re.Match[str], context: Context) -> PartialDate:
     """Return the date that the named groups give. A part that is none (another word than a month) is 0."""
     parts = {name: written for name, written in found.groupdict().items() if written is not None}
     day = (parse_date_numeral(parts["d"]) or 0) if "d" in parts else None
-    return PartialDate(_read_year(parts, context), _read_month(parts), day)
+    return PartialDate(_read_year(parts, context), _read_month(parts, context), day)
 
 
 def _read_year(parts: dict[str, str], context: Context) -> int | None:
@@ -89,9 +93,9 @@ def _read_year(parts: dict[str, str], context: Context) -> int | None:
     return year_of_era(parts["era"], year) if "era" in parts else complete_year(year, context.latest_year)
 
 
-def _read_month(parts: dict[str, str]) -> int | None:
+def _read_month(parts: dict[str, str], context: Context) -> int | None:
     if "name" in parts:
-        return parse_month(parts["name"], has_year="y" in parts or "short" in parts) or 0
+        return parse_month(parts["name"], has_year="y" in parts or "short" in parts, language=context.language) or 0
     if "thai" in parts:
         return THAI_MONTHS[parts["thai"]]
     if "roman" in parts:

@@ -18,7 +18,7 @@ _COPYRIGHT = re.compile(r"©|\(c\)|copyright|版权|版權", re.IGNORECASE)
 # Mon 3, 3rd Tuesday, 3日（火）.
 _DAY_OF_WEEK = re.compile(
     r"(?:(?P<before>[^\W\d_]{1,14})[.,]?\s)?(?P<d>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th|[.,日号])?"
-    r"(?:\s?[(（]?(?P<behind>[^\W\d_]{1,14})\.?[)）]?)?"
+    r"(?:\s?[(（]?(?P<behind>[^\W\d_]{1,14})\.?[)）]?)?(?:,?\s?\d{1,2}[:.]\d\d)?"
 )
 
 
@@ -29,7 +29,9 @@ class HeadingDate(NamedTuple):
     letters: int
 
 
-def find_heading_date(text: str, today: dt.date, *, order: DateOrder | None = None) -> HeadingDate | None:
+def find_heading_date(
+    text: str, today: dt.date, *, order: DateOrder | None = None, language: str = ""
+) -> HeadingDate | None:
     """Return the only date of a heading: 2026年2月3日, November 2026, 令和5年, 2023 News Releases, or just March.
 
     `today` is what "yesterday" counts from. None where it has none or several.
@@ -39,11 +41,11 @@ def find_heading_date(text: str, today: dt.date, *, order: DateOrder | None = No
         return HeadingDate(PartialDate.of(relative[0].date), 0) if len(relative) == 1 else None
     if not _MAY_BE_HEADING.search(folded):
         word = folded.strip(" :：.-–—|[]()（）")
-        month = parse_month(word, has_year=False) if word.isalpha() else None
+        month = parse_month(word, has_year=False, language=language) if word.isalpha() else None
         return HeadingDate(PartialDate(month=month), 0) if month else None
     if _COPYRIGHT.search(folded):
         return None
-    spans = [(date.value, date.start, date.end) for date in scan(folded, Context(order))]
+    spans = [(date.value, date.start, date.end) for date in scan(folded, Context(order, language=language))]
     if not spans:
         spans = [(PartialDate(int(year["y"])), *year.span()) for year in _YEAR.finditer(folded)]
     if not spans and (month := _MONTH_NUMBER.fullmatch(folded.strip())):

@@ -31,6 +31,18 @@ _NAMES = """
 12 december dec dezember dez décembre déc diciembre dic dezembro dicembre desember des desembre grudnia grudzień
 12 gru ara груд prosinec prosince decembrie декабря декабрь дек грудня δεκεμβριου δεκεμβριος δεκ aralık joulukuuta decembra
 12 prosinca gruodžio
+1 jaanuar gener janvāris janvārī januarie
+2 veebruar febrer februāris februārī
+3 märts març marts martā mac
+4 aprill aprīlis aprīlī
+5 maig maijā
+6 juuni juny jūnijs jūnijā
+7 juuli juliol jūlijs jūlijā julai
+8 augusti agost augusts augustā ogos
+9 setembre septembris septembrī
+10 oktoober oktobris oktobrī
+11 novembris novembrī
+12 detsember decembris decembrī disember desembre
 1 كانون_الثاني يناير جانفي януари јануар ינואר בינואר
 2 فبراير شباط فيفري февруари фебруар פברואר בפברואר
 3 مارس آذار מרץ במרץ
@@ -44,8 +56,9 @@ _NAMES = """
 11 تشرين_الثاني نوفمبر نونبر ноември новембар נובמבר בנובמבר
 12 كانون_الأول ديسمبر دجنبر декември децембар דצמבר בדצמבר
 """
-# Two languages use these for different months.
+# Two languages use these for different months: which it is the language of the page tells.
 _OF_TWO_MONTHS = ("srpnja", "listopada", "listopad")
+_BY_LANGUAGE = {("listopada", "pl"): 11, ("listopad", "pl"): 11, ("listopad", "cs"): 11, ("listopada", "hr"): 10}
 # Written small these are words of a common language too: "may 2026 bring", "set 2026 targets", "des 2026 mesures".
 _ALSO_WORDS = frozenset({"may", "mar", "set", "out", "ago", "des"})
 # Abbreviations that are words of other languages (German `Sie`, Turkish `ara`) take a year beside them.
@@ -109,7 +122,7 @@ def _build_months() -> dict[str, int]:
 _MONTHS = _build_months()
 
 
-_FIRST_WORDS = {name.partition(" ")[0] for name in _MONTHS}
+_FIRST_WORDS = {name.partition(" ")[0] for name in _MONTHS} | set(_OF_TWO_MONTHS)
 
 
 def begins_month(word: str) -> bool:
@@ -117,13 +130,13 @@ def begins_month(word: str) -> bool:
     return fold_word(word) in _FIRST_WORDS
 
 
-def parse_month(name: str, *, has_year: bool = True) -> int | None:
+def parse_month(name: str, *, has_year: bool = True, language: str = "") -> int | None:
     """Return the month of this name in any of the languages, 1 to 12; None for another word.
 
     Without a year beside it, a short name that is a word of another language too is none.
     """
     word = fold_word(name)
-    return None if not has_year and word in _ONLY_WITH_YEAR else _MONTHS.get(word)
+    return None if not has_year and word in _ONLY_WITH_YEAR else _MONTHS.get(word) or _BY_LANGUAGE.get((word, language))
 
 
 def is_sure_name(name: str, *, has_year: bool) -> bool:

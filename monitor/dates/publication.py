@@ -41,7 +41,7 @@ _DAYS_BACK = dict.fromkeys((*_YESTERDAY, "hôm qua", "i går"), 1) | {"前天": 
 _MAX_NUMBER, _MAX_WEEKS = 999, 5
 MAX_RELATIVE_CHARS = 40
 """A longer text that says yesterday tells of it."""
-_AS_LISTED = Context(order="dmy", is_list=True)
+_AS_LISTED = Context(order="dmy", is_list=True, language="pl")
 
 # What content management systems write into the urls of articles.
 _URL_FORMS = (
@@ -96,10 +96,15 @@ def find_days(
     return sorted([*days, *(find_relative_days(folded, written, today) if relative else ())], key=lambda day: day.start)
 
 
-def find_written_days(text: str, today: dt.date, *, order: DateOrder | None = None) -> list[WrittenDate]:
-    """Return all days of a text in order as they are written, be they without a year or in the future; 3天前 too."""
+def find_written_days(
+    text: str, today: dt.date, *, order: DateOrder | None = None, language: str = ""
+) -> list[WrittenDate]:
+    """Return all days of a text in order as they are written, be they without a year or in the future; 3天前 too.
+
+    `language` is that of the page, as `pl`.
+    """
     folded = fold_digits(text)
-    written = _scan_list(folded, today, order)
+    written = _scan_list(folded, today, order, language)
     relative = find_relative_days(folded, written, today) if len(text) <= MAX_RELATIVE_CHARS else []
     days = (
         WrittenDate(
@@ -114,9 +119,9 @@ def find_written_days(text: str, today: dt.date, *, order: DateOrder | None = No
     return sorted([*written, *days], key=lambda date: date.start)
 
 
-def _scan_list(folded: str, today: dt.date, order: DateOrder | None) -> list[WrittenDate]:
+def _scan_list(folded: str, today: dt.date, order: DateOrder | None, language: str = "") -> list[WrittenDate]:
     """Return the days without those of a year that is not written: 去年2月3日, 每年2月3日."""
-    written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True))
+    written = scan(folded, Context(order, latest_year=today.year + 1, is_list=True, language=language))
     return [date for date in written if date.year is not None or folded[date.start - 1 : date.start] != "年"]
 
 

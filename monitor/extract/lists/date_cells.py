@@ -40,7 +40,7 @@ _EVENT_WORDS = re.compile(
     r"截止|截至|有效|会议时间|开庭|生效|施行|实施|来信|開催|締切|〆切|期限|施行|마감|기한|시행|deadline|expir|clos(?:ing|es)|hearing|\bdue\b|"
     r"effective|in force|\bnext\b|trial|event date|comments? by|respond by|frist|inkraft|gültig|plazo|límite|vencimiento|vigor|"
     r"clôture|limite|échéance|audience|prazo|encerramento|vigência|scadenza|termin\b|wejści|срок|окончан|вступ|son tarih|"
-    r"bitiş|hạn|hiệu lực|sluit|inwerking|sista dag|ikraft|batas|berlaku|الموعد|آخر|سريان|until|\bends?\b",
+    r"bitiş|hạn|hiệu lực|sluit|inwerking|sista dag|senast|ikraft|batas|berlaku|الموعد|آخر|سريان|until|\bends?\b",
     re.IGNORECASE,
 )
 _OTHER_WORDS = re.compile(
@@ -84,6 +84,7 @@ class CellReader:
     today: dt.date
     order: DateOrder | None
     rows: Sequence[ListRow]
+    language: str
     _days: dict[str, list[WrittenDate]] = field(default_factory=dict)
     _headers: dict[tuple[int, int], str] = field(default_factory=dict)
     _machine_days: dict[int, PartialDate | None] = field(default_factory=dict)
@@ -110,21 +111,20 @@ class CellReader:
         if not found and not any(map(_HAS_DIGIT.search, parts)):
             return []
         joined = " ".join(parts)
-        taken = SpanSet(len(joined))
-        for day in found:
-            taken.take(day.start, day.end)
         for left, right in _list_runs(spans, parts, found):
-            for day in find_written_days(joined[left:right], self.today, order=self.order):
-                moved = _shift(day, left)
-                if taken.is_free(moved.start, moved.end):
-                    taken.take(moved.start, moved.end)
-                    found.append(moved)
+            moved = [_shift(day, left) for day in self._find_in_text(joined[left:right])]
+            # Over several texts a day may find the year that its own text lacks.
+            found = [day for day in found if not any(_completes(other, day) for other in moved)]
+            taken = SpanSet(len(joined))
+            for day in found:
+                taken.take(day.start, day.end)
+            found += [day for day in moved if taken.is_free(day.start, day.end)]
         found = sorted(found, key=lambda day: day.start) or lone_days
         return list(self._place(zone, found, spans, joined, row, top))
 
     def _find_in_text(self, text: str) -> list[WrittenDate]:
         if text not in self._days:
-            self._days[text] = find_written_days(text, self.today, order=self.order)
+            self._days[text] = find_written_days(text, self.today, order=self.order, language=self.language)
         return self._days[text]
 
     def _find_machine_day(self, index: int) -> PartialDate | None:
@@ -274,11 +274,15 @@ def _shift(day: WrittenDate, offset: int) -> WrittenDate:
     return replace(day, start=day.start + offset, end=day.end + offset) if offset else day
 
 
+def _completes(day: WrittenDate, other: WrittenDate) -> bool:
+    return other.year is None and day.year is not None and day.start < other.end and other.start < day.end
+
+
 def _list_runs(
     spans: list[tuple[int, int, int]], parts: list[str], found: Sequence[WrittenDate]
 ) -> Iterator[tuple[int, int]]:
     """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
-    starts = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found}
+    starts = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found if day.year is not None}
     for is_short, group in groupby(range(len(parts)), key=lambda place: len(parts[place]) <= _MAX_PIECE_CHARS):
         run = list(group)
         has_undated_number = any(_HAS_DIGIT.search(parts[place]) and place not in starts for place in run)

@@ -36,13 +36,13 @@ class Scope:
 
 
 def find_scopes(
-    page: Outline, rows: Sequence[ListRow], whole: Element, order: DateOrder | None, today: dt.date
+    page: Outline, rows: Sequence[ListRow], whole: Element, order: DateOrder | None, today: dt.date, language: str
 ) -> list[PartialDate]:
     """Return for each row what stands above it: a whole day, or only a year or month that completes its own date.
 
     `whole` is the element around all rows.
     """
-    reader = _ScopeReader(page, order, today)
+    reader = _ScopeReader(page, order, today, language)
     first = rows[0].text_start
     found = [*reader.list_headings_above(rows[0])]
     lines = reader.list_lines(max(0, first - _MAX_LINES_ABOVE), first)
@@ -74,6 +74,7 @@ class _ScopeReader:
     page: Outline
     order: DateOrder | None
     today: dt.date
+    language: str
 
     def list_headings_above(self, row: ListRow) -> Iterator[Scope]:
         """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
@@ -102,7 +103,9 @@ class _ScopeReader:
         is_heading = element.tag in _HEADING_TAGS
         is_whole = is_heading or self.page.text_owner[index] != element.index
         text = self.page.get_text(element, _MAX_HEADING_CHARS) if is_whole else self.page.texts[index]
-        found = find_heading_date(text, self.today, order=self.order) if len(text) <= _MAX_HEADING_CHARS else None
+        if len(text) > _MAX_HEADING_CHARS:
+            return None
+        found = find_heading_date(text, self.today, order=self.order, language=self.language)
         if found is None:
             return None
         is_labelled = False

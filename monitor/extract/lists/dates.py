@@ -12,6 +12,7 @@ from monitor.extract.html import Element, Outline
 from monitor.extract.lists.date_cells import CellReader, DateCell, Slot
 from monitor.extract.lists.date_scopes import find_scopes
 from monitor.extract.lists.rows import ListRow
+from monitor.urls import get_host
 from monitor.vocabulary import DateSource
 
 _FIRST_DAY = dt.date(1990, 1, 1)
@@ -59,10 +60,11 @@ def _find_dates_in_likelier_order(
 def _find_dates_in_order(
     page: Outline, rows: Sequence[ListRow], today: dt.date, order: DateOrder | None
 ) -> list[dt.date | None]:
-    reader = CellReader(page, today, order, rows)
+    language = page.language.lower()[:2] or get_host(page.url).rpartition(".")[2]
+    reader = CellReader(page, today, order, rows, language)
     above = rows[0].element.parent or rows[0].element
     whole = next(node for node in above.iter_ancestors() if node.contains(rows[-1].element))
-    scopes = find_scopes(page, rows, whole, order, today)
+    scopes = find_scopes(page, rows, whole, order, today, language)
     cells = [_list_row_cells(reader, row) for row in rows]
     for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
         row_cells.update(beside)
