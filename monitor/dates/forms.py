@@ -128,7 +128,8 @@ def _read_month_before_day(found: re.Match[str], context: Context) -> PartialDat
     """Return the date of a cell that says 02-03: month and day, or the reverse where days come first."""
     date = _read_parts(found, context)
     may_be_month = (date.day or 0) <= _MONTHS_IN_YEAR
-    return replace(date, month=date.day, day=date.month) if context.order == "dmy" and may_be_month else date
+    is_day_first = context.order == "dmy" or (date.month or 0) > _MONTHS_IN_YEAR
+    return replace(date, month=date.day, day=date.month) if is_day_first and may_be_month else date
 
 
 def _has_unsure_name(found: re.Match[str]) -> bool:
@@ -202,7 +203,7 @@ YEAR_LAST = Form(
 ABOVE_YEAR = Form(
     "above_year",
     ("02-03 2026",),
-    rf"(?=\d)(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
+    rf"(?=\d)(?<![\d.:/-])(?P<m>\d{{1,2}})\s?[-/]\s?(?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
     signs="-/",
     is_listed_only=True,
     read=_read_month_before_day,
@@ -288,6 +289,12 @@ FORMS: tuple[Form, ...] = (
         ("3.II.2026", "3 II 2026"),
         rf"{_START}(?P<d>\d{{1,2}})[\s./-]{{1,2}}{_ROMAN}[\s./-]{{1,2}}{_YEAR}(?!\d)",
         signs="IVX",
+    ),
+    Form(
+        "day_chinese_month",
+        ("3 二月 2026", "3 2月 2026"),
+        rf"(?<![\d.,:/-])(?P<d>\d{{1,2}})日?{_B}{_M}月{_B}{_YEAR}(?![\d年])",
+        signs="月",
     ),
     # Month and day.
     Form(

@@ -18,6 +18,7 @@ _HAS_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATOR = re.compile(r"[|·•;；/]|\s[-–—]\s")
 _MAX_PIECE_CHARS = 40
+_MAX_PIECE_LETTERS = 12
 _MAX_LABEL_CHARS = 40
 _MAX_CELL_LETTERS = 40
 _MAX_EDGE_LETTERS = 6  # as in "(PDF, 729 kB)" behind a date that ends a title
@@ -113,6 +114,7 @@ class CellReader:
         joined = " ".join(parts)
         for left, right in _list_runs(spans, parts, found):
             moved = [_shift(day, left) for day in self._find_in_text(joined[left:right])]
+            moved = [day for day in moved if _fills_texts(day, spans, joined)]
             # Over several texts a day may find the year that its own text lacks.
             found = [day for day in found if not any(_completes(other, day) for other in moved)]
             taken = SpanSet(len(joined))
@@ -272,6 +274,13 @@ def _get_machine_date(element: Element) -> str | None:
 
 def _shift(day: WrittenDate, offset: int) -> WrittenDate:
     return replace(day, start=day.start + offset, end=day.end + offset) if offset else day
+
+
+def _fills_texts(day: WrittenDate, spans: list[tuple[int, int, int]], joined: str) -> bool:
+    """Whether a day over several texts leaves hardly a word of them, as one that ends in a title does not."""
+    before = max(left for left, _, _ in spans if left <= day.start)
+    behind = min(right for _, right, _ in spans if right >= day.end)
+    return _count_letters(joined[before : day.start]) + _count_letters(joined[day.end : behind]) <= _MAX_PIECE_LETTERS
 
 
 def _completes(day: WrittenDate, other: WrittenDate) -> bool:

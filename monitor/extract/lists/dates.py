@@ -35,7 +35,7 @@ def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> li
         return []
     order = detect_order(page.full_text) or infer_order(page.url, page.language)
     days = _find_dates_in_order(page, rows, today, order)
-    if order is None and not any(days):
+    if order in (None, "ymd") and not any(days):
         days = _find_dates_in_likelier_order(page, rows, today) or days
     dated: list[tuple[dt.date | None, DateSource]] = []
     for record, day in zip(rows, days, strict=True):
