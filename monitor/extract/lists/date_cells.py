@@ -28,7 +28,7 @@ _MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
 
 _BLOCK_TAGS = frozenset({"td", "th", "li", "div", "p", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
 Zone = Literal["row", "record", "gap", "heading"]
-Kind = Literal["posted", "plain", "other", "event"]
+Kind = Literal["posted", "filed", "plain", "other", "event"]
 Slot = tuple[str | int | None, ...]
 
 _POSTED_WORDS = re.compile(
@@ -37,6 +37,7 @@ _POSTED_WORDS = re.compile(
     r"gepubliceerd|geplaatst|diterbitkan|tanggal terbit|نشر",
     re.IGNORECASE,
 )
+_FILED_WORDS = re.compile(r"\b(?:filed|issued|announced|dated)\b", re.IGNORECASE)
 _EVENT_WORDS = re.compile(
     r"截止|截至|有效|会议时间|开庭|生效|施行|实施|来信|開催|締切|〆切|期限|施行|마감|기한|시행|deadline|expir|clos(?:ing|es)|hearing|\bdue\b|"
     r"effective|in force|\bnext\b|trial|event date|comments? by|respond by|frist|inkraft|gültig|plazo|límite|vencimiento|vigor|"
@@ -53,11 +54,13 @@ _OTHER_WORDS = re.compile(
 
 
 def classify_label(label: str) -> Kind:
-    """Return what kind of day a label announces: that of posting, of a deadline or event, or another of the text's."""
+    """Return what kind of day a label announces: posting or filing, a deadline or event, or another of the text's."""
     if _EVENT_WORDS.search(label):
         return "event"
     if _POSTED_WORDS.search(label):
         return "posted"
+    if _FILED_WORDS.search(label):
+        return "filed"
     return "other" if _OTHER_WORDS.search(label) else "plain"
 
 
@@ -183,7 +186,8 @@ class CellReader:
         link = next((a.element for a in row.anchors[:_MAX_ROW_TEXTS] if a.element.text_start <= index < a.element.text_end), None)
         if link is None:
             return False
-        return len(self.page.texts[index]) >= max(map(len, self.page.texts[link.text_start : link.text_end]))
+        lengths = [_count_letters(text[:_MAX_TEXT_CHARS]) for text in self.page.texts[link.text_start : link.text_end]]
+        return lengths[index - link.text_start] == max(lengths)
 
     def _measure_fit(self, before: str, behind: str, kind: Kind, owner: Element, index: int) -> float:
         """Return 1 for a date with hardly more than its label in its text, 0 for one in a sentence."""

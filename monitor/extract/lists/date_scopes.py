@@ -112,7 +112,7 @@ class _ScopeReader:
         most = _MAX_HEADING_LETTERS if is_heading else _MAX_LINE_LETTERS
         if found.value.day:
             kind = classify_label(text)
-            is_labelled = kind == "posted"
+            is_labelled = kind in ("posted", "filed")
             most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if is_labelled else min(most, _MAX_DAY_LETTERS)
         return Scope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
 

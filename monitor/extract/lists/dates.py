@@ -171,7 +171,7 @@ class _Column:
         rank = 2.0 * (self.share + self.fit)
         rank += 0.4 + 0.6 * self.monotony if len(set(self.days.values())) > 1 else 0.3
         rank -= 2.0 * (self.future_count > 0.02 * len(self.cells))
-        rank += {"posted": 0.8, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
+        rank += {"posted": 0.8, "filed": 0.4, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
         return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
 
 
