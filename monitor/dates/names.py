@@ -62,7 +62,9 @@ _BY_LANGUAGE = {("listopada", "pl"): 11, ("listopad", "pl"): 11, ("listopad", "c
 # Written small these are words of a common language too: "may 2026 bring", "set 2026 targets", "des 2026 mesures".
 _ALSO_WORDS = frozenset({"may", "mar", "set", "out", "ago", "des"})
 # Abbreviations that are words of other languages (German `Sie`, Turkish `ara`) take a year beside them.
-_ONLY_WITH_YEAR = frozenset({"sie", "lip", "lut", "ara", "kas", "tem", "nis", "sty", "eki", "agu", "бер", "вер", "лист"})
+_ONLY_WITH_YEAR = frozenset(
+    {"sie", "lip", "lut", "ara", "kas", "tem", "nis", "sty", "eki", "agu", "бер", "вер", "лист"}
+)
 _ALSO_WORDS_ALONE = frozenset({"march", "august", "augusta", "marca", "nisan"})
 _MIN_SURE_CHARS = 5
 _THAI_NAMES = """
@@ -152,15 +154,19 @@ def is_sure_name(name: str, *, has_year: bool) -> bool:
     return len(word) >= _MIN_SURE_CHARS and word not in _ALSO_WORDS_ALONE
 
 
-_WEEKDAYS = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag dienstag
+_WEEKDAYS = (
+    frozenset(
+        """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag dienstag
     mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so lundi mardi mercredi jeudi vendredi samedi dimanche lun
     mar mer jeu ven sam dim lunes martes miercoles jueves viernes sabado domingo mie jue vie sab dom segunda terca quarta
     quinta sexta seg ter qua qui sex lunedi martedi mercoledi giovedi venerdi gio maandag dinsdag woensdag donderdag vrijdag
     zaterdag zondag ma wo vr za zo mandag tisdag onsdag torsdag fredag lordag sondag poniedziałek wtorek sroda czwartek
     piatek sobota niedziela pn wt sr cz pt nd понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт
     сб вс pazartesi salı carsamba persembe cuma cumartesi pazar senin selasa rabu kamis jumat sabtu minggu""".split()
-) | {f"{week}{day}" for week in ("周", "週", "星期") for day in "一二三四五六日天"} | set("月火水木金土日월화수목금토일")
+    )
+    | {f"{week}{day}" for week in ("周", "週", "星期") for day in "一二三四五六日天"}
+    | set("月火水木金土日월화수목금토일")
+)
 
 
 def is_weekday(word: str) -> bool:

@@ -107,13 +107,7 @@ def find_written_days(
     written = _scan_list(folded, today, order, language)
     relative = find_relative_days(folded, written, today) if len(text) <= MAX_RELATIVE_CHARS else []
     days = (
-        WrittenDate(
-            text[day.start : day.end],
-            day.start,
-            day.end,
-            day.form,
-            PartialDate.of(day.date),
-        )
+        WrittenDate(text[day.start : day.end], day.start, day.end, day.form, PartialDate.of(day.date))
         for day in relative
     )
     return sorted([*written, *days], key=lambda date: date.start)

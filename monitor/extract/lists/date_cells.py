@@ -19,7 +19,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SEPARATOR = re.compile(r"[|·•;；/]|\s[-–—]\s")
 _MAX_PIECE_CHARS = 40
 _MAX_PIECE_LETTERS = 12
-_MAX_LABEL_CHARS = 40
+_MAX_LABEL_CHARS, _MAX_LABEL_LETTERS = 40, 28
 _MAX_CELL_LETTERS = 40
 _MAX_EDGE_LETTERS = 6  # as in "(PDF, 729 kB)" behind a date that ends a title
 _MAX_LABELLED_LETTERS = 120
@@ -168,7 +168,7 @@ class CellReader:
             before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
             kind: Kind = "plain"
             if not is_title:
-                label = before if _LETTER.search(before) else self._get_label(spans, joined, place, last_end)
+                label = before if _LETTER.search(before) else self._get_label(spans, joined, place, last_end, row)
                 unit = _SEPARATOR.split(behind, maxsplit=1)[0]
                 labels = (self._get_header(owner, row), label[-_MAX_LABEL_CHARS:], unit[:_MAX_LABEL_CHARS])
                 kind = next((kind for kind in map(classify_label, labels) if kind != "plain"), "plain")
@@ -183,7 +183,10 @@ class CellReader:
 
     def _is_title(self, row: ListRow, index: int) -> bool:
         """Whether a text is the longest one of its link: a card that is a link as a whole has others."""
-        link = next((a.element for a in row.anchors[:_MAX_ROW_TEXTS] if a.element.text_start <= index < a.element.text_end), None)
+        link = next(
+            (a.element for a in row.anchors[:_MAX_ROW_TEXTS] if a.element.text_start <= index < a.element.text_end),
+            None,
+        )
         if link is None:
             return False
         lengths = [_count_letters(text[:_MAX_TEXT_CHARS]) for text in self.page.texts[link.text_start : link.text_end]]
@@ -195,14 +198,17 @@ class CellReader:
         is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS
         return float(not is_inline and _count_letters(before) + _count_letters(behind) <= most)
 
-    def _get_label(self, spans: list[tuple[int, int, int]], joined: str, place: int, last_end: int) -> str:
+    def _get_label(
+        self, spans: list[tuple[int, int, int]], joined: str, place: int, last_end: int, row: ListRow | None
+    ) -> str:
         """Return the text before a date that begins its own, where it is short enough to be a label."""
-        if not place:
-            return ""
         left, right, index = spans[place - 1]
+        if not place or left < last_end or _count_letters(joined[left:right]) > _MAX_LABEL_LETTERS:
+            return ""
         owner = self.page.elements[self.page.text_owner[index]]
         is_link = any(node.tag == "a" for node in islice(owner.iter_ancestors(), 3))
-        return "" if is_link or left < last_end or right - left > _MAX_LABEL_CHARS else joined[left:right]
+        is_title = row is not None and self._is_title(row, index)
+        return "" if is_link or is_title else joined[left:right]
 
     def _get_header(self, owner: Element, row: ListRow | None) -> str:
         """Return the heading of a date's column: in the table's first row, or in a row of boxes above the list."""
@@ -245,7 +251,12 @@ class CellReader:
 
 def count_letters_before(page: Outline, owner: Element, index: int) -> int:
     """Return the letters of the sentence before a text in an inline element: a day that begins one is a cell."""
-    if owner.parent is None or owner.tag in _BLOCK_TAGS or not index or page.text_owner[index - 1] != owner.parent.index:
+    if (
+        owner.parent is None
+        or owner.tag in _BLOCK_TAGS
+        or not index
+        or page.text_owner[index - 1] != owner.parent.index
+    ):
         return 0
     before = page.texts[index - 1][-_MAX_TEXT_CHARS:].rstrip("([（【 ")
     return 0 if before.endswith((*".。!?…|·•",)) else _count_letters(before)

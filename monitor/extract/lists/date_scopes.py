@@ -160,11 +160,15 @@ def _find_parts(page: Outline, run: list[Scope]) -> list[Scope]:
     parts = {}
     for scope in run:
         for node in islice(scope.element.iter_ancestors(), 3):
-            names = (node.attributes.get(key) or "" for key in ("href", "aria-controls", "data-target", "data-bs-target"))
+            names = (
+                node.attributes.get(key) or "" for key in ("href", "aria-controls", "data-target", "data-bs-target")
+            )
             parts.update({name.lstrip("#"): scope for name in names if name.startswith("#") or name.isidentifier()})
     if not parts:
         return []
-    found = ((element, parts.get(element.attributes.get("id") or "")) for element in page.elements if element.attributes)
+    found = (
+        (element, parts.get(element.attributes.get("id") or "")) for element in page.elements if element.attributes
+    )
     return [Scope(part.text_start, scope.value, part, True) for part, scope in found if scope is not None]
 
 
