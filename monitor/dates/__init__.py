@@ -12,6 +12,7 @@ from monitor.dates.grammar import (
     mask_dates,
 )
 from monitor.dates.headings import HeadingDate, find_day_of_week, find_heading_date
+from monitor.dates.labels import DayKind, classify_label
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
 from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
@@ -24,6 +25,7 @@ __all__ = [
     "CalendarPeriod",
     "DateMatch",
     "DateOrder",
+    "DayKind",
     "HeadingDate",
     "MaskedText",
     "PartialDate",
@@ -31,6 +33,7 @@ __all__ = [
     "WrittenDate",
     "WrittenPeriod",
     "carry_years",
+    "classify_label",
     "date_in_url",
     "detect_order",
     "find_compact_dates",

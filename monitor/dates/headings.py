@@ -57,9 +57,9 @@ def find_heading_date(
 
 
 def find_day_of_week(text: str) -> PartialDate | None:
-    """Return the day of a text that is only a day of a month with its weekday (Mon 3, 3日（火）), as calendars write it.
+    """Return the day of a text that is only the day of a month and its weekday, as calendars write it: Mon 3, 3日（火）.
 
-    A number without a weekday may count the rows.
+    None for a number without a weekday, which may count the rows.
     """
     found = _DAY_OF_WEEK.fullmatch(fold_digits(text).strip())
     words = [word for word in (found["before"], found["behind"]) if word] if found else []

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Literal
 
-from monitor.dates import DateOrder, PartialDate, WrittenDate, find_day_of_week, find_written_days
+from monitor.dates import (
+    DateOrder,
+    DayKind,
+    PartialDate,
+    WrittenDate,
+    classify_label,
+    find_day_of_week,
+    find_written_days,
+)
 from monitor.dates.partial import SpanSet
 from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
 from monitor.extract.lists.rows import ListRow
@@ -28,40 +36,7 @@ _MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
 
 _BLOCK_TAGS = frozenset({"td", "th", "li", "div", "p", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"})
 Zone = Literal["row", "record", "gap", "heading"]
-Kind = Literal["posted", "filed", "plain", "other", "event"]
 Slot = tuple[str | int | None, ...]
-
-_POSTED_WORDS = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|張貼|掲載|公開|公表|公告日|게시|등록|작성|공고일|보도일|\bpost(?:ed|ing)\b|publi|release|handed down|"
-    r"date added|uploaded|veröffentlich|opublikowan|data dodania|опубликован|размещен|дата публикации|yayın|ngày đăng|"
-    r"gepubliceerd|geplaatst|diterbitkan|tanggal terbit|نشر",
-    re.IGNORECASE,
-)
-_FILED_WORDS = re.compile(r"\b(?:filed|issued|announced|dated)\b", re.IGNORECASE)
-_EVENT_WORDS = re.compile(
-    r"截止|截至|有效|会议时间|开庭|生效|施行|实施|来信|開催|締切|〆切|期限|施行|마감|기한|시행|deadline|expir|clos(?:ing|es)|hearing|\bdue\b|"
-    r"effective|in force|\bnext\b|trial|event date|comments? by|respond by|frist|inkraft|gültig|plazo|límite|vencimiento|vigor|"
-    r"clôture|limite|échéance|audience|prazo|encerramento|vigência|scadenza|termin\b|wejści|срок|окончан|вступ|son tarih|"
-    r"bitiş|hạn|hiệu lực|sluit|inwerking|sista dag|senast|ikraft|batas|berlaku|الموعد|آخر|سريان|until|\bends?\b",
-    re.IGNORECASE,
-)
-_OTHER_WORDS = re.compile(
-    r"成文|制定|decided|decision date|argued|updated|modified|reviewed|revised|opened|started?|meeting|session|更新|修订|수정|"
-    r"aktualisiert|actualiza|modifi|mis à jour|aggiornat|atualiza|zmian|aktualiz|обновл|изменен|güncelle|cập nhật|"
-    r"bijgewerkt|gewijzigd|uppdaterad|ändrad|diperbarui|تحديث",
-    re.IGNORECASE,
-)
-
-
-def classify_label(label: str) -> Kind:
-    """Return what kind of day a label announces: posting or filing, a deadline or event, or another of the text's."""
-    if _EVENT_WORDS.search(label):
-        return "event"
-    if _POSTED_WORDS.search(label):
-        return "posted"
-    if _FILED_WORDS.search(label):
-        return "filed"
-    return "other" if _OTHER_WORDS.search(label) else "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +48,7 @@ class DateCell:
 
     value: PartialDate
     slot: Slot
-    kind: Kind
+    kind: DayKind
     fit: float
     index: int
     owner: Element
@@ -166,7 +141,7 @@ class CellReader:
             owner = self.page.elements[self.page.text_owner[index]]
             is_title = day.end - day.start < 0.6 * (right - left) and row is not None and self._is_title(row, index)
             before, behind = joined[max(left, last_end) : day.start], joined[day.end : max(right, day.end)]
-            kind: Kind = "plain"
+            kind: DayKind = "plain"
             if not is_title:
                 label = before if _LETTER.search(before) else self._get_label(spans, joined, place, last_end, row)
                 unit = _SEPARATOR.split(behind, maxsplit=1)[0]
@@ -192,7 +167,7 @@ class CellReader:
         lengths = [_count_letters(text[:_MAX_TEXT_CHARS]) for text in self.page.texts[link.text_start : link.text_end]]
         return lengths[index - link.text_start] == max(lengths)
 
-    def _measure_fit(self, before: str, behind: str, kind: Kind, owner: Element, index: int) -> float:
+    def _measure_fit(self, before: str, behind: str, kind: DayKind, owner: Element, index: int) -> float:
         """Return 1 for a date with hardly more than its label in its text, 0 for one in a sentence."""
         most = _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_CELL_LETTERS
         is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS

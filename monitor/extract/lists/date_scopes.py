@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from monitor.dates import DateOrder, PartialDate, find_heading_date
+from monitor.dates import DateOrder, PartialDate, classify_label, find_heading_date
 from monitor.extract.html import Element, Outline
-from monitor.extract.lists.date_cells import classify_label, count_letters_before
+from monitor.extract.lists.date_cells import count_letters_before
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt", "legend", "summary"})
 _YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
+_TARGETS = ("href", "aria-controls", "data-target", "data-bs-target")
 _MAX_HEADING_CHARS = 100
 _MAX_LINE_LETTERS, _MAX_DAY_LETTERS, _MAX_LABELLED_LETTERS, _MAX_HEADING_LETTERS = 12, 24, 80, 60
 _MAX_LINES_ABOVE = 40
@@ -151,7 +152,7 @@ def _resolve_menus(page: Outline, scopes: list[Scope], rows: Sequence[ListRow]) 
         if len(run) == 1 or all(scope.is_heading for scope in run):
             resolved.append(run[-1])
         else:
-            resolved += _find_parts(page, run) or _find_active(page, run)
+            resolved += _find_parts(page, run) or _find_active(run)
     return sorted(resolved, key=lambda scope: scope.index)
 
 
@@ -172,7 +173,7 @@ def _find_parts(page: Outline, run: list[Scope]) -> list[Scope]:
     return [Scope(part.text_start, scope.value, part, True) for part, scope in found if scope is not None]
 
 
-def _find_active(page: Outline, run: list[Scope]) -> list[Scope]:
+def _find_active(run: list[Scope]) -> list[Scope]:
     """Return the one entry of a menu that is marked as selected, is no link as the others are, or looks different."""
     chains = [list(islice(scope.element.iter_ancestors(), 3)) for scope in run]
     stated = [
