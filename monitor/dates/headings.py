@@ -48,8 +48,8 @@ def find_heading_date(
     spans = [(date.value, date.start, date.end) for date in scan(folded, Context(order, language=language))]
     if not spans:
         spans = [(PartialDate(int(year["y"])), *year.span()) for year in _YEAR.finditer(folded)]
-    if not spans and (month := _MONTH_NUMBER.fullmatch(folded.strip())):
-        spans = [(PartialDate(month=int(month["m"])), 0, len(folded))]
+    if not spans and (number := _MONTH_NUMBER.fullmatch(folded.strip())):
+        spans = [(PartialDate(month=int(number["m"])), 0, len(folded))]
     if len({value for value, _, _ in spans}) != 1:
         return None
     value, start, end = spans[0]
@@ -57,7 +57,7 @@ def find_heading_date(
 
 
 def find_day_of_week(text: str) -> PartialDate | None:
-    """Return the day of a text that is only the day of a month and its weekday, as calendars write it: Mon 3, 3日（火）.
+    """Return the day of a text that is only the day of a month and its weekday, of a calendar: Mon 3, 3日（火）.
 
     None for a number without a weekday, which may count the rows.
     """

@@ -14,8 +14,8 @@ _POSTED = re.compile(
 _FILED = re.compile(r"\b(?:filed|issued|announced|dated)\b", re.IGNORECASE)
 _EVENT = re.compile(
     r"截止|截至|有效|会议时间|开庭|生效|施行|实施|来信|開催|締切|〆切|期限|마감|기한|시행|deadline|expir|clos(?:ing|es)|"
-    r"hearing|\bdue\b|effective|in force|\bnext\b|trial|event date|comments? by|respond by|until|\bends?\b|frist|inkraft|"
-    r"gültig|plazo|límite|vencimiento|vigor|clôture|limite|échéance|audience|prazo|encerramento|vigência|scadenza|"
+    r"hearing|\bdue\b|effective|in force|\bnext\b|trial|event date|comments? by|respond by|until|\bends?\b|frist|"
+    r"inkraft|gültig|plazo|límite|vencimiento|vigor|clôture|limite|échéance|audience|prazo|encerramento|vigência|scadenza|"
     r"termin\b|wejści|срок|окончан|вступ|son tarih|bitiş|hạn|hiệu lực|sluit|inwerking|sista dag|senast|ikraft|batas|"
     r"berlaku|الموعد|آخر|سريان",
     re.IGNORECASE,

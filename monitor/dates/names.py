@@ -4,11 +4,13 @@ import unicodedata
 from functools import lru_cache
 
 _NAMES = """
-1 january jan januar janvier janv enero ene janeiro gennaio genn gen januari jänner jaenner stycznia styczeń leden
+1 january jan januar janvier janv enero ene janeiro
+1 gennaio genn gen januari jänner jaenner stycznia styczeń leden
 1 ledna ianuarie января январь янв січня ιανουαριου ιανουαριος ιαν ocak tammikuuta januára január siječnja
 1 januarja yanvar sausio janúar sty oca січ
 2 february feb februar février fevrier févr fev fevereiro febrero febbraio febr februari feber lutego luty únor
-2 února februarie февраля февраль фев лютого φεβρουαριου φεβρουαριος φεβ şubat helmikuuta februára február veljače
+2 února februarie февраля февраль фев лютого
+2 φεβρουαριου φεβρουαριος φεβ şubat helmikuuta februára február veljače
 2 februarja febrúar vasario lut şub peb февр лют
 3 march mar märz maerz mrz mars marzo março maart mrt marts marca marzec březen března martie марта март мар
 3 березня бер μαρτιου μαρτιος μαρ mart maaliskuuta március ožujka kovo maret
@@ -16,20 +18,26 @@ _NAMES = """
 4 kwi nis квіт απριλιου απριλιος απρ nisan huhtikuuta apríla április travnja aprila balandžio apríl
 5 may mai maj mayo maio maggio magg mag mei maja květen května мая май травня μαϊου μαϊος μαιου μαι mayıs
 5 трав toukokuuta mája május svibnja gegužės maí
-6 june jun juni juin junio jun junho giugno giu czerwca czerwiec červen června iunie июня июнь июн червня ιουνιου
+6 june jun juni juin junio jun junho giugno giu
+6 czerwca czerwiec červen června iunie июня июнь июн червня ιουνιου
 6 cze haz черв ιουνιος ιουν haziran kesäkuuta júna június lipnja junija birželio júní
 7 july jul juli juillet juil julio julho luglio lug lipca lipiec červenec července iulie июля июль июл липня
 7 lip tem лип ιουλιου ιουλιος ιουλ temmuz heinäkuuta júla július srpnja julija liepos júlí
 8 august aug août aout agosto ago augustus sierpnia sierpień srpen srpna августа август авг серпня αυγουστου
 8 sie ağu agu серп αυγουστος αυγ ağustos elokuuta augusta augusztus kolovoza avgusta rugpjūčio ágúst agustus
 9 september sep sept septembre septiembre setembro set settembre sett września wrzesień září septembrie сентября
-9 wrz eyl сент вер сентябрь сен вересня σεπτεμβριου σεπτεμβριος σεπ eylül syyskuuta septembra szeptember rujna rugsėjo
-10 october oct oktober okt octobre octubre outubro out ottobre ott października październik říjen října octombrie
-10 paź eki жовт октября октябрь окт жовтня οκτωβριου οκτωβριος οκτ ekim lokakuuta októbra október listopada oktobra spalio
-11 november nov novembre noviembre novembro listopadu noiembrie ноября ноябрь ноя листопада νοεμβριου νοεμβριος νοε
+9 wrz eyl сент вер сентябрь сен вересня
+9 σεπτεμβριου σεπτεμβριος σεπ eylül syyskuuta septembra szeptember rujna rugsėjo
+10 october oct oktober okt octobre octubre outubro
+10 out ottobre ott października październik říjen října octombrie
+10 paź eki жовт октября октябрь окт жовтня οκτωβριου
+10 οκτωβριος οκτ ekim lokakuuta októbra október listopada oktobra spalio
+11 november nov novembre noviembre novembro listopadu
+11 noiembrie ноября ноябрь ноя листопада νοεμβριου νοεμβριος νοε
 11 kas нояб лист kasım marraskuuta novembra studenoga lapkričio nóvember
 12 december dec dezember dez décembre déc diciembre dic dezembro dicembre desember des desembre grudnia grudzień
-12 gru ara груд prosinec prosince decembrie декабря декабрь дек грудня δεκεμβριου δεκεμβριος δεκ aralık joulukuuta decembra
+12 gru ara груд prosinec prosince decembrie декабря
+12 декабрь дек грудня δεκεμβριου δεκεμβριος δεκ aralık joulukuuta decembra
 12 prosinca gruodžio
 1 jaanuar gener janvāris janvārī januarie
 2 veebruar febrer februāris februārī
@@ -154,19 +162,19 @@ def is_sure_name(name: str, *, has_year: bool) -> bool:
     return len(word) >= _MIN_SURE_CHARS and word not in _ALSO_WORDS_ALONE
 
 
-_WEEKDAYS = (
-    frozenset(
-        """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun montag dienstag
-    mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so lundi mardi mercredi jeudi vendredi samedi dimanche lun
-    mar mer jeu ven sam dim lunes martes miercoles jueves viernes sabado domingo mie jue vie sab dom segunda terca quarta
-    quinta sexta seg ter qua qui sex lunedi martedi mercoledi giovedi venerdi gio maandag dinsdag woensdag donderdag vrijdag
-    zaterdag zondag ma wo vr za zo mandag tisdag onsdag torsdag fredag lordag sondag poniedziałek wtorek sroda czwartek
-    piatek sobota niedziela pn wt sr cz pt nd понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт
-    сб вс pazartesi salı carsamba persembe cuma cumartesi pazar senin selasa rabu kamis jumat sabtu minggu""".split()
-    )
-    | {f"{week}{day}" for week in ("周", "週", "星期") for day in "一二三四五六日天"}
-    | set("月火水木金土日월화수목금토일")
-)
+_WEEKDAY_NAMES = """
+monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+montag dienstag mittwoch donnerstag freitag samstag sonntag mo di mi do fr sa so lundi mardi
+mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim lunes martes miercoles jueves
+viernes sabado domingo mie jue vie sab dom segunda terca quarta quinta sexta seg ter qua qui sex
+lunedi martedi mercoledi giovedi venerdi gio maandag dinsdag woensdag donderdag vrijdag zaterdag
+zondag ma wo vr za zo mandag tisdag onsdag torsdag fredag lordag sondag poniedziałek wtorek sroda
+czwartek piatek sobota niedziela pn wt sr cz pt nd понедельник вторник среда четверг пятница суббота
+воскресенье пн вт ср чт пт сб вс pazartesi salı carsamba persembe cuma cumartesi pazar senin selasa
+rabu kamis jumat sabtu minggu
+"""
+_CHINESE_WEEKDAYS = {f"{week}{day}" for week in ("周", "週", "星期") for day in "一二三四五六日天"}
+_WEEKDAYS = {*map(fold_word, _WEEKDAY_NAMES.split()), *_CHINESE_WEEKDAYS, *"月火水木金土日월화수목금토일"}
 
 
 def is_weekday(word: str) -> bool:

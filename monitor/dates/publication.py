@@ -11,13 +11,14 @@ from monitor.dates.partial import DateMatch, DateOrder, PartialDate, SpanSet, Wr
 
 _FIRST_DAY = dt.date(1990, 1, 1)
 _UNITS = {
-    0: "秒 分钟 分鐘 分 초 분 second sec minute min minuto minute Minute минута минуту минуты минут minut minuty dakika "
-    "phút menit minuut minuter دقيقة دقائق",
-    -1: "小时 小時 時間 个小时 시간 hour hr hora heure Stunde ora ore час часа часов godzinę godziny godzin saat giờ jam "
-    "uur timme timmar ساعة ساعات",
-    1: "天 日 일 day día dia jour Tag Tage Tagen giorno giorni день дня дней dzień dni gün ngày hari dag dagen dagar يوم أيام",
-    7: "周 週 星期 week semana semaine Woche Wochen settimana settimane неделю недели недель tydzień tygodnie tygodni hafta "
-    "tuần minggu weken vecka veckor أسبوع أسابيع",
+    0: "秒 分钟 分鐘 分 초 분 second sec minute min minuto Minute минута минуту минуты минут minut "
+    "minuty dakika phút menit minuut minuter دقيقة دقائق",
+    -1: "小时 小時 時間 个小时 시간 hour hr hora heure Stunde ora ore час часа часов godzinę godziny godzin "
+    "saat giờ jam uur timme timmar ساعة ساعات",
+    1: "天 日 일 day día dia jour Tag Tage Tagen giorno giorni день дня дней dzień dni gün ngày hari "
+    "dag dagen dagar يوم أيام",
+    7: "周 週 星期 week semana semaine Woche Wochen settimana settimane неделю недели недель tydzień tygodnie "
+    "tygodni hafta tuần minggu weken vecka veckor أسبوع أسابيع",
 }
 _DAYS_IN_UNIT = {word: days for days, words in _UNITS.items() for word in words.lower().split()}
 _UNIT = "|".join(sorted(_DAYS_IN_UNIT, key=len, reverse=True))
@@ -32,12 +33,13 @@ _AGO = re.compile(
 _DAY_WORDS = re.compile(
     r"(?P<word>刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제|"
     r"\btoday\b|\byesterday\b|\bjust now\b|\bheute\b|\bgestern\b|"
-    r"\A(?:hoy|ayer|hier|aujourd['’]hui|oggi|ieri|hoje|ontem|сегодня|вчера|dziś|dzisiaj|wczoraj|bugün|dün|hôm nay|hôm qua|"
-    r"hari ini|kemarin|vandaag|gisteren|i ?dag|i ?går|اليوم|أمس)(?=[\s,|·•–-]*(?:\Z|\d|à|às|alle|a las|om|kl|в|о|saat)))",
+    r"\A(?:hoy|ayer|hier|aujourd['’]hui|oggi|ieri|hoje|ontem|сегодня|вчера|dziś|dzisiaj|wczoraj|bugün|dün|"
+    r"hôm nay|hôm qua|hari ini|kemarin|vandaag|gisteren|i ?dag|i ?går|اليوم|أمس)"
+    r"(?=[\s,|·•–-]*(?:\Z|\d|à|às|alle|a las|om|kl|в|о|saat)))",
     re.IGNORECASE,
 )
-_YESTERDAY = "昨天 昨日 어제 yesterday gestern ayer hier ieri ontem вчера wczoraj dün kemarin gisteren igår أمس".split()
-_DAYS_BACK = dict.fromkeys((*_YESTERDAY, "hôm qua", "i går"), 1) | {"前天": 2}
+_YESTERDAY = "昨天 昨日 어제 yesterday gestern ayer hier ieri ontem вчера wczoraj dün kemarin gisteren igår أمس"
+_DAYS_BACK = dict.fromkeys((*_YESTERDAY.split(), "hôm qua", "i går"), 1) | {"前天": 2}
 _MAX_NUMBER, _MAX_WEEKS = 999, 5
 MAX_RELATIVE_CHARS = 40
 """A longer text that says yesterday tells of it."""
