@@ -38,9 +38,18 @@ _DAY_WORDS = re.compile(
     r"(?=[\s,|·•–-]*(?:\Z|\d|à|às|alle|a las|om|kl|в|о|saat)))",
     re.IGNORECASE,
 )
+# Quick checks before the patterns: whether a text has a number to count with, and one of the words.
+_HAS_DIGIT = re.compile(r"\d")
+_ONE = ("a ", "an ", "one ")
+_ANYWHERE = ("today", "yesterday", "just now", "heute", "gestern")
+_EASTERN = ("刚刚", "剛剛", "今天", "今日", "昨天", "昨日", "前天", "오늘", "어제")
+_AT_START = (
+    *("hoy", "ayer", "hier", "aujourd", "oggi", "ieri", "hoje", "ontem", "сегодня", "вчера", "dzi", "wczoraj", "bugün"),
+    *("dün", "hôm", "hari ini", "kemarin", "vandaag", "gisteren", "idag", "i dag", "igår", "i går", "اليوم", "أمس"),
+)
 _YESTERDAY = "昨天 昨日 어제 yesterday gestern ayer hier ieri ontem вчера wczoraj dün kemarin gisteren igår أمس"
 _DAYS_BACK = dict.fromkeys((*_YESTERDAY.split(), "hôm qua", "i går"), 1) | {"前天": 2}
-_MAX_NUMBER, _MAX_WEEKS = 999, 5
+_MAX_NUMBER, _MAX_WEEKS, _WEEK = 999, 5, 7
 MAX_RELATIVE_CHARS = 40
 """A longer text that says yesterday tells of it."""
 _AS_LISTED = Context(order="dmy", is_list=True, language="pl")
@@ -80,8 +89,17 @@ def has_day(text: str, *, relative: bool = False) -> bool:
     folded = fold_digits(text)
     if any(date.form != COMPACT.name for date in scan(folded, _AS_LISTED)):
         return True
-    is_short = relative and len(text) <= MAX_RELATIVE_CHARS
-    return is_short and (_AGO.search(folded) or _DAY_WORDS.search(folded.strip())) is not None
+    return relative and len(text) <= MAX_RELATIVE_CHARS and next(_iter_relative(folded.strip()), None) is not None
+
+
+def _iter_relative(text: str) -> Iterator[re.Match[str]]:
+    """Yield what counts from the day of reading; a check of its words saves most texts the patterns."""
+    lowered = text.lower()
+    if _HAS_DIGIT.search(text) or lowered.startswith(_ONE):
+        yield from _AGO.finditer(text)
+    words = _ANYWHERE if text.isascii() else (*_ANYWHERE, *_EASTERN)
+    if lowered.startswith(_AT_START) or any(word in lowered for word in words):
+        yield from _DAY_WORDS.finditer(text)
 
 
 def find_days(
@@ -133,15 +151,16 @@ def _resolve(dates: list[WrittenDate], today: dt.date, year: int | None) -> Iter
 def find_relative_days(text: str, written: list[WrittenDate], today: dt.date) -> list[DateMatch]:
     """Return the days of "ago" and its like, up to weeks: months and years are too coarse to give a day."""
     found_days = []
-    for found in _AGO.finditer(text):
-        number = int(found["n"]) if found["n"].isdigit() else 1
-        days = _DAYS_IN_UNIT.get(found["unit"].lower(), 0)
-        if number <= _MAX_NUMBER and (days < 7 or number <= _MAX_WEEKS):
-            count = number // 24 if days < 0 else days * number
-            found_days.append(DateMatch(today - dt.timedelta(days=count), found.start(), found.end(), form="ago"))
-    for found in _DAY_WORDS.finditer(text):
-        days = _DAYS_BACK.get(found["word"].lower(), 0)
-        found_days.append(DateMatch(today - dt.timedelta(days=days), found.start(), found.end(), form="word"))
+    for found in _iter_relative(text):
+        if found.re is _DAY_WORDS:
+            count, form = _DAYS_BACK.get(found["word"].lower(), 0), "word"
+        else:
+            number = int(found["n"]) if found["n"].isdigit() else 1
+            days = _DAYS_IN_UNIT.get(found["unit"].lower(), 0)
+            if number > _MAX_NUMBER or (days == _WEEK and number > _MAX_WEEKS):
+                continue
+            count, form = (number // 24 if days < 0 else days * number), "ago"
+        found_days.append(DateMatch(today - dt.timedelta(days=count), found.start(), found.end(), form=form))
     if not found_days:
         return []
     spans = SpanSet(len(text))

@@ -148,7 +148,7 @@ class CellReader:
                 labels = (self._get_header(owner, row), label[-_MAX_LABEL_CHARS:], unit[:_MAX_LABEL_CHARS])
                 kind = next((kind for kind in map(classify_label, labels) if kind != "plain"), "plain")
             last_end = day.end
-            fit = self._measure_fit(joined[left : day.start], behind, kind, owner, index) if not is_title else 0.0
+            fit = 0.0 if is_title else self._measure_fit(day, joined[left : day.start], behind, kind, owner, index)
             if fit < 1 and min(_count_letters(joined[left : day.start]), _count_letters(behind)) <= _MAX_EDGE_LETTERS:
                 fit = 0.5
             path = _list_path(owner, top) if top is not None else (owner.tag, owner.depth, _get_column(owner)[0])
@@ -167,9 +167,13 @@ class CellReader:
         lengths = [_count_letters(text[:_MAX_TEXT_CHARS]) for text in self.page.texts[link.text_start : link.text_end]]
         return lengths[index - link.text_start] == max(lengths)
 
-    def _measure_fit(self, before: str, behind: str, kind: DayKind, owner: Element, index: int) -> float:
+    def _measure_fit(
+        self, day: WrittenDate, before: str, behind: str, kind: DayKind, owner: Element, index: int
+    ) -> float:
         """Return 1 for a date with hardly more than its label in its text, 0 for one in a sentence."""
         most = _MAX_LABELLED_LETTERS if kind == "posted" else _MAX_CELL_LETTERS
+        if day.form == "word":
+            most = _MAX_PIECE_LETTERS
         is_inline = count_letters_before(self.page, owner, index) > _MAX_CELL_LETTERS
         return float(not is_inline and _count_letters(before) + _count_letters(behind) <= most)
 
