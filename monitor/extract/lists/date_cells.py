@@ -285,9 +285,9 @@ def _list_runs(
     spans: list[tuple[int, int, int]], parts: list[str], found: Sequence[WrittenDate]
 ) -> Iterator[tuple[int, int]]:
     """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
-    starts = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found if day.year is not None}
-    for is_short, group in groupby(range(len(parts)), key=lambda place: len(parts[place]) <= _MAX_PIECE_CHARS):
+    dated = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found if day.year is not None}
+    pieces = [place not in dated and len(part) <= _MAX_PIECE_CHARS for place, part in enumerate(parts)]
+    for is_piece, group in groupby(range(len(parts)), key=pieces.__getitem__):
         run = list(group)
-        has_undated_number = any(_HAS_DIGIT.search(parts[place]) and place not in starts for place in run)
-        if is_short and len(run) >= 2 and has_undated_number:
+        if is_piece and len(run) >= 2 and any(_HAS_DIGIT.search(parts[place]) for place in run):
             yield spans[run[0]][0], spans[run[-1]][1]

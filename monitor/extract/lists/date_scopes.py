@@ -23,7 +23,7 @@ _MAX_LINE_HEADINGS = 0.7  # per row: where nearly every row has a date above it,
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class DateScope:
     """A date that holds for the rows from the text `index` on, and the heading or line that says it."""
 
     index: int
@@ -77,7 +77,7 @@ class _ScopeReader:
     today: dt.date
     language: str
 
-    def list_headings_above(self, row: ListRow) -> Iterator[Scope]:
+    def list_headings_above(self, row: ListRow) -> Iterator[DateScope]:
         """Yield the dates of the headings that are over a row: the nearest one, then those of a higher level each."""
         level = 7
         for element in reversed(self.page.elements[: row.element.index]):
@@ -87,7 +87,7 @@ class _ScopeReader:
                 if scope := self._read(element.text_start, element):
                     yield scope
 
-    def list_lines(self, start: int, end: int) -> Iterator[Scope]:
+    def list_lines(self, start: int, end: int) -> Iterator[DateScope]:
         """Yield the dates of the lines and headings in a range of texts that are hardly more than a date."""
         page = self.page
         for index in range(start, end):
@@ -100,7 +100,7 @@ class _ScopeReader:
             if scope is not None and (scope.is_heading or not is_inline):
                 yield scope
 
-    def _read(self, index: int, element: Element) -> Scope | None:
+    def _read(self, index: int, element: Element) -> DateScope | None:
         is_heading = element.tag in _HEADING_TAGS
         is_whole = is_heading or self.page.text_owner[index] != element.index
         text = self.page.get_text(element, _MAX_HEADING_CHARS) if is_whole else self.page.texts[index]
@@ -115,7 +115,7 @@ class _ScopeReader:
             kind = classify_label(text)
             is_labelled = kind in ("posted", "filed")
             most = 0 if kind == "event" else _MAX_LABELLED_LETTERS if is_labelled else min(most, _MAX_DAY_LETTERS)
-        return Scope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
+        return DateScope(index, found.value, element, is_heading or is_labelled) if found.letters <= most else None
 
 
 def _is_section_heading(element: Element) -> bool:
@@ -131,15 +131,15 @@ def _has_other_columns(owner: Element) -> bool:
     return cell.text_end - cell.text_start < row.text_end - row.text_start
 
 
-def _is_usable(scope: Scope, whole: Element) -> bool:
+def _is_usable(scope: DateScope, whole: Element) -> bool:
     """Whether a scope is a heading, a year or month in a line, or a line with a day within the list."""
     return scope.is_heading or not scope.value.day or (whole.tag != "body" and whole.contains(scope.element))
 
 
-def _resolve_menus(page: Outline, scopes: list[Scope], rows: Sequence[ListRow]) -> list[Scope]:
+def _resolve_menus(page: Outline, scopes: list[DateScope], rows: Sequence[ListRow]) -> list[DateScope]:
     """Return the scopes, of a menu of years or months only what it marks, or each where its part of the page begins."""
     starts = [row.text_start for row in rows]
-    runs: list[list[Scope]] = []
+    runs: list[list[DateScope]] = []
     for scope in scopes:
         last = runs[-1][-1] if runs else None
         is_next = last is not None and scope.level == last.level and scope.index - last.index <= _MAX_MENU_STEP
@@ -156,7 +156,7 @@ def _resolve_menus(page: Outline, scopes: list[Scope], rows: Sequence[ListRow]) 
     return sorted(resolved, key=lambda scope: scope.index)
 
 
-def _find_parts(page: Outline, run: list[Scope]) -> list[Scope]:
+def _find_parts(page: Outline, run: list[DateScope]) -> list[DateScope]:
     """Return the scopes of a menu at the parts of the page that its links or tabs open."""
     parts = {}
     for scope in run:
@@ -170,10 +170,10 @@ def _find_parts(page: Outline, run: list[Scope]) -> list[Scope]:
     found = (
         (element, parts.get(element.attributes.get("id") or "")) for element in page.elements if element.attributes
     )
-    return [Scope(part.text_start, scope.value, part, True) for part, scope in found if scope is not None]
+    return [DateScope(part.text_start, scope.value, part, True) for part, scope in found if scope is not None]
 
 
-def _find_active(run: list[Scope]) -> list[Scope]:
+def _find_active(run: list[DateScope]) -> list[DateScope]:
     """Return the one entry of a menu that is marked as selected, is no link as the others are, or looks different."""
     chains = [list(islice(scope.element.iter_ancestors(), 3)) for scope in run]
     stated = [
@@ -196,8 +196,8 @@ def _find_active(run: list[Scope]) -> list[Scope]:
 
 
 def _drop_dates_of_rows(
-    reader: _ScopeReader, scopes: list[Scope], rows: Sequence[ListRow], whole: Element
-) -> list[Scope]:
+    reader: _ScopeReader, scopes: list[DateScope], rows: Sequence[ListRow], whole: Element
+) -> list[DateScope]:
     """Return the scopes without lines with a day that are those of single rows: after them, or above nearly each."""
     lines = [scope for scope in scopes if scope.value.day and whole.contains(scope.element)]
     if not lines:
