@@ -16,6 +16,7 @@ from monitor.dates.labels import DayKind, classify_label
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
 from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
+from monitor.dates.pieces import find_days_in_pieces
 from monitor.dates.publication import date_in_url, find_days, find_written_days, has_day, publication_day
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "find_dates",
     "find_day_of_week",
     "find_days",
+    "find_days_in_pieces",
     "find_heading_date",
     "find_periods",
     "find_written_days",

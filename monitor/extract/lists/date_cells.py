@@ -5,8 +5,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from typing import Literal
 
 from monitor.dates import (
@@ -16,9 +16,9 @@ from monitor.dates import (
     WrittenDate,
     classify_label,
     find_day_of_week,
+    find_days_in_pieces,
     find_written_days,
 )
-from monitor.dates.partial import SpanSet
 from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
 from monitor.extract.lists.rows import ListRow
 
@@ -67,40 +67,24 @@ class CellReader:
     _days: dict[str, list[WrittenDate]] = field(default_factory=dict)
     _headers: dict[tuple[int, int], str] = field(default_factory=dict)
     _machine_days: dict[int, PartialDate | None] = field(default_factory=dict)
+    _title_letters: dict[int, int] = field(default_factory=dict)
 
     def list_cells(self, zone: Zone, start: int, end: int, row: ListRow | None, top: Element | None) -> list[DateCell]:
         """Return the days in the texts from `start` to `end`; paths count from `top`, or from the page's root."""
-        spans: list[tuple[int, int, int]] = []
-        parts: list[str] = []
-        found: list[WrittenDate] = []
-        lone_days: list[WrittenDate] = []
-        offset = 0
-        for index in range(start, min(end, start + _MAX_ROW_TEXTS)):
-            text = collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS])
-            spans.append((offset, offset + len(text), index))
-            parts.append(text)
-            stated = self._find_machine_day(index)
-            if stated is None:
-                found.extend(_shift(day, offset) for day in self._find_in_text(text))
-                if zone == "row" and len(text) < _MAX_LABEL_CHARS and (lone := find_day_of_week(text)):
-                    lone_days.append(WrittenDate(text, offset, offset + len(text), "day", lone))
-            else:
-                found.append(WrittenDate(text, offset, offset + len(text), "machine", stated))
-            offset += len(text) + 1
-        if not found and not any(map(_HAS_DIGIT.search, parts)):
-            return []
-        joined = " ".join(parts)
-        for left, right in _list_runs(spans, parts, found):
-            moved = [_shift(day, left) for day in self._find_in_text(joined[left:right])]
-            moved = [day for day in moved if _fills_texts(day, spans, joined)]
-            # Over several texts a day may find the year that its own text lacks.
-            found = [day for day in found if not any(_completes(other, day) for other in moved)]
-            taken = SpanSet(len(joined))
-            for day in found:
-                taken.take(day.start, day.end)
-            found += [day for day in moved if taken.is_free(day.start, day.end)]
-        found = sorted(found, key=lambda day: day.start) or lone_days
-        return list(self._place(zone, found, spans, joined, row, top))
+        indexes = range(start, min(end, start + _MAX_ROW_TEXTS))
+        parts = [collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS]) for index in indexes]
+        stated = {place: day for place, index in enumerate(indexes) if (day := self._find_machine_day(index))}
+        found = find_days_in_pieces(parts, stated, self._find_in_text)
+        ends = accumulate(len(part) + 1 for part in parts)
+        spans = [(end - len(part) - 1, end - 1, index) for end, part, index in zip(ends, parts, indexes, strict=True)]
+        if not found and zone == "row":
+            lone = (
+                (span, find_day_of_week(part))
+                for span, part in zip(spans, parts, strict=True)
+                if len(part) < _MAX_LABEL_CHARS
+            )
+            found = [WrittenDate("", left, right, "day", day) for (left, right, _), day in lone if day]
+        return list(self._place(zone, found, spans, " ".join(parts), row, top)) if found else []
 
     def _find_in_text(self, text: str) -> list[WrittenDate]:
         if text not in self._days:
@@ -158,14 +142,14 @@ class CellReader:
 
     def _is_title(self, row: ListRow, index: int) -> bool:
         """Whether a text is the longest one of its link: a card that is a link as a whole has others."""
-        link = next(
-            (a.element for a in row.anchors[:_MAX_ROW_TEXTS] if a.element.text_start <= index < a.element.text_end),
-            None,
-        )
+        links = (anchor.element for anchor in row.anchors[:_MAX_ROW_TEXTS])
+        link = next((element for element in links if element.text_start <= index < element.text_end), None)
         if link is None:
             return False
-        lengths = [_count_letters(text[:_MAX_TEXT_CHARS]) for text in self.page.texts[link.text_start : link.text_end]]
-        return lengths[index - link.text_start] == max(lengths)
+        if link.index not in self._title_letters:
+            texts = self.page.texts[link.text_start : min(link.text_end, link.text_start + _MAX_ROW_TEXTS)]
+            self._title_letters[link.index] = max(_count_letters(text[:_MAX_TEXT_CHARS]) for text in texts)
+        return _count_letters(self.page.texts[index][:_MAX_TEXT_CHARS]) >= self._title_letters[link.index]
 
     def _measure_fit(
         self, day: WrittenDate, before: str, behind: str, kind: DayKind, owner: Element, index: int
@@ -230,12 +214,9 @@ class CellReader:
 
 def count_letters_before(page: Outline, owner: Element, index: int) -> int:
     """Return the letters of the sentence before a text in an inline element: a day that begins one is a cell."""
-    if (
-        owner.parent is None
-        or owner.tag in _BLOCK_TAGS
-        or not index
-        or page.text_owner[index - 1] != owner.parent.index
-    ):
+    if owner.tag in _BLOCK_TAGS or not index or owner.parent is None:
+        return 0
+    if page.text_owner[index - 1] != owner.parent.index:
         return 0
     before = page.texts[index - 1][-_MAX_TEXT_CHARS:].rstrip("([（【 ")
     return 0 if before.endswith((*".。!?…|·•",)) else _count_letters(before)
@@ -264,30 +245,3 @@ def _get_machine_date(element: Element) -> str | None:
         return element.attributes.get("datetime")
     title = element.attributes.get("title")
     return title if title and element.tag in ("abbr", "span", "em") and len(title) <= _MAX_PIECE_CHARS else None
-
-
-def _shift(day: WrittenDate, offset: int) -> WrittenDate:
-    return replace(day, start=day.start + offset, end=day.end + offset) if offset else day
-
-
-def _fills_texts(day: WrittenDate, spans: list[tuple[int, int, int]], joined: str) -> bool:
-    """Whether a day over several texts leaves hardly a word of them, as one that ends in a title does not."""
-    before = max(left for left, _, _ in spans if left <= day.start)
-    behind = min(right for _, right, _ in spans if right >= day.end)
-    return _count_letters(joined[before : day.start]) + _count_letters(joined[day.end : behind]) <= _MAX_PIECE_LETTERS
-
-
-def _completes(day: WrittenDate, other: WrittenDate) -> bool:
-    return other.year is None and day.year is not None and day.start < other.end and other.start < day.end
-
-
-def _list_runs(
-    spans: list[tuple[int, int, int]], parts: list[str], found: Sequence[WrittenDate]
-) -> Iterator[tuple[int, int]]:
-    """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
-    dated = {bisect_right(spans, (day.start, float("inf"))) - 1 for day in found if day.year is not None}
-    pieces = [place not in dated and len(part) <= _MAX_PIECE_CHARS for place, part in enumerate(parts)]
-    for is_piece, group in groupby(range(len(parts)), key=pieces.__getitem__):
-        run = list(group)
-        if is_piece and len(run) >= 2 and any(_HAS_DIGIT.search(parts[place]) for place in run):
-            yield spans[run[0]][0], spans[run[-1]][1]

@@ -199,15 +199,14 @@ def _drop_dates_of_rows(
     reader: _ScopeReader, scopes: list[DateScope], rows: Sequence[ListRow], whole: Element
 ) -> list[DateScope]:
     """Return the scopes without lines with a day that are those of single rows: after them, or above nearly each."""
-    lines = [scope for scope in scopes if scope.value.day and whole.contains(scope.element)]
+    lines = {scope.index for scope in scopes if scope.value.day and whole.contains(scope.element)}
     if not lines:
         return scopes
     first, last = rows[0].text_start, rows[-1].text_end
     behind = reader.list_lines(last, min(whole.text_end, last + _MAX_LINES_ABOVE // 4))
     kinds = {scope.element.kind for scope in behind if scope.value.day}
-    is_after = all(scope.index >= first for scope in lines) and any(scope.element.kind in kinds for scope in lines)
-    if is_after:
-        return [scope for scope in scopes if scope not in lines]
-    if len(lines) > _MAX_LINE_HEADINGS * len(rows):
-        return [scope for scope in scopes if scope not in lines or scope.is_heading]
-    return scopes
+    is_after = min(lines) >= first and any(scope.element.kind in kinds for scope in scopes if scope.index in lines)
+    is_of_rows = len(lines) > _MAX_LINE_HEADINGS * len(rows)
+    return [
+        scope for scope in scopes if scope.index not in lines or not (is_after or (is_of_rows and not scope.is_heading))
+    ]

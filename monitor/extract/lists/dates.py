@@ -18,6 +18,7 @@ from monitor.vocabulary import DateSource
 _FIRST_DAY = dt.date(1990, 1, 1)
 _RECORD_TAGS = frozenset({"tr", "li", "dd", "article"})
 _MAX_RECORD_TEXTS = 40
+_MAX_SPAN = 100  # table rows that one cell spans
 _MAX_NEARBY_TEXTS = 12
 _YEAR_IN_URL = re.compile(r"/((?:19|20)\d\d)(?:[01]\d)?/")
 
@@ -92,10 +93,11 @@ def _span_table_rows(rows: Sequence[ListRow], cells: list[RowCells]) -> None:
         for slot, cell in list(row_cells.items()):
             box = cell.owner.closest(("td", "th"))
             span = (box.attributes.get("rowspan") or "") if box is not None else ""
-            if box is None or box.parent is None or not span.isdecimal() or not 1 < int(span) <= len(rows):
+            if box is None or box.parent is None or not span.isdecimal() or not 1 < int(span) <= _MAX_SPAN:
                 continue
             last = box.parent.position + int(span)
-            for row, other in zip(rows[place + 1 :], cells[place + 1 :], strict=True):
+            below = slice(place + 1, place + int(span))
+            for row, other in zip(rows[below], cells[below], strict=True):
                 line = row.element.closest(("tr",))
                 if line is None or line.parent is not box.parent.parent or line.position >= last:
                     break
