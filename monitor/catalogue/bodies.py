@@ -12,8 +12,6 @@ from pydantic import BaseModel, Field, model_validator
 
 
 class BodyLevel(StrEnum):
-    """Whose body it is."""
-
     CENTRAL = "central"
     REGION = "region"
     CITY = "city"

@@ -68,7 +68,7 @@ async def addition(app: AppDep, _: Editor, addition_id: AdditionId) -> AdditionR
 
 @router.delete("/additions/{addition_id}", summary="Stop adding bodies")
 async def stop(app: AppDep, _: Editor, addition_id: AdditionId) -> AdditionReport:
-    """What was added stays."""
+    """The sources that were added before stay."""
     return await app.catalogue.cancel_addition(addition_id)
 
 
