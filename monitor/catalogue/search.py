@@ -25,6 +25,8 @@ from monitor.i18n.traditional import simplify
 
 _WORD = re.compile(r"[^\W_]+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
+_WHOLE_NAME = 130
+_MIN_SHARE_OF_BEST = 0.4
 _MIN_TYPO_CHARS = 5
 _MIN_TYPO_SCORE = 80
 _SMALL_WORDS = frozenset({"of", "the", "and", "for", "on", "in", "de", "des", "du", "la", "le", "et", "und", "der"})
@@ -201,7 +203,7 @@ def _split_query(query: str) -> list[str]:
 
 
 def _rank(entries: Sequence[_IndexedBody], words: Sequence[Sequence[_QueryWord]], phrase: str) -> list[CatalogueBody]:
-    """Order the bodies that every word fits in one of its spellings."""
+    """Order the bodies that every word fits in one of its spellings; where one bears the very name, only its like."""
     ranked = []
     for entry in entries:
         score = entry.bonus + (60 if phrase in entry.names else 0)
@@ -213,7 +215,9 @@ def _rank(entries: Sequence[_IndexedBody], words: Sequence[Sequence[_QueryWord]]
         else:
             ranked.append((score, entry.body))
     ranked.sort(key=lambda pair: -pair[0])
-    return [body for _, body in ranked]
+    best = ranked[0][0] if ranked else 0
+    least = _MIN_SHARE_OF_BEST * best if words and best >= _WHOLE_NAME * len(words) else 0
+    return [body for score, body in ranked if score >= least]
 
 
 def _score_word(word: _QueryWord, entry: _IndexedBody) -> float:
@@ -260,7 +264,7 @@ def _score_phrases(word: _QueryWord, entry: _IndexedBody) -> float:
 def _score_name(word: _QueryWord, name: str) -> float:
     text = word.text
     if text == name:
-        return 130
+        return _WHOLE_NAME
     is_word = word.is_han and len(text) >= 2
     place = name.find(text) if is_word or len(text) >= 4 else -1
     if place >= 0:

@@ -49,6 +49,11 @@ def test_every_word_has_to_fit() -> None:
         assert {body.id for body in index.search(query)} == {"de-bundestag", "de-bundesrat"}
 
 
+def test_a_whole_name_leaves_out_what_is_merely_about_the_same() -> None:
+    assert [body.id for body in load_index().search("国家能源局")] == ["cn-nea"]
+    assert len(load_index().search("能源局")) > 20
+
+
 def test_country_and_topic_narrow_what_is_found() -> None:
     index = load_index()
     japanese = index.search("", country="JP", topic="energy")
