@@ -101,6 +101,8 @@ _CONFIDENCE_BONUS = {BodyConfidence.HIGH: 5, BodyConfidence.MEDIUM: 2, BodyConfi
 
 def fold(text: str) -> str:
     """Return a text as it is compared: in lower case, without accents, in simplified characters."""
+    if text.isascii():
+        return text.casefold()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
     return simplify(unicodedata.normalize("NFKC", bare))
@@ -295,13 +297,6 @@ def _fits_topic(word: str, label: str) -> bool:
 def _index_body(body: CatalogueBody) -> _IndexedBody:
     names = tuple(dict.fromkeys((fold(body.name), fold(body.name_en))))
     host = (urlsplit(body.url).hostname or "").removeprefix("www.")
-    code, region = body.country, body.region or ""
-    others = [other for other, meant in _OTHER_CODES.items() if meant == code]
-    place_names = [code.lower(), *others, fold(region)]
-    for place in dict.fromkeys((code, region)):
-        place_names += [name for name, meant in _CHINESE_PLACES.items() if meant == place]
-    place_names += [fold(get_country_name(code, language)) for language in ("zh", "en")]
-    place_names += [word for name in place_names for word in _WORD.findall(name)]
     bonus = _LEVEL_BONUS.get(body.level, 0) + _CONFIDENCE_BONUS[body.confidence] + bool(body.sections)
     return _IndexedBody(
         body=body,
@@ -310,11 +305,20 @@ def _index_body(body: CatalogueBody) -> _IndexedBody:
         words=frozenset(word for name in names for word in _WORD.findall(name)),
         abbreviations=dict(_list_abbreviations(body, host)),
         host=host,
-        places=frozenset({code, region}),
-        place_names=frozenset(name for name in place_names if name),
+        places=frozenset({body.country, body.region or ""}),
+        place_names=_list_place_names(body.country, body.region or ""),
         topics=frozenset(body.topics),
         bonus=bonus,
     )
+
+
+@cache
+def _list_place_names(code: str, region: str) -> frozenset[str]:
+    """Return what people call a country and a region of it, and the words of these names."""
+    names = [code.lower(), fold(region), *(fold(get_country_name(code, language)) for language in ("zh", "en"))]
+    names += [other for other, meant in _OTHER_CODES.items() if meant == code]
+    names += [name for name, meant in _CHINESE_PLACES.items() if meant in (code, region)]
+    return frozenset(name for name in names if name) | {word for name in names for word in _WORD.findall(name)}
 
 
 def _list_abbreviations(body: CatalogueBody, host: str) -> Iterator[tuple[str, int]]:

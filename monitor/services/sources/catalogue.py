@@ -5,6 +5,7 @@ import datetime as dt
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -167,7 +168,8 @@ class CatalogueService:
         `country` is a code as CN or a name, `topic` a slug or a label, in Chinese or English.
         """
         if self._index is None:
-            self._index = load_index() if self._own_catalogue is None else CatalogueIndex(self._own_catalogue)
+            own = self._own_catalogue
+            self._index = await asyncio.to_thread(load_index if own is None else partial(CatalogueIndex, own))
         found = self._index.search(query, country=self._find_country(country), topic=self._find_topic(topic))
         watched = await self._map_sources()
         part = found[offset : offset + limit]
