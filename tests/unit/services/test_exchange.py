@@ -29,7 +29,17 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 words = texts.filter(normalize_line)
 urls = st.sampled_from(["https://gov.example/", "http://a.example:8080/路径?b=1&c=<2>", "https://例子.example/x"])
 sections = st.fixed_dictionaries({"name": words, "url": urls})
+steps = st.sampled_from(
+    [
+        'fill a[name="x;y"] with text  a; b\\',
+        "fill #p with secret MEMBERS_PASSWORD",
+        {"kind": "fill", "selector": " #u ", "value": "=with text"},
+        "click .a\\:b:has-text('登录')",
+        "wait for #ok",
+    ]
+)
 fields = {
+    "steps": st.lists(steps, max_size=4),
     "kind": st.sampled_from(["site", "feed"]),
     "focus_areas": st.lists(texts, max_size=3),
     "rules": texts,
@@ -47,7 +57,14 @@ fields = {
     "summary_language": texts,
     "enabled": st.booleans(),
 }
-sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields)
+
+
+def open_first(source: dict[str, Any]) -> dict[str, Any]:
+    """The source with the page at which its steps begin."""
+    return {**source, "steps": [f"open {source['url']}", *source["steps"]]} if source.get("steps") else source
+
+
+sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields).map(open_first)
 
 
 def form(values: Any) -> SourceForm:
