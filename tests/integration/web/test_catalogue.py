@@ -142,7 +142,7 @@ async def test_a_person_chooses_bodies_and_sees_how_adding_them_ends(app: App) -
         await page.press("input[name=password]", "Enter")
         await page.wait_for_selector("nav.main")
         await page.goto("/sources")
-        await page.get_by_role("link", name="机构库", exact=True).click()
+        await page.locator(".head").get_by_role("link", name="机构库", exact=True).click()
         await page.fill("main input[name=q]", "拒绝访问署")
         await page.locator("main").get_by_role("button", name="查找", exact=True).click()
         await page.locator("input[name=ids]").check()
