@@ -33,7 +33,7 @@ from monitor.markup import limit_depth
 from monitor.page import NO_HINTS, ExpectedPage, PageHints
 
 FOLDS = 5
-_LISTS = {"num_leaves": 10, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 180}
+_LISTS = {"num_leaves": 16, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 250}
 _TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "rounds": 120}
 _WHOLE, _MIN_PART = 0.9, 0.2
 _COMMON = {
