@@ -125,6 +125,29 @@ def train(
 
 
 @app.command()
+def metamorphic(
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="DIR", help="Labelled pages; the fixtures without it.")
+    ] = None,
+    sample: Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Lists that are changed.")] = 40,
+    as_json: JsonOption = False,
+) -> None:
+    """Change labelled lists in ways that a list survives, and say by how much each figure falls."""
+    from benchmarks.labelled_pages import read_corpus, read_fixtures
+    from benchmarks.metamorphic import FIGURES, choose_pages, measure
+
+    terminal = Terminal("en")
+    pages = list(read_corpus(corpus) if corpus else read_fixtures(Path("fixtures/pages")))
+    figures = list(measure(choose_pages(pages, sample)))
+    if as_json:
+        terminal.write_json({"bench": "metamorphic", "figures": [figure.model_dump() for figure in figures]})
+        return
+    falls = [(figure.change, figure.pages, figure.list_falls()) for figure in figures]
+    rows = [(change, count, *(found.get(name, "") for name in FIGURES)) for change, count, found in falls]
+    terminal.write_rows([("change", "pages", *(f"{name} falls" for name in FIGURES)), *rows])
+
+
+@app.command()
 def facts(
     labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents.")] = Path(
         "fixtures/facts/held"
