@@ -74,9 +74,7 @@ def _list_pages_for(name: str, pages: Sequence[LabelledPage]) -> Sequence[Labell
     return [page for number, page in enumerate(dated) if (number - place) % count in (0, count // 2)]
 
 
-def _compare(
-    name: str, change: Change, pages: Sequence[LabelledPage], known: dict[str, PageFigures]
-) -> ChangeFigures:
+def _compare(name: str, change: Change, pages: Sequence[LabelledPage], known: dict[str, PageFigures]) -> ChangeFigures:
     changed = [(page, after) for page in pages if (after := change(page)) is not None]
     pairs = [(known[page.id], look(after)) for page, after in changed]
     before: dict[str, float] = {}

@@ -73,7 +73,10 @@ _TAGS = re.compile(r"<(/?)([a-z][a-z0-9]*)(?=[\s>/])")
 _DIGIT = re.compile(r"\d(?=\D*$)")
 _TABLE_PARTS = ("tr", "td", "th", "thead", "tbody", "tfoot")
 _ROW_TAGS = ("li", "tr", "div", "article", "p", "section")
-_INLINE_TAGS = frozenset("a abbr b bdi cite code em font i mark q s small span strong sub sup time u label".split())
+_INLINE_TAGS = frozenset(
+    {"a", "abbr", "b", "bdi", "cite", "code", "em", "font", "i", "label", "mark", "q", "s", "small", "span", "strong"}
+    | {"sub", "sup", "time", "u"}
+)
 _VERBATIM_TAGS = frozenset({"script", "style", "pre", "textarea", "noscript", "template", "title"})
 _PROSE = {
     "zh": (
@@ -132,7 +135,10 @@ def _list_days(found: re.Match[str]) -> Iterator[dt.date]:
         key = "3" if "y3" in part else "4"
         choices = [(part[f"y{key}"], str(_ENGLISH[part[f"n{key}"].lower()]), part[f"d{key}"])]
     for year, month, day in choices:
-        if 1 <= int(month) <= len(calendar.mdays) - 1 and 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]:
+        if (
+            1 <= int(month) <= len(calendar.mdays) - 1
+            and 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]
+        ):
             yield dt.date(int(year), int(month), int(day))
 
 
@@ -322,6 +328,9 @@ class _Markup:
         self.page = page
         self.base = get_base_url(tree, page.url)
         self.root = html.document_fromstring(_without_controls(tree.html or "<html></html>"))
+        for element in self.list_elements():
+            if href := element.get("href"):  # libxml2 would escape the white space around it
+                element.set("href", href.strip())
         self.wanted = {fold_url(item["url"]) for item in page.items}
 
     def list_elements(self) -> list[html.HtmlElement]:

@@ -13,10 +13,12 @@ from monitor.extract.lists.rows import ListRow
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
 
-_WEIGHTS = {"classes": 0.33, "tags": 0.2, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.07}
+_WEIGHTS = {"classes": 0.33, "tags": 0.22, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.05}
+_URL_WEIGHTS = (0.1, 0.6, 0.2, 0.1)  # host, folders, extension, query fields: most sites have one host and no query
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
+_MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
@@ -35,17 +37,14 @@ def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
 def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> float:
     """Return how well a recipe fits rows, from 0 to 1."""
     steps = _find_common(_list_steps(row.anchor.element) for row in rows)
-    here = _find_common(_describe_url(row.url) for row in rows).split(" ")
-    there = recipe.url_shape.split(" ")
+    link_steps = _find_common(_list_link_steps(row) for row in rows)
     parts = {
-        "classes": _compare(steps, recipe.steps),
+        "classes": _compare_words(_list_classes(steps), _list_classes(recipe.steps)),
         "tags": _compare(_list_tags(steps), _list_tags(recipe.steps)),
-        "urls": sum(mine == theirs for mine, theirs in zip(here, there, strict=False)) / max(len(here), len(there)),
-        "links": _compare(
-            _list_tags(_find_common(_list_link_steps(row) for row in rows)), _list_tags(recipe.link_steps)
-        ),
+        "urls": _compare_urls(_find_common(_describe_url(row.url) for row in rows), recipe.url_shape),
+        "links": _compare(_list_tags(link_steps), _list_tags(recipe.link_steps)),
         "columns": float(tuple(list_headings(page, rows[0].element)) == recipe.columns),
-        "heading": float(_find_heading(page, rows[0]) == recipe.heading),
+        "heading": float(not recipe.heading or recipe.heading in _list_texts_above(page, rows[0])),
     }
     return sum(_WEIGHTS[name] * value for name, value in parts.items())
 
@@ -94,6 +93,23 @@ def _compare(mine: Sequence[str], theirs: Sequence[str]) -> float:
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() if mine or theirs else 1.0
 
 
+def _list_classes(steps: Sequence[str]) -> set[str]:
+    return {word for step in steps for word in step.partition(".")[2].split()}
+
+
+def _compare_words(mine: set[str], theirs: set[str]) -> float:
+    """Return the share of words that both have: one that is new (a counter, a state) costs little."""
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 1.0
+
+
+def _compare_urls(mine: str, theirs: str) -> float:
+    here, there = mine.split(" "), theirs.split(" ")
+    if len(here) != len(_URL_WEIGHTS) or len(there) != len(_URL_WEIGHTS):
+        return 0.0
+    alike = (_compare(first.split("/"), second.split("/")) for first, second in zip(here, there, strict=True))
+    return sum(weight * share for weight, share in zip(_URL_WEIGHTS, alike, strict=True))
+
+
 def _describe_url(url: str) -> str:
     """Return host, folders, extension and query fields of an url with a space between each two."""
     host, directories, extension, fields = get_url_shape(url)
@@ -101,6 +117,10 @@ def _describe_url(url: str) -> str:
 
 
 def _find_heading(page: Outline, row: ListRow) -> str:
-    above = page.texts[max(0, row.text_start - 3) : row.text_start]
-    texts = (collapse_whitespace(text) for text in reversed(above))
-    return next((text for text in texts if 2 <= len(text) <= _MAX_HEADING_CHARS), "")
+    return next((text for text in _list_texts_above(page, row)[:3] if 2 <= len(text) <= _MAX_HEADING_CHARS), "")
+
+
+def _list_texts_above(page: Outline, row: ListRow) -> list[str]:
+    """Return the nearest texts above a row, the nearest first: a notice may stand between heading and list."""
+    above = page.texts[max(0, row.text_start - _MAX_TEXTS_ABOVE) : row.text_start]
+    return list(map(collapse_whitespace, reversed(above)))
