@@ -166,7 +166,9 @@ SCHEMES: dict[str, Callable[[Row, int], str]] = {
 
 def _write_day(row: Row, language: str) -> str:
     return (
-        row.date.isoformat() if language == "zh" else f"{calendar.month_abbr[row.date.month]} {row.date.day}, {row.date.year}"
+        row.date.isoformat()
+        if language == "zh"
+        else f"{calendar.month_abbr[row.date.month]} {row.date.day}, {row.date.year}"
     )
 
 

@@ -26,7 +26,7 @@ class ListRecipe(BaseModel):
     """What marks the rows of one list among all the links of its page; each mark may change without the others.
 
     `steps` is the way from the page's root to a row's link: tags with their classes. `link_steps` goes from the row to
-    its link. `url_shape` is what the rows' urls share. `heading` is the text above the list. `columns` are the names of
+    its link. `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list. `columns` are the names of
     a table's columns.
     """
 

@@ -15,11 +15,14 @@ from monitor.urls import url_key
 
 _WEIGHTS = {"classes": 0.33, "tags": 0.22, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.05}
 _URL_WEIGHTS = (0.1, 0.6, 0.2, 0.1)  # host, folders, extension, query fields: most sites have one host and no query
+_MIN_SHARED_URLS = 0.8
+_ANY = "*"
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
 _MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
+_MAX_COUNT_PART = 0.08
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
@@ -28,7 +31,7 @@ def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
-        url_shape=_find_common(_describe_url(row.url) for row in rows),
+        url_shape=_find_common_url([row.url for row in rows]),
         heading=_find_heading(page, rows[0]),
         columns=tuple(list_headings(page, rows[0].element)),
     )
@@ -41,7 +44,7 @@ def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> f
     parts = {
         "classes": _compare_words(_list_classes(steps), _list_classes(recipe.steps)),
         "tags": _compare(_list_tags(steps), _list_tags(recipe.steps)),
-        "urls": _compare_urls(_find_common(_describe_url(row.url) for row in rows), recipe.url_shape),
+        "urls": _compare_urls([row.url for row in rows], recipe.url_shape),
         "links": _compare(_list_tags(link_steps), _list_tags(recipe.link_steps)),
         "columns": float(tuple(list_headings(page, rows[0].element)) == recipe.columns),
         "heading": float(not recipe.heading or recipe.heading in _list_texts_above(page, rows[0])),
@@ -50,12 +53,28 @@ def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> f
 
 
 def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]) -> tuple[RowGroup | None, float]:
-    """Return the group that a recipe fits best, None where it fits none, and how well it does."""
+    """Return the group that a recipe fits best, None where it fits none, and how well it does.
+
+    Of groups that it fits alike the one with the most rows on one way from the root is meant: a row that leads to
+    another host or to a document is of the list, one that stands elsewhere on the page is not.
+    """
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
-    if not fits:
-        return None, 0.0
-    fit, group = max(fits, key=lambda found: found[0] + _MAX_SCORE_PART * found[1].score)
-    return (group if fit >= MIN_RECIPE_FIT else None), fit
+    known = [(fit, group, _count_alike(group.rows)) for fit, group in fits if fit >= MIN_RECIPE_FIT]
+    if not known:
+        return None, max((fit for fit, _ in fits), default=0.0)
+    most = max(alike for *_, alike in known)
+
+    def rate(found: tuple[float, RowGroup, int]) -> float:
+        fit, group, alike = found
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * (alike / most + alike / len(group.rows))
+
+    fit, group, _ = max(known, key=rate)
+    return group, fit
+
+
+def _count_alike(rows: Sequence[ListRow]) -> int:
+    """Return how many rows have the way from the root that most have."""
+    return max(Counter(_list_steps(row.anchor.element) for row in rows).values())
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
@@ -102,18 +121,34 @@ def _compare_words(mine: set[str], theirs: set[str]) -> float:
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 1.0
 
 
-def _compare_urls(mine: str, theirs: str) -> float:
-    here, there = mine.split(" "), theirs.split(" ")
-    if len(here) != len(_URL_WEIGHTS) or len(there) != len(_URL_WEIGHTS):
+def _find_common_url(urls: Sequence[str]) -> str:
+    """Return host, folders, extension and query fields with a space between each two; `*` where the urls differ."""
+    parts = zip(*(_split_url(url) for url in urls), strict=True)
+    counted = (Counter(values).most_common(1)[0] for values in parts)
+    return " ".join(value if count >= _MIN_SHARED_URLS * len(urls) else _ANY for value, count in counted)
+
+
+def _compare_urls(urls: Sequence[str], shape: str) -> float:
+    """Return how much of a shape the urls have in the mean, without those that may differ from a list's others."""
+    wanted = shape.split(" ")
+    if len(wanted) != len(_URL_WEIGHTS):
         return 0.0
-    alike = (_compare(first.split("/"), second.split("/")) for first, second in zip(here, there, strict=True))
-    return sum(weight * share for weight, share in zip(_URL_WEIGHTS, alike, strict=True))
+    alike = {parts: _compare_url(parts, wanted) for parts in set(map(_split_url, urls))}
+    counted = sorted((alike[_split_url(url)] for url in urls), reverse=True)
+    kept = counted[: max(1, round(_MIN_SHARED_URLS * len(counted)))]
+    return sum(kept) / len(kept)
 
 
-def _describe_url(url: str) -> str:
-    """Return host, folders, extension and query fields of an url with a space between each two."""
+def _compare_url(parts: Sequence[str], wanted: Sequence[str]) -> float:
+    return sum(
+        weight * (1.0 if there == _ANY else _compare(here.split("/"), there.split("/")))
+        for weight, here, there in zip(_URL_WEIGHTS, parts, wanted, strict=True)
+    )
+
+
+def _split_url(url: str) -> tuple[str, str, str, str]:
     host, directories, extension, fields = get_url_shape(url)
-    return " ".join([host, "/".join(directories), extension, "&".join(fields)])
+    return host, "/".join(directories), extension, "&".join(fields)
 
 
 def _find_heading(page: Outline, row: ListRow) -> str:
