@@ -56,7 +56,7 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
     """Return the group that a recipe fits best, None where it fits none, and how well it does.
 
     Of groups that it fits alike the one with the most rows on one way from the root is meant: a row that leads to
-    another host or to a document is of the list, one that stands elsewhere on the page is not.
+    another host or to a document is of the list too.
     """
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
     known = [(fit, group, _count_alike(group.rows)) for fit, group in fits if fit >= MIN_RECIPE_FIT]
@@ -66,7 +66,7 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
     def rate(found: tuple[float, RowGroup, int]) -> float:
         fit, group, alike = found
-        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * (alike / most + alike / len(group.rows))
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most
 
     fit, group, _ = max(known, key=rate)
     return group, fit

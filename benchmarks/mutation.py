@@ -1,0 +1,350 @@
+"""Which conditions of the parser do nothing: `make bench NAME=mutation`.
+
+Each condition of the rooms of lists and articles (a test of `if`, `while` or a ternary, a part of `and` and `or`, a
+comparison, a filter of a comprehension) is held true, then false, in a child process that reads labelled pages. A
+function gets other code there; no file is touched. A condition is idle where neither changes anything that is seen, and
+free where what changes costs no figure.
+"""
+
+import ast
+import csv
+import datetime as dt
+import functools
+import hashlib
+import importlib
+import json
+import multiprocessing
+import signal
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from benchmarks.labelled_pages import ARTICLE, TODAY, LabelledPage, fold_url, read_corpus, read_fixtures
+from benchmarks.metamorphic import choose_pages
+from benchmarks.train_lists import compute_f1, is_named
+from monitor.extract.parse import parse_page
+from monitor.page import ExpectedPage, Page, PageHints
+
+ROOMS = ("monitor/extract/lists", "monitor/extract/articles")
+_MAX_FALLS = 3  # a mutant that costs this many pages dearly is not read on
+_DEAR = 0.1
+_TIMEOUT_S = 120
+
+
+class Verdict(BaseModel):
+    """What came of a condition: `idle`, `free` or `needed`; `fall` is the mean fall of the figures of the cheaper one.
+
+    `held` is the constant that changed the least.
+    """
+
+    file: str
+    line: int
+    condition: str
+    outcome: str
+    held: bool
+    changed_pages: int
+    fall: float
+
+
+@dataclass(frozen=True)
+class _Condition:
+    file: str
+    line: int
+    column: int
+    end: tuple[int, int]
+    text: str
+    may_hold: bool
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A page with what a reading of it is worth, from 0 to 1."""
+
+    id: str
+    read: Callable[[], object]
+    rate: Callable[[Any], float]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    seen: str
+    worth: float
+
+
+@dataclass(frozen=True)
+class _Effect:
+    changed: int
+    fall: float
+
+
+def measure(
+    corpus: Path | None, *, sample: int | None, pages: int, on_step: Callable[[str], None] = lambda _: None
+) -> Iterator[Verdict]:
+    """Yield a verdict on every condition, or on `sample` of them, always the same; `pages` of each kind are read."""
+    samples = {"lists": _list_list_samples(corpus, pages), "articles": _list_article_samples(corpus, pages)}
+    for room in ROOMS:
+        kind = room.rsplit("/", 1)[-1]
+        before = [_read(found) for found in samples[kind]]
+        conditions = [entry for file in sorted(Path(room).glob("*.py")) for entry in list_conditions(file)]
+        if sample is not None:
+            chosen = sorted(conditions, key=lambda entry: _hash(f"{entry.file}{entry.text}"))[: sample // len(ROOMS)]
+            conditions = [entry for entry in conditions if entry in chosen]
+        for number, condition in enumerate(conditions, start=1):
+            on_step(f"{kind}: {number} of {len(conditions)}")
+            yield _judge(condition, samples[kind], before)
+
+
+def list_conditions(file: Path) -> list[_Condition]:
+    """Return the conditions in the functions of a module, each once, in the order of the file."""
+    text = file.read_text("utf-8")
+    found: dict[tuple[int, int, int, int], _Condition] = {}
+    for function in _list_functions(ast.parse(text)):
+        for node, may_hold in _list_tests(function):
+            place = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+            words = " ".join((ast.get_source_segment(text, node) or "").split())
+            end = (node.end_lineno or 0, node.end_col_offset or 0)
+            found.setdefault(place, _Condition(str(file), node.lineno, node.col_offset, end, words, may_hold))
+    return sorted(found.values(), key=lambda entry: (entry.line, entry.column))
+
+
+def _list_functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def _list_tests(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, bool]]:
+    """Yield the conditions of a function, each with whether it may be held true: no loop that has no other end."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp):
+            yield node.test, True
+        elif isinstance(node, ast.While):
+            yield node.test, False
+        elif isinstance(node, ast.comprehension):
+            yield from ((test, True) for test in node.ifs)
+        elif isinstance(node, ast.BoolOp):
+            yield from ((value, True) for value in node.values)
+        elif isinstance(node, ast.Compare):
+            yield node, True
+
+
+def _judge(condition: _Condition, samples: Sequence[_Sample], before: Sequence[_Reading]) -> Verdict:
+    effects = {
+        held: _run_in_child(functools.partial(_measure_effect, condition, held, samples, before))
+        for held in (True, False)
+        if not held or condition.may_hold
+    }
+    held, least = min(effects.items(), key=lambda entry: (entry[1].changed > 0, entry[1].fall))
+    is_idle = all(not effect.changed for effect in effects.values())
+    return Verdict(
+        file=condition.file,
+        line=condition.line,
+        condition=condition.text,
+        outcome="idle" if is_idle else "free" if least.fall <= 0 else "needed",
+        held=held,
+        changed_pages=least.changed,
+        fall=round(least.fall, 5),
+    )
+
+
+def _run_in_child(work: Callable[[], _Effect]) -> _Effect:
+    """Return what the work returns in a forked child; one that dies or takes too long has changed everything."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def run() -> None:
+        signal.alarm(_TIMEOUT_S)
+        sender.send(work())
+
+    child = context.Process(target=run, daemon=True)
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv() if receiver.poll(_TIMEOUT_S) else _Effect(1, 1.0)
+    except EOFError:
+        return _Effect(1, 1.0)
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+
+
+def _measure_effect(
+    condition: _Condition, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]
+) -> _Effect:
+    install(condition, held)
+    changed = dear = 0
+    fall = 0.0
+    for sample, known in zip(samples, before, strict=True):
+        try:
+            reading = _read(sample)
+        except Exception:  # noqa: BLE001 (a mutant may fail in any way)
+            reading = _Reading("", 0.0)
+        changed += reading.seen != known.seen
+        fall += known.worth - reading.worth
+        dear += known.worth - reading.worth > _DEAR
+        if dear >= _MAX_FALLS:
+            break
+    return _Effect(changed, fall / len(samples))
+
+
+def install(condition: _Condition, held: bool) -> None:
+    """Give the functions of the condition's module the code in which the condition is a constant, in this process."""
+    name = condition.file.removesuffix(".py").replace("/", ".")
+    module = importlib.import_module(name)
+    tree = ast.parse(Path(condition.file).read_text("utf-8"))
+    changed = _Holding(condition, held).visit(tree)
+    code = compile(ast.fix_missing_locations(changed), condition.file, "exec")
+    _replace_codes(module.__dict__, code, name)
+
+
+class _Holding(ast.NodeTransformer):
+    """Puts a constant in the place of one condition."""
+
+    def __init__(self, condition: _Condition, held: bool) -> None:
+        self._condition = condition
+        self._held = held
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr):
+            known = self._condition
+            start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+            if start == (known.line, known.column) and end == known.end:
+                return ast.copy_location(ast.Constant(self._held), node)
+        return self.generic_visit(node)
+
+
+def _replace_codes(holder: Any, code: types.CodeType, module: str) -> None:
+    """Replace the code of each function and method by that of its name; what it had cached is forgotten."""
+    for inner in (constant for constant in code.co_consts if isinstance(constant, types.CodeType)):
+        found = holder.get(inner.co_name)
+        if isinstance(found, type) and found.__module__ == module:
+            _replace_codes(found.__dict__, inner, module)
+        elif (function := _unwrap(found)) is not None and function.__code__.co_freevars == inner.co_freevars:
+            function.__code__ = inner
+    for value in list(holder.values()):
+        if callable(forget := getattr(value, "cache_clear", None)):
+            forget()
+
+
+def _unwrap(found: Any) -> types.FunctionType | None:
+    """Return the function behind a property, a class method or a cache."""
+    for name in ("fget", "func", "__func__", "__wrapped__"):
+        found = getattr(found, name, None) or found
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _read(sample: _Sample) -> _Reading:
+    found = sample.read()
+    return _Reading(_hash(repr(found)), sample.rate(found))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _parse(page: LabelledPage, hints: PageHints | None = None) -> Page:
+    at = dt.datetime.combine(page.today, dt.time(8), dt.UTC)
+    known = {"hints": hints} if hints is not None else {}
+    return parse_page(
+        page.body, url=page.url, final_url=page.url, status=200, content_type="text/html", fetched_at=at, **known
+    )
+
+
+def _list_list_samples(corpus: Path | None, count: int) -> list[_Sample]:
+    """Return lists, each read with nothing known of it and by its recipe, and articles, which have none."""
+    fixtures = list(read_fixtures(Path("fixtures/pages")))
+    pages = choose_pages(fixtures, count)
+    articles = [page for page in fixtures if page.kind == ARTICLE][: count // 4]
+    if corpus:
+        known = list(read_corpus(corpus))
+        pages += choose_pages(known, count)
+        articles += [page for page in known if page.kind == ARTICLE][: count // 4]
+    return [_build_list_sample(page) for page in pages + articles]
+
+
+def _build_list_sample(page: LabelledPage) -> _Sample:
+    hints = None
+    if page.items:
+        taught = _parse(page, PageHints(examples=(page.items[0]["url"], page.items[-1]["url"])))
+        hints = PageHints(expected=ExpectedPage.LIST, recipe=taught.recipe)
+    wanted = {fold_url(item["url"]): item for item in page.items}
+
+    def read() -> list[tuple[Any, ...]]:
+        pages = [_parse(page), *([_parse(page, hints)] if hints else [])]
+        return [(found.candidates, found.next_page, found.lists, found.recipe, found.recipe_fit) for found in pages]
+
+    def rate(found: list[tuple[Any, ...]]) -> float:
+        return sum(_rate_list(entry[0], wanted, page) for entry in found) / len(found)
+
+    return _Sample(page.id, read, rate)
+
+
+def _rate_list(candidates: Sequence[Any], wanted: dict[str, dict[str, Any]], page: LabelledPage) -> float:
+    if not wanted:
+        return float(len(candidates) < 3)
+    hits = [(found, wanted[url]) for found in candidates if (url := fold_url(found.url)) in wanted]
+    titles = [named for found, item in hits if (named := is_named(found.title, item)) is not None]
+    days = [str(found.date) == item["date"] for found, item in hits if item.get("date")]
+    urls = {fold_url(found.url) for found in candidates}
+    return (compute_f1(urls, wanted.keys(), page.others) + _share(titles) + _share(days)) / 3
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 1.0
+
+
+def _list_article_samples(corpus: Path | None, count: int) -> list[_Sample]:
+    found = [*_read_article_fixtures(Path("fixtures/articles")), *(_read_articles(corpus) if corpus else ())]
+    chosen = sorted(found, key=lambda entry: _hash(entry[0].id))[: count + count * bool(corpus)]
+    return [_build_article_sample(page, gold) for page, gold in chosen]
+
+
+def _read_article_fixtures(root: Path) -> Iterator[tuple[LabelledPage, dict[str, Any]]]:
+    for file in sorted(root.glob("*/case.yaml")):
+        about = yaml.safe_load(file.read_text("utf-8"))
+        expected = json.loads((file.parent / "expected.json").read_text("utf-8"))
+        gold = {"title": expected["title"], "date": expected["published_on"], "text": " ".join(expected["text_has"])}
+        day = dt.datetime.fromisoformat(about["fetched_at"]).date()
+        body = (file.parent / "input.html").read_bytes()
+        yield LabelledPage(id=file.parent.name, kind=ARTICLE, url=about["url"], body=body, today=day), gold
+
+
+def _read_articles(root: Path) -> Iterator[tuple[LabelledPage, dict[str, Any]]]:
+    for row in csv.DictReader((root / "manifest.csv").read_text("utf-8").splitlines()):
+        if row["kind"] == ARTICLE and row["gold"]:
+            gold = json.loads((root / row["gold"]).read_text("utf-8"))
+            body = (root / row["page"]).read_bytes()
+            yield LabelledPage(id=row["id"], kind=ARTICLE, url=row["url"], body=body, today=TODAY), gold
+
+
+def _build_article_sample(page: LabelledPage, gold: dict[str, Any]) -> _Sample:
+    words = Counter(_split_words(gold.get("text") or ""))
+
+    def rate(found: tuple[Any, ...]) -> float:
+        title, day, _, text, *_ = found
+        right = [_fold(title) == _fold(gold["title"])] if gold.get("title") else []
+        right += [str(day) == gold["date"]] if gold.get("date") else []
+        held = (Counter(_split_words(text)) & words).total() / words.total() if words else 1.0
+        return (sum(map(float, right)) + held) / (len(right) + 1)
+
+    return _Sample(page.id, lambda: _list_facts(_parse(page)), rate)
+
+
+def _list_facts(page: Page) -> tuple[Any, ...]:
+    return (
+        *(page.title, page.published_on, page.date_source, page.text, page.issuer, page.document_number),
+        *(page.language, page.site, tuple(page.lines), tuple(page.attachments)),
+    )
+
+
+def _split_words(text: str) -> list[str]:
+    return text.split() if text.isascii() else list("".join(text.split()))
+
+
+def _fold(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
