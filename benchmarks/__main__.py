@@ -148,6 +148,35 @@ def metamorphic(
 
 
 @app.command()
+def mutation(
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="DIR", help="Labelled pages besides the fixtures.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=2, help="Conditions that are tried; all without it.")
+    ] = None,
+    pages: Annotated[int, typer.Option("--pages", metavar="N", min=4, help="Pages of each kind.")] = 40,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold each condition of the parser true and false, and name those that change nothing that is seen."""
+    from benchmarks.mutation import Outcome, measure
+
+    terminal = Terminal("en")
+    found = list(measure(corpus, sample=sample, pages=pages, on_step=_build_step_printer(terminal)))
+    if as_json:
+        terminal.write_json({"bench": "mutation", "figures": [verdict.model_dump() for verdict in found]})
+        return
+    rows = [
+        (verdict.outcome, f"{verdict.file}:{verdict.line}", verdict.held, verdict.changed_pages, verdict.condition[:60])
+        for outcome in Outcome
+        for verdict in found
+        if verdict.outcome is outcome is not Outcome.NEEDED
+    ]
+    terminal.write_rows([("outcome", "place", "held", "pages changed", "condition"), *rows])
+    terminal.write_line(f"{len(found)} conditions, {len(found) - len(rows)} of them needed.")
+
+
+@app.command()
 def facts(
     labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents.")] = Path(
         "fixtures/facts/held"

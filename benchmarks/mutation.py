@@ -2,8 +2,7 @@
 
 Each condition of the rooms of lists and articles (a test of `if`, `while` or a ternary, a part of `and` and `or`, a
 comparison, a filter of a comprehension) is held true, then false, in a child process that reads labelled pages. A
-function gets other code there; no file is touched. A condition is idle where neither changes anything that is seen, and
-free where what changes costs no figure.
+function gets other code there; no file is touched.
 """
 
 import ast
@@ -19,6 +18,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -37,23 +37,33 @@ _DEAR = 0.1
 _TIMEOUT_S = 120
 
 
-class Verdict(BaseModel):
-    """What came of a condition: `idle`, `free` or `needed`; `fall` is the mean fall of the figures of the cheaper one.
+class Outcome(StrEnum):
+    IDLE = "idle"
+    ONE_SIDED = "one_sided"
+    FREE = "free"
+    NEEDED = "needed"
 
-    `held` is the constant that changed the least.
+
+class Verdict(BaseModel):
+    """What came of a condition, and of `held`, the constant that changed the least.
+
+    `idle`: neither constant changes anything that is seen; `one_sided`: one of them does not; `free`: what it changes
+    costs no figure; `needed`. `fall` is the mean fall of what a page is worth, from 0 to 1.
     """
 
     file: str
     line: int
     condition: str
-    outcome: str
+    outcome: Outcome
     held: bool
     changed_pages: int
     fall: float
 
 
 @dataclass(frozen=True)
-class _Condition:
+class Condition:
+    """A condition, its place in the file as `ast` counts it, and whether it may be held true."""
+
     file: str
     line: int
     column: int
@@ -87,29 +97,36 @@ def measure(
     corpus: Path | None, *, sample: int | None, pages: int, on_step: Callable[[str], None] = lambda _: None
 ) -> Iterator[Verdict]:
     """Yield a verdict on every condition, or on `sample` of them, always the same; `pages` of each kind are read."""
-    samples = {"lists": _list_list_samples(corpus, pages), "articles": _list_article_samples(corpus, pages)}
     for room in ROOMS:
-        kind = room.rsplit("/", 1)[-1]
-        before = [_read(found) for found in samples[kind]]
         conditions = [entry for file in sorted(Path(room).glob("*.py")) for entry in list_conditions(file)]
         if sample is not None:
             chosen = sorted(conditions, key=lambda entry: _hash(f"{entry.file}{entry.text}"))[: sample // len(ROOMS)]
             conditions = [entry for entry in conditions if entry in chosen]
-        for number, condition in enumerate(conditions, start=1):
-            on_step(f"{kind}: {number} of {len(conditions)}")
-            yield _judge(condition, samples[kind], before)
+        yield from measure_conditions(conditions, corpus, pages=pages, on_step=on_step)
 
 
-def list_conditions(file: Path) -> list[_Condition]:
+def measure_conditions(
+    conditions: Sequence[Condition], corpus: Path | None, *, pages: int, on_step: Callable[[str], None] = lambda _: None
+) -> Iterator[Verdict]:
+    """Yield a verdict on each of the conditions of one room."""
+    is_list_room = conditions[0].file.startswith(ROOMS[0])
+    samples = (_list_list_samples if is_list_room else _list_article_samples)(corpus, pages)
+    before = [_read(found) for found in samples]
+    for number, condition in enumerate(conditions, start=1):
+        on_step(f"{condition.file}: {number} of {len(conditions)}")
+        yield _judge(condition, samples, before)
+
+
+def list_conditions(file: Path) -> list[Condition]:
     """Return the conditions in the functions of a module, each once, in the order of the file."""
     text = file.read_text("utf-8")
-    found: dict[tuple[int, int, int, int], _Condition] = {}
+    found: dict[tuple[int, int, int, int], Condition] = {}
     for function in _list_functions(ast.parse(text)):
         for node, may_hold in _list_tests(function):
             place = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
             words = " ".join((ast.get_source_segment(text, node) or "").split())
             end = (node.end_lineno or 0, node.end_col_offset or 0)
-            found.setdefault(place, _Condition(str(file), node.lineno, node.col_offset, end, words, may_hold))
+            found.setdefault(place, Condition(str(file), node.lineno, node.col_offset, end, words, may_hold))
     return sorted(found.values(), key=lambda entry: (entry.line, entry.column))
 
 
@@ -132,19 +149,24 @@ def _list_tests(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, bool]]:
             yield node, True
 
 
-def _judge(condition: _Condition, samples: Sequence[_Sample], before: Sequence[_Reading]) -> Verdict:
+def _judge(condition: Condition, samples: Sequence[_Sample], before: Sequence[_Reading]) -> Verdict:
     effects = {
         held: _run_in_child(functools.partial(_measure_effect, condition, held, samples, before))
         for held in (True, False)
         if not held or condition.may_hold
     }
     held, least = min(effects.items(), key=lambda entry: (entry[1].changed > 0, entry[1].fall))
-    is_idle = all(not effect.changed for effect in effects.values())
+    if not any(effect.changed for effect in effects.values()):
+        outcome = Outcome.IDLE
+    elif not least.changed:
+        outcome = Outcome.ONE_SIDED
+    else:
+        outcome = Outcome.FREE if least.fall <= 0 else Outcome.NEEDED
     return Verdict(
         file=condition.file,
         line=condition.line,
         condition=condition.text,
-        outcome="idle" if is_idle else "free" if least.fall <= 0 else "needed",
+        outcome=outcome,
         held=held,
         changed_pages=least.changed,
         fall=round(least.fall, 5),
@@ -174,7 +196,7 @@ def _run_in_child(work: Callable[[], _Effect]) -> _Effect:
 
 
 def _measure_effect(
-    condition: _Condition, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]
+    condition: Condition, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]
 ) -> _Effect:
     install(condition, held)
     changed = dear = 0
@@ -192,7 +214,7 @@ def _measure_effect(
     return _Effect(changed, fall / len(samples))
 
 
-def install(condition: _Condition, held: bool) -> None:
+def install(condition: Condition, held: bool) -> None:
     """Give the functions of the condition's module the code in which the condition is a constant, in this process."""
     name = condition.file.removesuffix(".py").replace("/", ".")
     module = importlib.import_module(name)
@@ -205,7 +227,7 @@ def install(condition: _Condition, held: bool) -> None:
 class _Holding(ast.NodeTransformer):
     """Puts a constant in the place of one condition."""
 
-    def __init__(self, condition: _Condition, held: bool) -> None:
+    def __init__(self, condition: Condition, held: bool) -> None:
         self._condition = condition
         self._held = held
 
