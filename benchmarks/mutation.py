@@ -24,12 +24,18 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel
+from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.labelled_pages import ARTICLE, TODAY, LabelledPage, fold_url, read_corpus, read_fixtures
 from benchmarks.metamorphic import choose_pages
 from benchmarks.train_lists import compute_f1, is_named
-from monitor.extract.parse import parse_page
-from monitor.page import ExpectedPage, Page, PageHints
+from monitor.extract.encoding import decode
+from monitor.extract.html import build_outline
+from monitor.extract.lists.candidates import FoundLists, find_lists
+from monitor.extract.lists.paging import find_next_page
+from monitor.extract.parse import expand_data_stores, parse_page
+from monitor.markup import limit_depth
+from monitor.page import NO_HINTS, ExpectedPage, Page, PageHints
 
 ROOMS = ("monitor/extract/lists", "monitor/extract/articles")
 _MAX_FALLS = 3  # a mutant that costs this many pages dearly is not read on
@@ -269,12 +275,9 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _parse(page: LabelledPage, hints: PageHints | None = None) -> Page:
+def _parse(page: LabelledPage) -> Page:
     at = dt.datetime.combine(page.today, dt.time(8), dt.UTC)
-    known = {"hints": hints} if hints is not None else {}
-    return parse_page(
-        page.body, url=page.url, final_url=page.url, status=200, content_type="text/html", fetched_at=at, **known
-    )
+    return parse_page(page.body, url=page.url, final_url=page.url, status=200, content_type="text/html", fetched_at=at)
 
 
 def _list_list_samples(corpus: Path | None, count: int) -> list[_Sample]:
@@ -290,18 +293,22 @@ def _list_list_samples(corpus: Path | None, count: int) -> list[_Sample]:
 
 
 def _build_list_sample(page: LabelledPage) -> _Sample:
-    hints = None
+    text = limit_depth(expand_data_stores(decode(page.body, None)[0].replace("\x00", "")))
+    tree = LexborHTMLParser(text)
+    outline = build_outline(tree, page.url)
+    hints = [NO_HINTS]
     if page.items:
-        taught = _parse(page, PageHints(examples=(page.items[0]["url"], page.items[-1]["url"])))
-        hints = PageHints(expected=ExpectedPage.LIST, recipe=taught.recipe)
+        shown = PageHints(examples=(page.items[0]["url"], page.items[-1]["url"]))
+        known = PageHints(expected=ExpectedPage.LIST, recipe=find_lists(outline, page.today, shown).recipe)
+        hints += [shown, known]
     wanted = {fold_url(item["url"]): item for item in page.items}
 
-    def read() -> list[tuple[Any, ...]]:
-        pages = [_parse(page), *([_parse(page, hints)] if hints else [])]
-        return [(found.candidates, found.next_page, found.lists, found.recipe, found.recipe_fit) for found in pages]
+    def read() -> tuple[list[FoundLists], str | None]:
+        found = [find_lists(outline, page.today, hint) for hint in hints]
+        return found, find_next_page(outline, tree, text)
 
-    def rate(found: list[tuple[Any, ...]]) -> float:
-        return sum(_rate_list(entry[0], wanted, page) for entry in found) / len(found)
+    def rate(found: tuple[list[FoundLists], str | None]) -> float:
+        return sum(_rate_list(entry.candidates, wanted, page) for entry in found[0]) / len(hints)
 
     return _Sample(page.id, read, rate)
 
