@@ -75,8 +75,8 @@ def _list_pages_for(name: str, pages: Sequence[LabelledPage]) -> Sequence[Labell
 
 
 def _compare(name: str, change: Change, pages: Sequence[LabelledPage], known: dict[str, PageFigures]) -> ChangeFigures:
-    changed = [(page, after) for page in pages if (after := change(page)) is not None]
-    pairs = [(known[page.id], look(after)) for page, after in changed]
+    changed = [(page, other) for page in pages if (other := change(page)) is not None]
+    pairs = [(known[page.id], look(other)) for page, other in changed]
     before: dict[str, float] = {}
     after: dict[str, float] = {}
     for figure in FIGURES:

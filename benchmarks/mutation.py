@@ -205,9 +205,10 @@ def _measure_effect(
     condition: Condition, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]
 ) -> _Effect:
     install(condition, held)
-    changed = dear = 0
+    changed = dear = read = 0
     fall = 0.0
     for sample, known in zip(samples, before, strict=True):
+        read += 1
         try:
             reading = _read(sample)
         except Exception:  # noqa: BLE001 (a mutant may fail in any way)
@@ -217,7 +218,7 @@ def _measure_effect(
         dear += known.worth - reading.worth > _DEAR
         if dear >= _MAX_FALLS:
             break
-    return _Effect(changed, fall / len(samples))
+    return _Effect(changed, fall / max(1, read))
 
 
 def install(condition: Condition, held: bool) -> None:
