@@ -14,8 +14,25 @@ CORPUS = HOME.parent / "shared" / "corpus"
 MAX_FALL = 0.01
 
 # What does not hold yet: by how much a figure falls at most. A row goes when its fall is within MAX_FALL.
-FIXTURE_FALLS: dict[tuple[str, str], float] = {}
-CORPUS_FALLS: dict[tuple[str, str], float] = {}
+FIXTURE_FALLS: dict[tuple[str, str], float] = {
+    ("dates_fr", "title"): 0.046,
+    ("dates_removed", "undated"): 0.012,
+    ("one_row", "f1"): 0.492,
+    ("one_row", "title"): 0.018,
+    ("one_row", "date_exact"): 0.34,
+    ("two_lists", "title"): 0.055,
+}
+CORPUS_FALLS: dict[tuple[str, str], float] = {
+    ("dates_fr", "f1"): 0.047,
+    ("dates_ja", "f1"): 0.047,
+    ("dates_removed", "f1"): 0.02,
+    ("tables_to_divs", "f1"): 0.024,
+    ("tables_to_divs", "date_exact"): 0.046,
+    ("prose_added", "f1"): 0.011,
+    ("one_row", "f1"): 0.674,
+    ("one_row", "title"): 0.125,
+    ("one_row", "date_exact"): 0.125,
+}
 
 
 def measured(pages: Sequence[LabelledPage]) -> dict[str, ChangeFigures]:
