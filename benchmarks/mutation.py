@@ -67,7 +67,7 @@ class Verdict(BaseModel):
 
 
 @dataclass(frozen=True)
-class Condition:
+class Premise:
     """A condition, its place in the file as `ast` counts it, and whether it may be held true."""
 
     file: str
@@ -112,7 +112,7 @@ def measure(
 
 
 def measure_conditions(
-    conditions: Sequence[Condition], corpus: Path | None, *, pages: int, on_step: Callable[[str], None] = lambda _: None
+    conditions: Sequence[Premise], corpus: Path | None, *, pages: int, on_step: Callable[[str], None] = lambda _: None
 ) -> Iterator[Verdict]:
     """Yield a verdict on each of the conditions of one room."""
     is_list_room = conditions[0].file.startswith(ROOMS[0])
@@ -123,16 +123,16 @@ def measure_conditions(
         yield _judge(condition, samples, before)
 
 
-def list_conditions(file: Path) -> list[Condition]:
+def list_conditions(file: Path) -> list[Premise]:
     """Return the conditions in the functions of a module, each once, in the order of the file."""
     text = file.read_text("utf-8")
-    found: dict[tuple[int, int, int, int], Condition] = {}
+    found: dict[tuple[int, int, int, int], Premise] = {}
     for function in _list_functions(ast.parse(text)):
         for node, may_hold in _list_tests(function):
             place = (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
             words = " ".join((ast.get_source_segment(text, node) or "").split())
             end = (node.end_lineno or 0, node.end_col_offset or 0)
-            found.setdefault(place, Condition(str(file), node.lineno, node.col_offset, end, words, may_hold))
+            found.setdefault(place, Premise(str(file), node.lineno, node.col_offset, end, words, may_hold))
     return sorted(found.values(), key=lambda entry: (entry.line, entry.column))
 
 
@@ -155,7 +155,7 @@ def _list_tests(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, bool]]:
             yield node, True
 
 
-def _judge(condition: Condition, samples: Sequence[_Sample], before: Sequence[_Reading]) -> Verdict:
+def _judge(condition: Premise, samples: Sequence[_Sample], before: Sequence[_Reading]) -> Verdict:
     effects = {
         held: _run_in_child(functools.partial(_measure_effect, condition, held, samples, before))
         for held in (True, False)
@@ -201,9 +201,7 @@ def _run_in_child(work: Callable[[], _Effect]) -> _Effect:
         receiver.close()
 
 
-def _measure_effect(
-    condition: Condition, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]
-) -> _Effect:
+def _measure_effect(condition: Premise, held: bool, samples: Sequence[_Sample], before: Sequence[_Reading]) -> _Effect:
     install(condition, held)
     changed = dear = read = 0
     fall = 0.0
@@ -221,7 +219,7 @@ def _measure_effect(
     return _Effect(changed, fall / max(1, read))
 
 
-def install(condition: Condition, held: bool) -> None:
+def install(condition: Premise, held: bool) -> None:
     """Give the functions of the condition's module the code in which the condition is a constant, in this process."""
     name = condition.file.removesuffix(".py").replace("/", ".")
     module = importlib.import_module(name)
@@ -234,7 +232,7 @@ def install(condition: Condition, held: bool) -> None:
 class _Holding(ast.NodeTransformer):
     """Puts a constant in the place of one condition."""
 
-    def __init__(self, condition: Condition, held: bool) -> None:
+    def __init__(self, condition: Premise, held: bool) -> None:
         self._condition = condition
         self._held = held
 

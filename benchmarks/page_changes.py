@@ -60,6 +60,7 @@ _DATES = re.compile(
     rf"|(?<!\d)(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?[\s-](?P<n4>{_NAMED})\.?,?[\s-](?P<y4>20\d\d)(?!\d)",
     re.IGNORECASE,
 )
+_MONTHS_IN_YEAR = 12
 _MIN_REWRITTEN = 0.8  # of the labelled dates
 _DATE_ATTRIBUTES = ("datetime", "data-date", "data-time", "data-timestamp", "content", "title", "alt", "aria-label")
 _RELATIVE_DAY = re.compile(
@@ -135,10 +136,7 @@ def _list_days(found: re.Match[str]) -> Iterator[dt.date]:
         key = "3" if "y3" in part else "4"
         choices = [(part[f"y{key}"], str(_ENGLISH[part[f"n{key}"].lower()]), part[f"d{key}"])]
     for year, month, day in choices:
-        if (
-            1 <= int(month) <= len(calendar.mdays) - 1
-            and 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]
-        ):
+        if 1 <= int(month) <= _MONTHS_IN_YEAR and 1 <= int(day) <= calendar.monthrange(int(year), int(month))[1]:
             yield dt.date(int(year), int(month), int(day))
 
 
@@ -277,14 +275,14 @@ def wrap_rows(page: LabelledPage) -> LabelledPage | None:
     rows = [row for row in markup.find_rows().values() if row.tag in _ROW_TAGS]
     for row in rows:
         for inner in list(row) if row.tag == "tr" else [row]:
-            _wrap(inner, is_outside=row.tag not in ("tr", "li"))
+            _wrap(inner, goes_around=row.tag not in ("tr", "li"))
     return markup.finish() if rows else None
 
 
-def _wrap(element: html.HtmlElement, *, is_outside: bool) -> None:
+def _wrap(element: html.HtmlElement, *, goes_around: bool) -> None:
     box = html.Element("div")
     box.set("class", "wrapper")
-    if is_outside:
+    if goes_around:
         box.tail, element.tail = element.tail, None
         element.addprevious(box)
         box.append(element)

@@ -8,7 +8,7 @@ from monitor.extract.lists import candidates
 from monitor.extract.lists.candidates import find_lists
 
 ROOM = Path("monitor/extract/lists")
-GATE = "groups and groups[0].score >= MIN_SCORES[expected]"
+CHOICE = "groups and groups[0].score >= MIN_SCORES[expected]"
 
 
 def test_every_if_and_every_filter_of_a_module_is_a_condition() -> None:
@@ -23,7 +23,7 @@ def test_every_if_and_every_filter_of_a_module_is_a_condition() -> None:
 
 def test_a_condition_on_which_all_depends_is_needed_and_the_program_stays_as_it_was() -> None:
     before = find_lists.__code__
-    chosen = [found for found in list_conditions(ROOM / "candidates.py") if found.text == GATE]
+    chosen = [found for found in list_conditions(ROOM / "candidates.py") if found.text == CHOICE]
     (verdict,) = measure_conditions(chosen, None, pages=12)
     assert verdict.outcome is Outcome.NEEDED
     assert verdict.fall > 0.05
