@@ -125,6 +125,58 @@ def train(
 
 
 @app.command()
+def metamorphic(
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="DIR", help="Labelled pages; the fixtures without it.")
+    ] = None,
+    sample: Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Lists that are changed.")] = 40,
+    as_json: JsonOption = False,
+) -> None:
+    """Change labelled lists in ways that a list survives, and say by how much each figure falls."""
+    from benchmarks.labelled_pages import read_corpus, read_fixtures
+    from benchmarks.metamorphic import FIGURES, choose_pages, measure
+
+    terminal = Terminal("en")
+    pages = list(read_corpus(corpus) if corpus else read_fixtures(Path("fixtures/pages")))
+    figures = list(measure(choose_pages(pages, sample)))
+    if as_json:
+        terminal.write_json({"bench": "metamorphic", "figures": [figure.model_dump() for figure in figures]})
+        return
+    falls = [(figure.change, figure.pages, figure.list_falls()) for figure in figures]
+    rows = [(change, count, *(found.get(name, "") for name in FIGURES)) for change, count, found in falls]
+    terminal.write_rows([("change", "pages", *(f"{name} falls" for name in FIGURES)), *rows])
+
+
+@app.command()
+def mutation(
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", metavar="DIR", help="Labelled pages besides the fixtures.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", min=2, help="Conditions that are tried; all without it.")
+    ] = None,
+    pages: Annotated[int, typer.Option("--pages", metavar="N", min=4, help="Pages of each kind.")] = 40,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold each condition of the parser true and false, and name those that change nothing that is seen."""
+    from benchmarks.mutation import Outcome, measure
+
+    terminal = Terminal("en")
+    found = list(measure(corpus, sample=sample, pages=pages, on_step=_build_step_printer(terminal)))
+    if as_json:
+        terminal.write_json({"bench": "mutation", "figures": [verdict.model_dump() for verdict in found]})
+        return
+    rows = [
+        (verdict.outcome, f"{verdict.file}:{verdict.line}", verdict.held, verdict.changed_pages, verdict.condition[:60])
+        for outcome in Outcome
+        for verdict in found
+        if verdict.outcome is outcome is not Outcome.NEEDED
+    ]
+    terminal.write_rows([("outcome", "place", "held", "pages changed", "condition"), *rows])
+    terminal.write_line(f"{len(found)} conditions, {len(found) - len(rows)} of them needed.")
+
+
+@app.command()
 def facts(
     labels: Annotated[Path, typer.Option("--labels", metavar="DIR", help="Labelled documents.")] = Path(
         "fixtures/facts/held"

@@ -120,7 +120,7 @@ def _collect_examples(page: LabelledPage) -> _Examples:
     features = GroupFeatures(outline)
     groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
-    shares = [_compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
+    shares = [compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
     found = _Examples()
     if page.is_scored:
         found.groups, found.shares = features.complete(groups), _credit_parts(groups, shares, wanted.keys())
@@ -155,6 +155,14 @@ def _list_titles(item: dict[str, Any]) -> list[str]:
     return [title for title in (item.get("title"), item.get("anchor_text_in_page")) if title]
 
 
+def is_named(title: str, item: dict[str, Any]) -> bool | None:
+    """Whether a title says what an item is called; None where nobody labelled that."""
+    titles = _list_titles(item)
+    if not titles:
+        return None
+    return max(map(_Likeness(title), titles)) >= 0.6 or any(_fold(label) in _fold(title) for label in titles)
+
+
 class _Likeness:
     """How much of a title a text says: 1 where they are equal, the shorter's part where one contains the other."""
 
@@ -172,7 +180,8 @@ def _fold(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def _compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
+def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
+    """Return how well folded urls agree with the wanted ones, from 0 to 1; `others` are neither right nor wrong."""
     counted = {url for url in got if url in wanted or url not in others}
     hits = len(counted & wanted)
     return 2 * hits / (len(counted) + len(wanted)) if hits else 0.0
@@ -219,10 +228,10 @@ def _answer(page: LabelledPage) -> dict[str, float]:
     wanted = {fold_url(item["url"]): item for item in page.items}
     found = find_lists(outline, page.today).candidates
     named = [
-        max(_Likeness(candidate.title)(title) for title in _list_titles(item)) >= 0.6
-        or any(_fold(title) in _fold(candidate.title) for title in _list_titles(item))
+        is_right
         for candidate in found
-        if (item := wanted.get(fold_url(candidate.url))) is not None and _list_titles(item)
+        if (item := wanted.get(fold_url(candidate.url))) is not None
+        and (is_right := is_named(candidate.title, item)) is not None
     ]
     if named:
         answer["title"] = _mean_or_zero(named)
@@ -235,7 +244,7 @@ def _answer(page: LabelledPage) -> dict[str, float]:
         }
         for figure, known in hints.items():
             urls = {fold_url(candidate.url) for candidate in find_lists(outline, page.today, known).candidates}
-            answer[figure] = _compute_f1(urls, wanted.keys(), page.others)
+            answer[figure] = compute_f1(urls, wanted.keys(), page.others)
     return answer
 
 

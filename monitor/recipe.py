@@ -26,8 +26,8 @@ class ListRecipe(BaseModel):
     """What marks the rows of one list among all the links of its page; each mark may change without the others.
 
     `steps` is the way from the page's root to a row's link: tags with their classes. `link_steps` goes from the row to
-    its link. `url_shape` is what the rows' urls share. `heading` is the text above the list. `columns` are the names of
-    a table's columns.
+    its link. `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list.
+    `columns` are the names of a table's columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -13,11 +13,16 @@ from monitor.extract.lists.rows import ListRow
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
 
-_WEIGHTS = {"classes": 0.33, "tags": 0.2, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.07}
+_WEIGHTS = {"classes": 0.33, "tags": 0.22, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.05}
+_URL_WEIGHTS = (0.1, 0.6, 0.2, 0.1)  # host, folders, extension, query fields: most sites have one host and no query
+_MIN_SHARED_URLS = 0.8
+_ANY = "*"
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
+_MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
+_MAX_COUNT_PART = 0.08
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
@@ -26,7 +31,7 @@ def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
-        url_shape=_find_common(_describe_url(row.url) for row in rows),
+        url_shape=_find_common_url([row.url for row in rows]),
         heading=_find_heading(page, rows[0]),
         columns=tuple(list_headings(page, rows[0].element)),
     )
@@ -35,28 +40,41 @@ def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
 def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> float:
     """Return how well a recipe fits rows, from 0 to 1."""
     steps = _find_common(_list_steps(row.anchor.element) for row in rows)
-    here = _find_common(_describe_url(row.url) for row in rows).split(" ")
-    there = recipe.url_shape.split(" ")
+    link_steps = _find_common(_list_link_steps(row) for row in rows)
     parts = {
-        "classes": _compare(steps, recipe.steps),
+        "classes": _compare_words(_list_classes(steps), _list_classes(recipe.steps)),
         "tags": _compare(_list_tags(steps), _list_tags(recipe.steps)),
-        "urls": sum(mine == theirs for mine, theirs in zip(here, there, strict=False)) / max(len(here), len(there)),
-        "links": _compare(
-            _list_tags(_find_common(_list_link_steps(row) for row in rows)), _list_tags(recipe.link_steps)
-        ),
+        "urls": _compare_urls([row.url for row in rows], recipe.url_shape),
+        "links": _compare(_list_tags(link_steps), _list_tags(recipe.link_steps)),
         "columns": float(tuple(list_headings(page, rows[0].element)) == recipe.columns),
-        "heading": float(_find_heading(page, rows[0]) == recipe.heading),
+        "heading": float(not recipe.heading or recipe.heading in _list_texts_above(page, rows[0])),
     }
     return sum(_WEIGHTS[name] * value for name, value in parts.items())
 
 
 def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]) -> tuple[RowGroup | None, float]:
-    """Return the group that a recipe fits best, None where it fits none, and how well it does."""
+    """Return the group that a recipe fits best, None where it fits none, and how well it does.
+
+    Of groups that it fits alike the one with the most rows on one way from the root is meant: a row that leads to
+    another host or to a document is of the list too.
+    """
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
-    if not fits:
-        return None, 0.0
-    fit, group = max(fits, key=lambda found: found[0] + _MAX_SCORE_PART * found[1].score)
-    return (group if fit >= MIN_RECIPE_FIT else None), fit
+    known = [(fit, group, _count_alike(group.rows)) for fit, group in fits if fit >= MIN_RECIPE_FIT]
+    if not known:
+        return None, max((fit for fit, _ in fits), default=0.0)
+    most = max(alike for *_, alike in known)
+
+    def rate(found: tuple[float, RowGroup, int]) -> float:
+        fit, group, alike = found
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most
+
+    fit, group, _ = max(known, key=rate)
+    return group, fit
+
+
+def _count_alike(rows: Sequence[ListRow]) -> int:
+    """Return how many rows have the way from the root that most have."""
+    return max(Counter(_list_steps(row.anchor.element) for row in rows).values())
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
@@ -94,13 +112,50 @@ def _compare(mine: Sequence[str], theirs: Sequence[str]) -> float:
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() if mine or theirs else 1.0
 
 
-def _describe_url(url: str) -> str:
-    """Return host, folders, extension and query fields of an url with a space between each two."""
+def _list_classes(steps: Sequence[str]) -> set[str]:
+    return {word for step in steps for word in step.partition(".")[2].split()}
+
+
+def _compare_words(mine: set[str], theirs: set[str]) -> float:
+    """Return the share of words that both have: one that is new (a counter, a state) costs little."""
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine or theirs else 1.0
+
+
+def _find_common_url(urls: Sequence[str]) -> str:
+    """Return host, folders, extension and query fields with a space between each two; `*` where the urls differ."""
+    parts = zip(*(_split_url(url) for url in urls), strict=True)
+    counted = (Counter(values).most_common(1)[0] for values in parts)
+    return " ".join(value if count >= _MIN_SHARED_URLS * len(urls) else _ANY for value, count in counted)
+
+
+def _compare_urls(urls: Sequence[str], shape: str) -> float:
+    """Return how much of a shape the urls have in the mean, without those that may differ from a list's others."""
+    wanted = shape.split(" ")
+    if len(wanted) != len(_URL_WEIGHTS):
+        return 0.0
+    alike = {parts: _compare_url(parts, wanted) for parts in set(map(_split_url, urls))}
+    counted = sorted((alike[_split_url(url)] for url in urls), reverse=True)
+    kept = counted[: max(1, round(_MIN_SHARED_URLS * len(counted)))]
+    return sum(kept) / len(kept)
+
+
+def _compare_url(parts: Sequence[str], wanted: Sequence[str]) -> float:
+    return sum(
+        weight * (1.0 if there == _ANY else _compare(here.split("/"), there.split("/")))
+        for weight, here, there in zip(_URL_WEIGHTS, parts, wanted, strict=True)
+    )
+
+
+def _split_url(url: str) -> tuple[str, str, str, str]:
     host, directories, extension, fields = get_url_shape(url)
-    return " ".join([host, "/".join(directories), extension, "&".join(fields)])
+    return host, "/".join(directories), extension, "&".join(fields)
 
 
 def _find_heading(page: Outline, row: ListRow) -> str:
-    above = page.texts[max(0, row.text_start - 3) : row.text_start]
-    texts = (collapse_whitespace(text) for text in reversed(above))
-    return next((text for text in texts if 2 <= len(text) <= _MAX_HEADING_CHARS), "")
+    return next((text for text in _list_texts_above(page, row)[:3] if 2 <= len(text) <= _MAX_HEADING_CHARS), "")
+
+
+def _list_texts_above(page: Outline, row: ListRow) -> list[str]:
+    """Return the nearest texts above a row, the nearest first: a notice may stand between heading and list."""
+    above = page.texts[max(0, row.text_start - _MAX_TEXTS_ABOVE) : row.text_start]
+    return list(map(collapse_whitespace, reversed(above)))

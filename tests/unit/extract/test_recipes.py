@@ -1,0 +1,94 @@
+"""A recipe finds its list on later days, and says when the site was made anew."""
+
+import datetime as dt
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks.redesigns import ListPage, list_redesigns, list_sample_pages, read_on_later_days, redesign
+from monitor.extract.html import build_outline
+from monitor.extract.lists.candidates import FoundLists, find_lists
+from monitor.page import ExpectedPage, PageHints
+from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
+
+TODAY = dt.date(2026, 11, 22)
+SWEEPS = 200
+MIN_ALARMS = 0.95
+MARGIN = 0.05
+
+Learned = list[tuple[ListPage, ListRecipe]]
+
+
+def read(page: ListPage, hints: PageHints) -> FoundLists:
+    return find_lists(build_outline(LexborHTMLParser(page.text), page.url), TODAY, hints)
+
+
+def read_by(page: ListPage, recipe: ListRecipe) -> FoundLists:
+    return read(page, PageHints(expected=ExpectedPage.LIST, recipe=recipe))
+
+
+def is_read_rightly(page: ListPage, found: FoundLists) -> bool:
+    return {candidate.url for candidate in found.candidates} == set(page.urls)
+
+
+@pytest.fixture(scope="module")
+def learned() -> Learned:
+    """Each readable section of the sample sites, with the recipe that two of its rows teach."""
+    pages = list_sample_pages(TODAY)
+    found = [read(page, PageHints(examples=(page.urls[0], page.urls[-1]))).recipe for page in pages]
+    return [(page, recipe) for page, recipe in zip(pages, found, strict=True) if recipe is not None]
+
+
+def test_two_rows_teach_each_section_that_a_sample_site_shows(learned: Learned) -> None:
+    assert len(learned) == len(list_sample_pages(TODAY)) == 11
+    for page, recipe in learned:
+        found = read_by(page, recipe)
+        assert is_read_rightly(page, found)
+        assert found.recipe_fit == pytest.approx(1.0)
+
+
+def test_a_redesign_raises_the_alarm(learned: Learned) -> None:
+    recipes = {(page.site, page.section): recipe for page, recipe in learned}
+    silent = []
+    redesigns = list_redesigns([page for page, _ in learned])
+    for page, change in redesigns:
+        later = redesign(page, change)
+        assert is_read_rightly(later, read(later, PageHints(examples=(later.urls[0], later.urls[-1]))))
+        fit = read_by(later, recipes[page.site, page.section]).recipe_fit
+        assert fit is not None
+        if fit >= MIN_RECIPE_FIT:
+            silent.append((page.section, change, fit))
+    assert len(redesigns) == 40
+    assert len(silent) <= (1 - MIN_ALARMS) * len(redesigns), silent
+
+
+def test_no_sweep_of_an_unchanged_site_raises_the_alarm(learned: Learned) -> None:
+    misread = count = 0
+    for page, recipe in learned:
+        for later in read_on_later_days(page, -(-SWEEPS // len(learned)), TODAY):
+            found = read_by(later, recipe)
+            assert found.recipe_fit is not None
+            assert found.recipe_fit >= MIN_RECIPE_FIT + MARGIN, (page.section, count)
+            misread += not is_read_rightly(later, found)
+            count += 1
+    assert count >= SWEEPS
+    assert misread <= 0.01 * SWEEPS
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('<ul class="list_gl">', '<ul class="list_gl count-371">'),
+        ("<body>", "<body><div><p>本网站将于周六22时至周日6时暂停服务，敬请谅解。</p></div>"),
+        ("政策法规</h2>", "最新文件</h2>"),
+        ('<div class="list-box">', '<div class="list-box"><div class="inner">'),
+    ],
+)
+def test_a_small_change_raises_no_alarm(before: str, after: str, learned: Learned) -> None:
+    page, recipe = learned[0]
+    assert before in page.text
+    changed = ListPage(page.site, page.section, page.url, page.text.replace(before, after), page.rows)
+    found = read_by(changed, recipe)
+    assert found.recipe_fit is not None
+    assert found.recipe_fit >= MIN_RECIPE_FIT + MARGIN
+    assert is_read_rightly(changed, found)
