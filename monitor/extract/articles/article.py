@@ -9,11 +9,18 @@ from itertools import accumulate, pairwise
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.dates import find_days
-from monitor.extract.articles.dates import find_article_date
-from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, list_labelled_values, read_metadata
-from monitor.extract.articles.text import extract_main_text, list_prose_weights
+from monitor.extract.articles.dates import DayFinder, is_not_posting_date
+from monitor.extract.articles.labels import (
+    Label,
+    LabelledValue,
+    PageMetadata,
+    find_stated_title,
+    list_labelled_values,
+    read_metadata,
+)
+from monitor.extract.articles.lines import PageLines
+from monitor.extract.articles.text import join_prose, list_prose_weights, score_lines, select_text
 from monitor.extract.articles.title import find_article_title
-from monitor.extract.articles.view import is_not_posting_date
 from monitor.extract.html import Outline, collapse_whitespace, measure_width
 from monitor.page import Candidate, Page
 
@@ -28,16 +35,17 @@ _OPENING_CHARS = 12
 _MAX_HEADLINE_CHARS = 2_000
 
 
-def _is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
+def _is_list_page(view: PageLines, candidates: Sequence[Candidate], today: dt.date) -> bool:
     """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
     Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
     itself an article is one, and so is one with a headline, a date and sentences before the next row.
     """
+    page, metadata = view.page, view.metadata
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.is_article:
         return False
-    prose = list_prose_weights(page)
+    prose = list_prose_weights(view)
     urls = {candidate.url for candidate in candidates}
     places = sorted({anchor.element.text_start for anchor in page.anchors if anchor.url in urls})
     between = [sum(prose[start:end]) for start, end in pairwise(places)]
@@ -99,7 +107,6 @@ _MAX_HEAD_CHARS = 600
 _GENERIC_SOURCE = re.compile(
     r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE
 )
-_MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 6, 200
 _TRAILING_LABEL = re.compile(
     r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
 )
@@ -111,17 +118,17 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
-    metadata = read_metadata(tree)
-    is_list = _is_list_page(outline, metadata, page.candidates, today)
+    view = PageLines(outline, read_metadata(tree))
+    is_list = _is_list_page(view, page.candidates, today)
     listed = [candidate.title for candidate in page.candidates] if is_list else []
     labelled = [] if is_list else list_labelled_values(outline)
-    page.title = find_article_title(outline, metadata, listed=listed, stated=_find_stated_title(labelled))
-    page.published_on, page.date_source = find_article_date(
-        outline, metadata, page.title, today, labelled=labelled, is_list=is_list, html_text=html_text
-    )
-    page.text = extract_main_text(outline, html_text, is_list=is_list)
+    scores = score_lines(view)
+    page.title = find_article_title(view, scores, listed=listed, stated=find_stated_title(labelled))
+    finder = DayFinder(view, page.title, today, scores, labelled, html_text, is_list)
+    page.published_on, page.date_source = finder.find()
+    page.text = join_prose(view) if is_list else select_text(view, scores, html_text)
     page.language = _detect_language(tree, page.text or outline.full_text[:2000])
-    page.issuer = _find_issuer(labelled, metadata)
+    page.issuer = _find_issuer(labelled, view.metadata)
     page.document_number = _find_document_number(labelled, page.title, page.text)
 
 
@@ -172,11 +179,3 @@ def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: s
     own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_MAX_HEAD_CHARS].splitlines())
     found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
     return re.sub(r"\s", "", found[0]) if found else None
-
-
-def _find_stated_title(labelled: Sequence[LabelledValue]) -> str | None:
-    """Return the title in the table of a government document, known by its index number."""
-    if all(entry.label is not Label.INDEX for entry in labelled):
-        return None
-    names = (entry.value for entry in labelled if entry.label is Label.NAME)
-    return next((name for name in names if _MIN_TITLE_CHARS <= len(name) <= _MAX_TITLE_CHARS), None)
