@@ -14,27 +14,30 @@ import unicodedata
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from statistics import mean
 from typing import Any
 from urllib.parse import urlsplit
 
+import yaml
 from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.trees import export_trees, write_trees
-from monitor.extract.articles.dates import DAY_FEATURES, DayFinder
-from monitor.extract.articles.labels import find_stated_title, list_labelled_values, read_metadata
+from monitor.extract.articles.dates import DAY_FEATURES, DayFinder, DayMention, DayPlace
+from monitor.extract.articles.labels import PageMetadata, find_stated_title, list_labelled_values, read_metadata
 from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines
 from monitor.extract.articles.text import run_trafilatura, select_lines, select_text
 from monitor.extract.articles.title import TITLE_FEATURES, list_title_candidates, measure_titles, normalize_title
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
-from monitor.extract.parse import expand_data_stores
+from monitor.extract.parse import expand_data_stores, parse_page
 from monitor.markup import limit_depth
 
 FOLDS = 5
+_FIXTURES = Path("fixtures/articles")
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W_]+")
 _MIN_LONG_CHARS, _MIN_CUT_CHARS, _CUT_CHARS = 25, 60, 40
 _MAX_LINES_APART, _MAX_CHARS_APART = 15, 300
@@ -59,16 +62,18 @@ class LabelledArticle:
     scores: list[float] = field(default_factory=list)
     title: str = ""
     title_rows: list[tuple[float, ...]] = field(default_factory=list)
+    title_examples: list[tuple[list[tuple[float, ...]], list[int]]] = field(default_factory=list)
     title_texts: list[str] = field(default_factory=list)
     day_rows: list[tuple[float, ...]] = field(default_factory=list)
     days: list[dt.date] = field(default_factory=list)
+    day_examples: list[tuple[list[tuple[float, ...]], list[int]]] = field(default_factory=list)
     day: dt.date | None = None
     text: str = ""
     is_weak: bool = False
 
 
 class ArticleFigures(BaseModel):
-    """Shares of right titles and days, of wrong days, and the mean F1 of the words of texts, each over labelled pages."""
+    """Shares of right titles and days, of wrong days, and the mean F1 of the words of texts."""
 
     pages: str
     articles: int
@@ -81,6 +86,7 @@ class ArticleFigures(BaseModel):
 def measure_and_train(folders: Sequence[Path], on_step: Callable[[str], None]) -> list[ArticleFigures]:
     """Write the weights that all labelled articles of the folders give; the figures are those of unseen sites."""
     articles = [article for folder in folders for article in load_articles(folder, on_step)]
+    articles += load_fixtures(_FIXTURES)
     on_step("lines")
     for article in articles:
         label_lines(article)
@@ -97,6 +103,25 @@ def measure_and_train(folders: Sequence[Path], on_step: Callable[[str], None]) -
     _learn(articles, [a for a in articles if _has_known_day(a)], train_days, _apply_days, "article_date", DAY_FEATURES)
     names = list(dict.fromkeys(article.folder for article in articles))
     return [compute_figures(name, [article for article in articles if article.folder == name]) for name in names]
+
+
+def measure_shipped(folders: Sequence[Path], on_step: Callable[[str], None]) -> list[ArticleFigures]:
+    """Return the figures of the package as it is, which may have learned from these very pages."""
+    figures = []
+    for folder in folders:
+        articles = list(load_articles(folder, on_step))
+        for article in articles:
+            page = parse_page(
+                article.html_text.encode(),
+                url=article.view.page.url,
+                final_url=article.view.page.url,
+                status=None,
+                content_type="text/html; charset=utf-8",
+                fetched_at=dt.datetime.now(dt.UTC),
+            )
+            article.title, article.day, article.text = page.title, page.published_on, page.text
+        figures.append(compute_figures(folder.name, articles))
+    return figures
 
 
 def _learn(
@@ -130,6 +155,20 @@ def load_articles(folder: Path, on_step: Callable[[str], None]) -> Iterator[Labe
         site = ".".join((urlsplit(row["url"]).hostname or row["id"]).lower().split(".")[-3:])
         fold = int(hashlib.sha256(site.encode()).hexdigest(), 16) % FOLDS
         yield LabelledArticle(row["id"], folder.name, fold, gold, view, text, measure_lines(view))
+
+
+def load_fixtures(folder: Path) -> Iterator[LabelledArticle]:
+    """Yield the cases of `fixtures/articles`; those without a day of publication are the only such pages."""
+    for number, case in enumerate(sorted(path.parent for path in folder.glob("*/case.yaml"))):
+        about = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
+        expected = json.loads((case / "expected.json").read_text("utf-8"))
+        gold = {"title": expected["title"], "date": expected["published_on"], "text_unfair": True}
+        gold |= {"is_undated": not gold["date"], "today": about["fetched_at"]}
+        gold |= {"with": expected["text_has"], "without": expected["text_lacks"]}
+        text = decode((case / "input.html").read_bytes(), None)[0]
+        tree = LexborHTMLParser(text)
+        view = PageLines(build_outline(tree, about["url"]), read_metadata(tree))
+        yield LabelledArticle(case.name, folder.name, number % FOLDS, gold, view, text, measure_lines(view))
 
 
 def label_lines(article: LabelledArticle) -> None:
@@ -179,7 +218,7 @@ def _is_near(index: int, lines: Sequence[str], places: dict[int, int], known: Se
 
 
 def train_lines(articles: Sequence[LabelledArticle]) -> Any:
-    """Return trees that tell lines of the main text; each article counts alike, a line as much as it has of the text."""
+    """Return trees that tell lines of the main text; articles count alike, a line as much as it has of the text."""
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
     weights: list[float] = []
@@ -206,17 +245,27 @@ def _list_titles(article: LabelledArticle) -> None:
     found = list_title_candidates(article.view, start, stated=stated)
     article.title_texts = [candidate.text for candidate in found]
     article.title_rows = measure_titles(article.view, found, article.scores, start)
+    bare = replace(article.view, metadata=PageMetadata(title_element=article.view.metadata.title_element))
+    without = list_title_candidates(bare, start)
+    gold = article.gold.get("title") or ""
+    for view, candidates in ((article.view, found), (bare, without)):
+        same = [normalize_title(candidate.text) == normalize_title(gold) for candidate in candidates]
+        near = [is_title(candidate.text, gold) for candidate in candidates]
+        rows = measure_titles(view, candidates, article.scores, start)
+        article.title_examples.append((rows, list(map(int, same if any(same) else near))))
 
 
 def train_titles(articles: Sequence[LabelledArticle]) -> Any:
-    """Return trees that tell titles; where none of the candidates is the label, those count that are nearly it."""
+    """Return trees that tell titles; where no candidate is the label, those count that are nearly it.
+
+    Each page is an example as it is, and without the metadata in its head.
+    """
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
     for article in articles:
-        gold = article.gold["title"]
-        same = [normalize_title(text) == normalize_title(gold) for text in article.title_texts]
-        rows += article.title_rows
-        labels += map(int, same if any(same) else [is_title(text, gold) for text in article.title_texts])
+        for measured, own in article.title_examples:
+            rows += measured
+            labels += own
     return _fit(
         rows,
         labels,
@@ -245,24 +294,42 @@ def _list_days(article: LabelledArticle) -> None:
         list_labelled_values(article.view.page),
         article.html_text,
     )
-    article.days = [mention.day for mention in finder.mentions]
-    article.day_rows = finder.measure()
+    article.days = [mention.day for mention in finder.mentions if mention.place is not DayPlace.CHANGE]
+    article.day_rows = _measure_days(finder, finder.mentions)
+    shown = [mention for mention in finder.mentions if mention.line >= 0]
+    gold = (article.gold.get("date") or "")[:10]
+    without = [mention for mention in finder.mentions if str(mention.day) != gold]
+    for mentions in (finder.mentions, shown, without):
+        labels = [int(str(mention.day) == gold) for mention in mentions if mention.place is not DayPlace.CHANGE]
+        article.day_examples.append((_measure_days(finder, mentions), labels))
+
+
+def _measure_days(finder: DayFinder, mentions: Sequence[DayMention]) -> list[tuple[float, ...]]:
+    rows = zip(finder.measure(mentions), mentions, strict=True)
+    return [row for row, mention in rows if mention.place is not DayPlace.CHANGE]
 
 
 def _has_known_day(article: LabelledArticle) -> bool:
     gold = article.gold
-    return bool(gold.get("date")) and not gold.get("date_uncertain") and not gold.get("date_unfair")
+    return (
+        (bool(gold.get("date")) or gold.get("is_undated", False))
+        and not gold.get("date_uncertain")
+        and not gold.get("date_unfair")
+    )
 
 
 def train_days(articles: Sequence[LabelledArticle]) -> Any:
-    """Return trees that tell the mentions of the labelled day; a page with many days counts little more than others."""
+    """Return trees that tell the mentions of the labelled day; a page with many days counts little more than others.
+
+    Each page is an example as it is, without what its head, url and scripts state, and without its day of publication.
+    """
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
     weights: list[float] = []
-    for article in articles:
-        rows += article.day_rows
-        labels += [int(str(day) == article.gold["date"][:10]) for day in article.days]
-        weights += [1 / max(1, len(article.days)) ** 0.5] * len(article.days)
+    for measured, own in (example for article in articles for example in article.day_examples):
+        rows += measured
+        labels += own
+        weights += [1 / max(1, len(own)) ** 0.5] * len(own)
     return _fit(rows, labels, weights, trees=150, num_leaves=12, min_data_in_leaf=8, learning_rate=0.06)
 
 
@@ -275,15 +342,13 @@ def _apply_days(article: LabelledArticle, trees: Any) -> None:
 def _fit(
     rows: Sequence[tuple[float, ...]], labels: Sequence[int], weights: Sequence[float], *, trees: int, **settings: Any
 ) -> Any:
-    import lightgbm
-    import numpy as np
+    lightgbm, np = import_module("lightgbm"), import_module("numpy")
 
     weighed = np.array(weights)
-    data = lightgbm.Dataset(
-        np.array(rows, dtype=float), np.array(labels), weight=weighed * len(weights) / weighed.sum()
-    )
+    weighed *= len(weights) / weighed.sum()
+    data = lightgbm.Dataset(np.array(rows, dtype=float), np.array(labels), weight=weighed)
     shared = {"objective": "binary", "max_depth": 7, "feature_fraction": 0.5, "bagging_fraction": 0.7}
-    shared |= {"bagging_freq": 1, "lambda_l2": 3, "max_bin": 63, "seed": 1, "verbose": -1, "deterministic": True}
+    shared |= {"bagging_freq": 1, "lambda_l2": 3, "max_bin": 63, "seed": 1, "verbose": -1, "num_threads": 1}
     return lightgbm.train({**shared, **settings}, data, trees)
 
 
@@ -294,7 +359,7 @@ def _predict(trees: Any, rows: Sequence[tuple[float, ...]]) -> list[float]:
 def compute_figures(name: str, articles: Sequence[LabelledArticle]) -> ArticleFigures:
     """Return the figures of what the trees of other folds found, by the rules of the corpus's `score.py`."""
     titled = [article for article in articles if article.gold.get("title")]
-    dated = [article for article in articles if _has_known_day(article)]
+    dated = [article for article in articles if article.gold.get("date") and _has_known_day(article)]
     right = [str(article.day) == article.gold["date"][:10] for article in dated]
     wrong = [article.day is not None and not is_right for article, is_right in zip(dated, right, strict=True)]
     texts = [compare_texts(article.text, article.gold["text"]) for article in articles if article.gold.get("text")]

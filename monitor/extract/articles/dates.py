@@ -46,10 +46,10 @@ _POSTED = re.compile(
     r"\b(?:artikel|beitrag|eintrag)\s+wurde\b|\b(?:article|entry|post)\s+was\s+(?:written|filed)\b"
 )
 _NOT_POSTED = re.compile(
-    r"copyright|©|版权|版權|备案|updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|更新|"
-    r"수정|업데이트|aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|gewijzigd|"
-    r"oppdatert|opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|güncelle|"
-    r"ενημερώ|cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן|deadline|effective|closing|expires?\b|due\b"
+    r"copyright|©|版权|版權|备案|updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|"
+    r"更新|수정|업데이트|aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|"
+    r"gewijzigd|oppdatert|opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|"
+    r"güncelle|ενημερώ|cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן|deadline|effective|closing|expires?\b|due\b"
 )
 _WEAK = re.compile(
     r"时间|日期|来源|來源|\bdate\b|datum|fecha|\bdata\b|дата|날짜|\bstand\b|tarih|^\s*(?:von|by|par|por|door)\s"
@@ -96,11 +96,12 @@ _DASHES = re.compile(r"\s[-–—|·»]\s")
 _MAX_LINE_CHARS, _MAX_LABEL_CHARS = 300, 24
 _FAR = 60
 _MIN_SURE = 0.5
+_ONE_DAY = dt.timedelta(days=1)
 
 DAY_FEATURES = (
     *("place", "without_zone", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url"),
     *("in_script", "in_title", "has_meta", "has_vague", "has_json_ld", "has_time", "has_url", "days", "rank_from_last"),
-    *("age", "near_other", "share", "line_width", "line_days", "link_share", "posted", "not_posted", "weak", "label"),
+    *("age", "near_other", "share", "line_width", "line_days", "link_share", "posted", "weak", "label"),
     *("alone_before", "clock", "weekday", "kind_days", "score", "score_before", "score_after", "since_title"),
     *("since_start", "since_end", "depth", "regions_nav", "regions_footer", "regions_header", "regions_aside"),
     *("regions_article", "regions_main", "regions_list", "hidden", "block_links", "children", "nearest", "in_order"),
@@ -142,8 +143,9 @@ class DayFinder:
         mentions = self.mentions
         if not mentions:
             return None, DateSource.UNKNOWN
-        rated = load_scorer("article_date").score(self.measure())
-        score, _, mention = max(zip(rated, range(0, -len(mentions), -1), mentions, strict=True))
+        rated = zip(load_scorer("article_date").score(self.measure(mentions)), mentions, strict=True)
+        posted = (entry for entry in rated if entry[1].place is not DayPlace.CHANGE)
+        score, mention = max(posted, key=lambda entry: entry[0], default=(0.0, mentions[0]))
         if score < _MIN_SURE:
             return None, DateSource.UNKNOWN
         is_shown = any(other.day == mention.day and other.place is not DayPlace.URL for other in mentions)
@@ -215,9 +217,9 @@ class DayFinder:
             named = [element.attributes.get(name) or "" for name in ("datetime", "content", "title")]
             value = next((value for value in named if _DIGIT.search(value)), shown)
             if day := self._parse(value, self.order):
-                is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{element.class_and_id} {shown}".lower())
                 line = self.view.line_of_text[element.text_start]
                 before = self._get_words_before(line, shown)
+                is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{before} {shown}".lower())
                 place = DayPlace.CHANGE if is_change else DayPlace.TIME
                 yield DayMention(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
 
@@ -252,7 +254,11 @@ class DayFinder:
             if not match.has_year or is_range or was_range or _BOUND.match(after):
                 continue
             label = _OTHER_LABEL.search(before)
-            if _TODAY.search(before) or (label is not None and not _POSTING_WORDS.search(label[1])):
+            stated = self._labels.get((place, match.date))
+            if stated is Label.MADE or (stated not in (Label.POSTED, Label.SENT) and _is_change(before, after)):
+                continue
+            is_clock = abs(match.date - self.today) <= _ONE_DAY and _WEEKDAY.search(text) and place < self._title_line
+            if is_clock or _TODAY.search(before) or (label is not None and not _POSTING_WORDS.search(label[1])):
                 continue
             yield DayMention(
                 match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
@@ -278,14 +284,14 @@ class DayFinder:
         if len(days) == 1:
             yield DayMention(days.pop(), DayPlace.SCRIPT)
 
-    def measure(self) -> list[tuple[float, ...]]:
-        """Return the features of each of `mentions`, in the order of `DAY_FEATURES`."""
+    def measure(self, mentions: Sequence[DayMention]) -> list[tuple[float, ...]]:
+        """Return the features of each of these mentions, as if the page had no others, in order of `DAY_FEATURES`."""
         places: dict[dt.date, Counter[DayPlace]] = defaultdict(Counter)
-        for mention in self.mentions:
+        for mention in mentions:
             places[mention.day][mention.place] += 1
         everywhere = sum(places.values(), Counter[DayPlace]())
         days = sorted(places, reverse=True)
-        posted = {mention.day for mention in self.mentions if _POSTED.search(mention.before.lower())}
+        posted = {mention.day for mention in mentions if _POSTED.search(mention.before.lower())}
         return [
             (
                 mention.place,
@@ -299,12 +305,12 @@ class DayFinder:
                 *(self._measure_line(mention) if mention.line >= 0 else _NO_LINE),
                 float(bool(posted) and mention.day not in posted),
             )
-            for mention in self.mentions
+            for mention in mentions
         ]
 
     def _measure_line(self, mention: DayMention) -> tuple[float, ...]:
         line, place = self.view.lines[mention.line], mention.line
-        before, after = mention.before.lower()[-40:], mention.after.lower().lstrip(" (（,")
+        before = mention.before.lower()[-40:]
         bits = self.view.regions[line.block.index]
         scores = [0.0, *self.scores, 0.0]
         parent = line.block.parent or line.block
@@ -317,11 +323,8 @@ class DayFinder:
             self._days_of_line[place],
             line.linked / max(1, line.width),
             float(bool(_POSTED.search(before))),
-            float(
-                bool(_NOT_POSTED.search(before)) + 0.5 * bool(_NOT_POSTED.match(mention.after.lower().lstrip(" (（,")))
-            ),
             float(bool(_WEAK.search(before))),
-            self._label_of(mention),
+            _LABELS.get(self._labels.get((place, mention.day), Label.OTHER), 0.0),
             float(not before.strip(" :：|")),
             float(":" in mention.written),
             float(bool(_WEEKDAY.search(line.text[:80]))),
@@ -340,10 +343,16 @@ class DayFinder:
             row_linked / max(1, row_width) if row_width < 1_000 else -1.0,
         )
 
-    def _label_of(self, mention: DayMention) -> float:
-        line = self.view.lines[mention.line]
-        found = (entry.label for entry in self.labelled if line.start - 1 <= entry.index < line.end)
-        return max((_LABELS.get(label, 0.0) for label in found), default=0.0)
+    @cached_property
+    def _labels(self) -> dict[tuple[int, dt.date], Label]:
+        """What the labels before days announce, by line and day."""
+        found: dict[tuple[int, dt.date], Label] = {}
+        for entry in self.labelled:
+            # A value in pieces goes on in the next text.
+            value = " ".join([entry.value, *self.view.page.texts[entry.index + 1 : entry.index + 2]])
+            if entry.label in _LABELS and (day := self._parse(value, self.order)):
+                found[self.view.line_of_text[entry.index], day] = entry.label
+        return found
 
     @cached_property
     def _days_of_line(self) -> Counter[int]:
@@ -375,7 +384,12 @@ class DayFinder:
 
 
 _LABELS = {Label.POSTED: 3.0, Label.SENT: 2.0, Label.SOURCE: 1.0, Label.MADE: -1.0}
-_NO_LINE = (0.0,) * 12 + (0.0,) * 3 + (_FAR + 1.0,) * 3 + (0.0,) * 15
+_NO_LINE = (0.0,) * 11 + (0.0,) * 3 + (_FAR + 1.0,) * 3 + (0.0,) * 15
+
+
+def _is_change(before: str, after: str) -> bool:
+    behind = after.lower().lstrip(" (（,")
+    return _NOT_POSTED.search(before.lower()) is not None or _NOT_POSTED.match(behind) is not None
 
 
 def is_not_posting_date(text: str) -> bool:

@@ -67,7 +67,8 @@ def find_article_title(
 ) -> str:
     """Return the page's headline; the empty string where nothing names it.
 
-    `scores` say of each line how likely it belongs to the main text; `stated` is the title in a document's table. With the titles of rows (`listed`) only what is an h1 or stated counts.
+    `scores` say of each line how likely it belongs to the main text; `stated` is the title in a document's table.
+    With the titles of rows (`listed`) only what is an h1 or stated counts.
     """
     start = next(iter(select_lines(scores)), 0)
     candidates = list_title_candidates(view, start, stated=stated)
