@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.trees import export_trees, write_trees
-from monitor.extract.articles.dates import DAY_FEATURES, DayFinder, DayMention, DayPlace
+from monitor.extract.articles.dates import DAY_FEATURES, DayFinder, DayPlace, StatedDay
 from monitor.extract.articles.labels import PageMetadata, find_stated_title, list_labelled_values, read_metadata
 from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines
 from monitor.extract.articles.text import run_trafilatura, select_lines, select_text
@@ -43,6 +43,7 @@ _MIN_LONG_CHARS, _MIN_CUT_CHARS, _CUT_CHARS = 25, 60, 40
 _MAX_LINES_APART, _MAX_CHARS_APART = 15, 300
 _MIN_SURE_DAY = 0.5
 _WEAK_WEIGHT = 0.3
+_UNDATED_WEIGHT = 0.4  # of a page whose day of publication was taken away
 
 Trainer = Callable[[Sequence["LabelledArticle"]], Any]
 
@@ -246,9 +247,10 @@ def _list_titles(article: LabelledArticle) -> None:
     article.title_texts = [candidate.text for candidate in found]
     article.title_rows = measure_titles(article.view, found, article.scores, start)
     bare = replace(article.view, metadata=PageMetadata(title_element=article.view.metadata.title_element))
-    without = list_title_candidates(bare, start)
+    shown = replace(article.view, metadata=PageMetadata())
     gold = article.gold.get("title") or ""
-    for view, candidates in ((article.view, found), (bare, without)):
+    views = ((article.view, found), *((view, list_title_candidates(view, start)) for view in (bare, shown)))
+    for view, candidates in views:
         same = [normalize_title(candidate.text) == normalize_title(gold) for candidate in candidates]
         near = [is_title(candidate.text, gold) for candidate in candidates]
         rows = measure_titles(view, candidates, article.scores, start)
@@ -258,7 +260,7 @@ def _list_titles(article: LabelledArticle) -> None:
 def train_titles(articles: Sequence[LabelledArticle]) -> Any:
     """Return trees that tell titles; where no candidate is the label, those count that are nearly it.
 
-    Each page is an example as it is, and without the metadata in its head.
+    Each page is an example as it is, without the metadata in its head, and without its title element too.
     """
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
@@ -304,7 +306,7 @@ def _list_days(article: LabelledArticle) -> None:
         article.day_examples.append((_measure_days(finder, mentions), labels))
 
 
-def _measure_days(finder: DayFinder, mentions: Sequence[DayMention]) -> list[tuple[float, ...]]:
+def _measure_days(finder: DayFinder, mentions: Sequence[StatedDay]) -> list[tuple[float, ...]]:
     rows = zip(finder.measure(mentions), mentions, strict=True)
     return [row for row, mention in rows if mention.place is not DayPlace.CHANGE]
 
@@ -327,9 +329,10 @@ def train_days(articles: Sequence[LabelledArticle]) -> Any:
     labels: list[int] = []
     weights: list[float] = []
     for measured, own in (example for article in articles for example in article.day_examples):
+        factor = 1 if any(own) else _UNDATED_WEIGHT
         rows += measured
         labels += own
-        weights += [1 / max(1, len(own)) ** 0.5] * len(own)
+        weights += [factor / max(1, len(own)) ** 0.5] * len(own)
     return _fit(rows, labels, weights, trees=150, num_leaves=12, min_data_in_leaf=8, learning_rate=0.06)
 
 
@@ -344,9 +347,9 @@ def _fit(
 ) -> Any:
     lightgbm, np = import_module("lightgbm"), import_module("numpy")
 
-    weighed = np.array(weights)
-    weighed *= len(weights) / weighed.sum()
-    data = lightgbm.Dataset(np.array(rows, dtype=float), np.array(labels), weight=weighed)
+    scaled = np.array(weights)
+    scaled *= len(weights) / scaled.sum()
+    data = lightgbm.Dataset(np.array(rows, dtype=float), np.array(labels), weight=scaled)
     shared = {"objective": "binary", "max_depth": 7, "feature_fraction": 0.5, "bagging_fraction": 0.7}
     shared |= {"bagging_freq": 1, "lambda_l2": 3, "max_bin": 63, "seed": 1, "verbose": -1, "num_threads": 1}
     return lightgbm.train({**shared, **settings}, data, trees)

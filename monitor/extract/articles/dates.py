@@ -96,7 +96,12 @@ _DASHES = re.compile(r"\s[-–—|·»]\s")
 _MAX_LINE_CHARS, _MAX_LABEL_CHARS = 300, 24
 _FAR = 60
 _MIN_SURE = 0.5
+_MAX_FOOT_LINES = 3
 _ONE_DAY = dt.timedelta(days=1)
+# Under a Chinese document a day alone is the one on which it was signed.
+_SIGNATURE = re.compile(
+    r"[\s（(]*[\d〇○零一二三四五六七八九十]{2,4}\s*年[\s\d一二三四五六七八九十]{1,4}月[\s\d一二三四五六七八九十]{1,4}日[\s）)]*"
+)
 
 DAY_FEATURES = (
     *("place", "without_zone", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url"),
@@ -110,7 +115,7 @@ DAY_FEATURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class DayMention:
+class StatedDay:
     """A place where a page states a day; `line` is that of a visible one, `before` and `after` what stands around."""
 
     day: dt.date
@@ -167,7 +172,7 @@ class DayFinder:
         return lines[0], lines[-1]
 
     @cached_property
-    def mentions(self) -> list[DayMention]:
+    def mentions(self) -> list[StatedDay]:
         """All days with a year that the page states, in no words as those of something else."""
         if self.is_list:
             return [mention for mention in self._list_in_head() if mention.place is not DayPlace.TITLE]
@@ -186,7 +191,7 @@ class DayFinder:
         text = text[:8] if _TIMESTAMP.fullmatch(text) else text[:80]
         return next((match.date for match in find_days(text, self.today, order=order) if match.has_year), None)
 
-    def _list_in_head(self) -> Iterator[DayMention]:
+    def _list_in_head(self) -> Iterator[StatedDay]:
         for name, value in self.view.metadata.meta.items():
             if _CHANGED_NAME.search(name):
                 place = DayPlace.CHANGE
@@ -197,17 +202,17 @@ class DayFinder:
             else:
                 continue
             if day := self._parse(value, self.order):
-                yield DayMention(day, place, written=value)
+                yield StatedDay(day, place, written=value)
         for key in (*_JSON_LD_KEYS, "dateModified"):
             value = self.view.metadata.get_json_ld_text(key) or ""
             if day := self._parse(value, None):
-                yield DayMention(day, DayPlace.CHANGE if key == "dateModified" else DayPlace.JSON_LD, written=value)
+                yield StatedDay(day, DayPlace.CHANGE if key == "dateModified" else DayPlace.JSON_LD, written=value)
         for part in _DASHES.split(self.view.metadata.title_element):
             for match in find_days(part, self.today, order=self.order) if _DIGIT.search(part) else ():
                 if match.has_year and match.end - match.start == len(part.strip()):
-                    yield DayMention(match.date, DayPlace.TITLE)
+                    yield StatedDay(match.date, DayPlace.TITLE)
 
-    def _list_in_time_elements(self) -> Iterator[DayMention]:
+    def _list_in_time_elements(self) -> Iterator[StatedDay]:
         page = self.view.page
         for element in page.elements:
             itemprop = (element.attributes.get("itemprop") or "").lower() if element.attributes else ""
@@ -221,7 +226,7 @@ class DayFinder:
                 before = self._get_words_before(line, shown)
                 is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{before} {shown}".lower())
                 place = DayPlace.CHANGE if is_change else DayPlace.TIME
-                yield DayMention(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
+                yield StatedDay(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
 
     def _get_words_before(self, place: int, shown: str) -> str:
         if place >= len(self.view.lines):
@@ -233,7 +238,7 @@ class DayFinder:
         above = self.view.lines[place - 1].text if place else ""
         return above if len(above) <= _MAX_LABEL_CHARS else ""
 
-    def _list_in_lines(self) -> Iterator[DayMention]:
+    def _list_in_lines(self) -> Iterator[StatedDay]:
         for place, line in enumerate(self.view.lines):
             text = line.text[:_MAX_LINE_CHARS]
             if not _NUMBER.search(text) or (len(line.text) > _MAX_LINE_CHARS and not _DIGIT.search(text[:80])):
@@ -241,7 +246,7 @@ class DayFinder:
             matches = find_days(text, self.today, order=self.order)
             yield from self._list_in_line(place, text, matches)
 
-    def _list_in_line(self, place: int, text: str, matches: Sequence[DateMatch]) -> Iterator[DayMention]:
+    def _list_in_line(self, place: int, text: str, matches: Sequence[DateMatch]) -> Iterator[StatedDay]:
         end, is_range = 0, False
         starts = [*(match.start for match in matches), len(text)][1:]
         for match, following in zip(matches, starts, strict=True):
@@ -257,19 +262,21 @@ class DayFinder:
             stated = self._labels.get((place, match.date))
             if stated is Label.MADE or (stated not in (Label.POSTED, Label.SENT) and _is_change(before, after)):
                 continue
+            if place > self._span[0] and place >= self._span[1] - _MAX_FOOT_LINES and _SIGNATURE.fullmatch(text):
+                continue
             is_clock = abs(match.date - self.today) <= _ONE_DAY and _WEEKDAY.search(text) and place < self._title_line
             if is_clock or _TODAY.search(before) or (label is not None and not _POSTING_WORDS.search(label[1])):
                 continue
-            yield DayMention(
+            yield StatedDay(
                 match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
             )
 
-    def _list_in_urls(self) -> Iterator[DayMention]:
+    def _list_in_urls(self) -> Iterator[StatedDay]:
         for url in (self.view.page.url, self.view.metadata.get_first("og:url") or ""):
             if url and (day := date_in_url(url, self.today)):
-                yield DayMention(day, DayPlace.URL)
+                yield StatedDay(day, DayPlace.URL)
 
-    def _list_in_scripts(self) -> Iterator[DayMention]:
+    def _list_in_scripts(self) -> Iterator[StatedDay]:
         """Yield the one day of publication that the page's scripts write near its title."""
         if measure_width(self.title) < _MIN_TITLE_WIDTH:
             return
@@ -282,9 +289,9 @@ class DayFinder:
             if self.title in before + after and (day := self._parse(match[1], None)):
                 days.add(day)
         if len(days) == 1:
-            yield DayMention(days.pop(), DayPlace.SCRIPT)
+            yield StatedDay(days.pop(), DayPlace.SCRIPT)
 
-    def measure(self, mentions: Sequence[DayMention]) -> list[tuple[float, ...]]:
+    def measure(self, mentions: Sequence[StatedDay]) -> list[tuple[float, ...]]:
         """Return the features of each of these mentions, as if the page had no others, in order of `DAY_FEATURES`."""
         places: dict[dt.date, Counter[DayPlace]] = defaultdict(Counter)
         for mention in mentions:
@@ -308,7 +315,7 @@ class DayFinder:
             for mention in mentions
         ]
 
-    def _measure_line(self, mention: DayMention) -> tuple[float, ...]:
+    def _measure_line(self, mention: StatedDay) -> tuple[float, ...]:
         line, place = self.view.lines[mention.line], mention.line
         before = mention.before.lower()[-40:]
         bits = self.view.regions[line.block.index]

@@ -13,7 +13,10 @@ from monitor.extract.trees import load_scorer
 
 _MIN_SENTENCE_CHARS = 40
 _MIN_SHARE_OF_BEST = 0.5
-_MIN_SURE = 0.75
+_MIN_SURE = 0.8
+_MIN_OTHER_SHARE = 0.7
+_MAX_LINKED_SHARE = 0.3  # of a table of the text
+_MAX_LINES_APART = 2
 _ADJACENT_ARTICLE_LINE = re.compile(r"\W*(?:上一?[篇条條则頁页]|下一?[篇条條则頁页]|[前后後]一[篇條条则])\s*[:：]")
 _EDITOR_LINE = re.compile(r"\W*(?:本文)?(?:责任编辑|責任編輯|责编|責編)\W*[:：].{0,20}$")
 _MAX_TAIL_SHARE = 0.25
@@ -39,14 +42,31 @@ def select_text(view: PageLines, scores: Sequence[float], html_text: str) -> str
 
     Where the scores leave it open which lines are the text, trafilatura decides, which compares several extractors.
     """
-    chosen = select_lines(scores)
-    text = _join_lines(view.lines[place] for place in chosen)
+    text = _join_lines(view.lines[place] for place in _add_tables(view, select_lines(scores)))
     if measure_certainty(view, scores) < _MIN_SURE and len(view.page.elements) <= _MAX_ELEMENTS:
-        text = run_trafilatura(html_text) or text
+        other = run_trafilatura(html_text)
+        text = other if len(other) >= _MIN_OTHER_SHARE * len(text) else text
     lines = [line for line in text.splitlines() if not _ADJACENT_ARTICLE_LINE.match(line)]
     last = max((place for place, line in enumerate(lines, start=1) if _EDITOR_LINE.match(line)), default=len(lines))
     chars = sum(map(len, lines))
     return "\n".join(lines[:last] if sum(map(len, lines[last:])) < _MAX_TAIL_SHARE * chars else lines)
+
+
+def _add_tables(view: PageLines, chosen: Sequence[int]) -> list[int]:
+    """Return the chosen lines with all lines of the tables among them, or right behind them, in the same container."""
+    if not chosen:
+        return []
+    first, last = view.lines[chosen[0]].block, view.lines[chosen[-1]].block
+    around = next((node for node in first.iter_ancestors() if node.contains(last)), first)
+    found = set(chosen)
+    for table in view.page.elements[around.index + 1 : around.end]:
+        start, end = view.line_of_text[table.text_start], view.line_of_text[table.text_end]
+        if table.tag != "table" or not chosen[0] < start <= chosen[-1] + _MAX_LINES_APART:
+            continue
+        width, linked, _ = view.measure(table)
+        if linked <= _MAX_LINKED_SHARE * width:
+            found.update(range(start, end))
+    return sorted(found)
 
 
 def measure_certainty(view: PageLines, scores: Sequence[float]) -> float:

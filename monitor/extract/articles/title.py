@@ -42,7 +42,17 @@ TITLE_FEATURES = (
     *("link_share", "is_home_link", "is_other_link", "regions_nav", "regions_footer", "regions_header"),
     *("regions_aside", "regions_form", "regions_article", "regions_main", "regions_table", "regions_list", "hidden"),
     *("day_after", "day_inside", "score", "score_before", "score_after", "place", "depth", "siblings", "inside_other"),
-    *("holds_other", "title_parts", "has_og", "has_ld", "line_share", "wider_heads"),
+    *(
+        "holds_other",
+        "title_parts",
+        "has_og",
+        "has_ld",
+        "line_share",
+        "wider_heads",
+        "links_between",
+        "in_foot",
+        "in_links",
+    ),
 )
 
 
@@ -199,6 +209,10 @@ class _TitleMeter:
         heads = (place for candidate in candidates if candidate.level < 9 for place in candidate.lines if place < start)
         self.heads = sorted(heads, reverse=True)
         self.widest = sorted((len(c.folded) for c in candidates if c.level == self.best_level), reverse=True)
+        lines = view.lines
+        self.foot = normalize_title(" ".join(line.text for line in lines[-max(4, len(lines) // 10) :])[-2_000:])
+        self.links = Counter(anchor.text for anchor in view.page.anchors)
+        self.dated: dict[int, bool] = {}
         self.urls = {anchor.element.text_start: anchor.url for anchor in view.page.anchors}
 
     def measure_text(self, candidate: TitleCandidate) -> tuple[float, ...]:
@@ -240,15 +254,17 @@ class _TitleMeter:
         )
 
     def measure_place(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        has_own_day = float(bool(_DIGIT.search(candidate.text)) and has_day(candidate.text))
         if not candidate.lines:
-            return (0.0, 0.0, _FAR, 9.0, *(0.0,) * 13, 0.0, float(has_day(candidate.text)), *(0.0,) * 6)
+            return (0.0, 0.0, _FAR, 9.0, *(0.0,) * 13, 0.0, has_own_day, *(0.0,) * 6)
         view, start = self.view, self.start
         place = min(candidate.lines, key=lambda place: (abs(_get_level(view.lines[place])), abs(start - place)))
         line = view.lines[place]
         url = self.urls.get(line.start) or self.urls.get(max(0, line.start - 1)) if line.linked else None
         is_home = url is not None and url.endswith("/") and view.page.url.startswith(url) and url != view.page.url
         bits = view.regions[line.block.index]
-        after = next((far for far, near in enumerate(view.lines[place + 1 : place + 9]) if self._is_dated(near)), 9)
+        following = range(place + 1, min(len(view.lines), place + 9))
+        after = next((far for far, near in enumerate(following) if self._is_dated(near)), 9)
         scores = [0.0, *self.scores, 0.0]
         parent = line.block.parent or line.block
         return (
@@ -261,15 +277,26 @@ class _TitleMeter:
             float(bool(url) and not is_home),
             *(float(bits >> bit & 1) for bit in (0, 1, 2, 3, 4, 6, 7, 8, 9, 12)),
             after,
-            float(has_day(candidate.text)),
+            has_own_day,
             *(scores[place + 1], scores[place], scores[place + 2]),
             place / len(view.lines),
             line.block.depth,
             min(_FAR, parent.child_count),
         )
 
-    def _is_dated(self, line: TextLine) -> bool:
-        return line.width < 160 and bool(_DIGIT.search(line.text)) and has_day(line.text)
+    def _measure_links_between(self, candidate: TitleCandidate) -> float:
+        """Return how many lines of links stand between a candidate and the text: the menu under a site's name."""
+        if not candidate.lines:
+            return -1.0
+        near = min(candidate.lines, key=lambda place: abs(self.start - place))
+        between = self.view.lines[min(near, self.start) + 1 : max(near, self.start)]
+        return float(min(_FAR, sum(2 * line.linked > line.width for line in between)))
+
+    def _is_dated(self, place: int) -> bool:
+        line = self.view.lines[place]
+        if place not in self.dated:
+            self.dated[place] = line.width < 160 and bool(_DIGIT.search(line.text)) and has_day(line.text)
+        return self.dated[place]
 
     def measure_rivals(self, candidate: TitleCandidate) -> tuple[float, ...]:
         folded = candidate.folded
@@ -283,6 +310,9 @@ class _TitleMeter:
             float(bool(self.headline)),
             measure_width(candidate.text) / max(1, first.width) if first else 0.0,
             float(sum(width > len(folded) for width in self.widest)),
+            self._measure_links_between(candidate),
+            float(folded in self.foot),
+            float(min(9, self.links[candidate.text])),
         )
 
 

@@ -3,7 +3,10 @@ import math
 import pytest
 
 from benchmarks.trees import export_trees
-from monitor.extract.trees import TreeScorer
+from monitor.extract.articles.dates import DAY_FEATURES
+from monitor.extract.articles.lines import LINE_FEATURES
+from monitor.extract.articles.title import TITLE_FEATURES
+from monitor.extract.trees import TreeScorer, load_scorer
 
 
 class _Booster:
@@ -40,3 +43,15 @@ def test_a_score_is_the_probability_of_the_sum_of_leaves() -> None:
 def test_extreme_sums_do_not_overflow() -> None:
     scorer = TreeScorer(("length",), 0.0, ((0, 0, -5_000.0, 5_000.0),))
     assert scorer.score([(0,), (1,)]) == pytest.approx([0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [("article_line", LINE_FEATURES), ("article_title", TITLE_FEATURES), ("article_date", DAY_FEATURES)],
+)
+def test_trees_of_articles_were_trained_with_the_features_that_are_measured(
+    name: str, features: tuple[str, ...]
+) -> None:
+    scorer = load_scorer(name)
+    assert scorer.features == features
+    assert 0 < scorer.score([(0.0,) * len(features)])[0] < 1
