@@ -14,7 +14,7 @@ import unicodedata
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from statistics import mean
@@ -26,8 +26,8 @@ from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.trees import export_trees, write_trees
-from monitor.extract.articles.dates import DAY_FEATURES, DayFinder, DayPlace, StatedDay
-from monitor.extract.articles.labels import PageMetadata, find_stated_title, list_labelled_values, read_metadata
+from monitor.extract.articles.dates import DAY_FEATURES, MIN_SURE, DateMention, DayFinder, DayPlace
+from monitor.extract.articles.labels import find_stated_title, list_labelled_values, read_metadata
 from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines
 from monitor.extract.articles.text import run_trafilatura, select_lines, select_text
 from monitor.extract.articles.title import TITLE_FEATURES, list_title_candidates, measure_titles, normalize_title
@@ -41,9 +41,8 @@ _FIXTURES = Path("fixtures/articles")
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W_]+")
 _MIN_LONG_CHARS, _MIN_CUT_CHARS, _CUT_CHARS = 25, 60, 40
 _MAX_LINES_APART, _MAX_CHARS_APART = 15, 300
-_MIN_SURE_DAY = 0.5
 _WEAK_WEIGHT = 0.3
-_UNDATED_WEIGHT = 0.4  # of a page whose day of publication was taken away
+_UNDATED_WEIGHT = 0.15  # of a page whose day of publication was taken away
 
 Trainer = Callable[[Sequence["LabelledArticle"]], Any]
 
@@ -63,7 +62,6 @@ class LabelledArticle:
     scores: list[float] = field(default_factory=list)
     title: str = ""
     title_rows: list[tuple[float, ...]] = field(default_factory=list)
-    title_examples: list[tuple[list[tuple[float, ...]], list[int]]] = field(default_factory=list)
     title_texts: list[str] = field(default_factory=list)
     day_rows: list[tuple[float, ...]] = field(default_factory=list)
     days: list[dt.date] = field(default_factory=list)
@@ -246,28 +244,17 @@ def _list_titles(article: LabelledArticle) -> None:
     found = list_title_candidates(article.view, start, stated=stated)
     article.title_texts = [candidate.text for candidate in found]
     article.title_rows = measure_titles(article.view, found, article.scores, start)
-    bare = replace(article.view, metadata=PageMetadata(title_element=article.view.metadata.title_element))
-    shown = replace(article.view, metadata=PageMetadata())
-    gold = article.gold.get("title") or ""
-    views = ((article.view, found), *((view, list_title_candidates(view, start)) for view in (bare, shown)))
-    for view, candidates in views:
-        same = [normalize_title(candidate.text) == normalize_title(gold) for candidate in candidates]
-        near = [is_title(candidate.text, gold) for candidate in candidates]
-        rows = measure_titles(view, candidates, article.scores, start)
-        article.title_examples.append((rows, list(map(int, same if any(same) else near))))
 
 
 def train_titles(articles: Sequence[LabelledArticle]) -> Any:
-    """Return trees that tell titles; where no candidate is the label, those count that are nearly it.
-
-    Each page is an example as it is, without the metadata in its head, and without its title element too.
-    """
+    """Return trees that tell titles; where no candidate is the label, those count that are nearly it."""
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
     for article in articles:
-        for measured, own in article.title_examples:
-            rows += measured
-            labels += own
+        gold = article.gold["title"]
+        same = [normalize_title(text) == normalize_title(gold) for text in article.title_texts]
+        rows += article.title_rows
+        labels += map(int, same if any(same) else [is_title(text, gold) for text in article.title_texts])
     return _fit(
         rows,
         labels,
@@ -306,7 +293,7 @@ def _list_days(article: LabelledArticle) -> None:
         article.day_examples.append((_measure_days(finder, mentions), labels))
 
 
-def _measure_days(finder: DayFinder, mentions: Sequence[StatedDay]) -> list[tuple[float, ...]]:
+def _measure_days(finder: DayFinder, mentions: Sequence[DateMention]) -> list[tuple[float, ...]]:
     rows = zip(finder.measure(mentions), mentions, strict=True)
     return [row for row, mention in rows if mention.place is not DayPlace.CHANGE]
 
@@ -339,7 +326,7 @@ def train_days(articles: Sequence[LabelledArticle]) -> Any:
 def _apply_days(article: LabelledArticle, trees: Any) -> None:
     rated = zip(_predict(trees, article.day_rows), article.days, strict=True)
     score, day = max(rated, key=lambda entry: entry[0], default=(0.0, None))
-    article.day = day if score >= _MIN_SURE_DAY else None
+    article.day = day if score >= MIN_SURE else None
 
 
 def _fit(

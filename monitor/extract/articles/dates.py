@@ -93,15 +93,17 @@ _SCRIPT_DATE = re.compile(
 _MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WIDTH = 3_000, 20
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _DASHES = re.compile(r"\s[-–—|·»]\s")
-_MAX_LINE_CHARS, _MAX_LABEL_CHARS = 300, 24
+_MAX_LINE_CHARS, _MAX_LABEL_CHARS, _MAX_TODAY_CHARS = 300, 24, 12
 _FAR = 60
-_MIN_SURE = 0.5
 _MAX_FOOT_LINES = 3
 _ONE_DAY = dt.timedelta(days=1)
 # Under a Chinese document a day alone is the one on which it was signed.
 _SIGNATURE = re.compile(
     r"[\s（(]*[\d〇○零一二三四五六七八九十]{2,4}\s*年[\s\d一二三四五六七八九十]{1,4}月[\s\d一二三四五六七八九十]{1,4}日[\s）)]*"
 )
+
+MIN_SURE = 0.3
+"""A day is no answer if it is less likely to be the one of publication."""
 
 DAY_FEATURES = (
     *("place", "without_zone", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url"),
@@ -115,7 +117,7 @@ DAY_FEATURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class StatedDay:
+class DateMention:
     """A place where a page states a day; `line` is that of a visible one, `before` and `after` what stands around."""
 
     day: dt.date
@@ -151,7 +153,7 @@ class DayFinder:
         rated = zip(load_scorer("article_date").score(self.measure(mentions)), mentions, strict=True)
         posted = (entry for entry in rated if entry[1].place is not DayPlace.CHANGE)
         score, mention = max(posted, key=lambda entry: entry[0], default=(0.0, mentions[0]))
-        if score < _MIN_SURE:
+        if score < MIN_SURE:
             return None, DateSource.UNKNOWN
         is_shown = any(other.day == mention.day and other.place is not DayPlace.URL for other in mentions)
         return mention.day, DateSource.PAGE if is_shown else DateSource.URL
@@ -172,7 +174,7 @@ class DayFinder:
         return lines[0], lines[-1]
 
     @cached_property
-    def mentions(self) -> list[StatedDay]:
+    def mentions(self) -> list[DateMention]:
         """All days with a year that the page states, in no words as those of something else."""
         if self.is_list:
             return [mention for mention in self._list_in_head() if mention.place is not DayPlace.TITLE]
@@ -191,7 +193,7 @@ class DayFinder:
         text = text[:8] if _TIMESTAMP.fullmatch(text) else text[:80]
         return next((match.date for match in find_days(text, self.today, order=order) if match.has_year), None)
 
-    def _list_in_head(self) -> Iterator[StatedDay]:
+    def _list_in_head(self) -> Iterator[DateMention]:
         for name, value in self.view.metadata.meta.items():
             if _CHANGED_NAME.search(name):
                 place = DayPlace.CHANGE
@@ -202,17 +204,17 @@ class DayFinder:
             else:
                 continue
             if day := self._parse(value, self.order):
-                yield StatedDay(day, place, written=value)
+                yield DateMention(day, place, written=value)
         for key in (*_JSON_LD_KEYS, "dateModified"):
             value = self.view.metadata.get_json_ld_text(key) or ""
             if day := self._parse(value, None):
-                yield StatedDay(day, DayPlace.CHANGE if key == "dateModified" else DayPlace.JSON_LD, written=value)
+                yield DateMention(day, DayPlace.CHANGE if key == "dateModified" else DayPlace.JSON_LD, written=value)
         for part in _DASHES.split(self.view.metadata.title_element):
             for match in find_days(part, self.today, order=self.order) if _DIGIT.search(part) else ():
                 if match.has_year and match.end - match.start == len(part.strip()):
-                    yield StatedDay(match.date, DayPlace.TITLE)
+                    yield DateMention(match.date, DayPlace.TITLE)
 
-    def _list_in_time_elements(self) -> Iterator[StatedDay]:
+    def _list_in_time_elements(self) -> Iterator[DateMention]:
         page = self.view.page
         for element in page.elements:
             itemprop = (element.attributes.get("itemprop") or "").lower() if element.attributes else ""
@@ -226,7 +228,7 @@ class DayFinder:
                 before = self._get_words_before(line, shown)
                 is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{before} {shown}".lower())
                 place = DayPlace.CHANGE if is_change else DayPlace.TIME
-                yield StatedDay(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
+                yield DateMention(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
 
     def _get_words_before(self, place: int, shown: str) -> str:
         if place >= len(self.view.lines):
@@ -236,9 +238,9 @@ class DayFinder:
 
     def _get_line_above(self, place: int) -> str:
         above = self.view.lines[place - 1].text if place else ""
-        return above if len(above) <= _MAX_LABEL_CHARS else ""
+        return above if measure_width(above) <= _MAX_LABEL_CHARS else ""
 
-    def _list_in_lines(self) -> Iterator[StatedDay]:
+    def _list_in_lines(self) -> Iterator[DateMention]:
         for place, line in enumerate(self.view.lines):
             text = line.text[:_MAX_LINE_CHARS]
             if not _NUMBER.search(text) or (len(line.text) > _MAX_LINE_CHARS and not _DIGIT.search(text[:80])):
@@ -246,7 +248,7 @@ class DayFinder:
             matches = find_days(text, self.today, order=self.order)
             yield from self._list_in_line(place, text, matches)
 
-    def _list_in_line(self, place: int, text: str, matches: Sequence[DateMatch]) -> Iterator[StatedDay]:
+    def _list_in_line(self, place: int, text: str, matches: Sequence[DateMatch]) -> Iterator[DateMention]:
         end, is_range = 0, False
         starts = [*(match.start for match in matches), len(text)][1:]
         for match, following in zip(matches, starts, strict=True):
@@ -265,18 +267,18 @@ class DayFinder:
             if place > self._span[0] and place >= self._span[1] - _MAX_FOOT_LINES and _SIGNATURE.fullmatch(text):
                 continue
             is_clock = abs(match.date - self.today) <= _ONE_DAY and _WEEKDAY.search(text) and place < self._title_line
-            if is_clock or _TODAY.search(before) or (label is not None and not _POSTING_WORDS.search(label[1])):
+            if is_clock or _TODAY.search(before[-_MAX_TODAY_CHARS:]) or (label is not None and not _POSTING_WORDS.search(label[1])):
                 continue
-            yield StatedDay(
+            yield DateMention(
                 match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
             )
 
-    def _list_in_urls(self) -> Iterator[StatedDay]:
+    def _list_in_urls(self) -> Iterator[DateMention]:
         for url in (self.view.page.url, self.view.metadata.get_first("og:url") or ""):
             if url and (day := date_in_url(url, self.today)):
-                yield StatedDay(day, DayPlace.URL)
+                yield DateMention(day, DayPlace.URL)
 
-    def _list_in_scripts(self) -> Iterator[StatedDay]:
+    def _list_in_scripts(self) -> Iterator[DateMention]:
         """Yield the one day of publication that the page's scripts write near its title."""
         if measure_width(self.title) < _MIN_TITLE_WIDTH:
             return
@@ -289,9 +291,9 @@ class DayFinder:
             if self.title in before + after and (day := self._parse(match[1], None)):
                 days.add(day)
         if len(days) == 1:
-            yield StatedDay(days.pop(), DayPlace.SCRIPT)
+            yield DateMention(days.pop(), DayPlace.SCRIPT)
 
-    def measure(self, mentions: Sequence[StatedDay]) -> list[tuple[float, ...]]:
+    def measure(self, mentions: Sequence[DateMention]) -> list[tuple[float, ...]]:
         """Return the features of each of these mentions, as if the page had no others, in order of `DAY_FEATURES`."""
         places: dict[dt.date, Counter[DayPlace]] = defaultdict(Counter)
         for mention in mentions:
@@ -315,7 +317,7 @@ class DayFinder:
             for mention in mentions
         ]
 
-    def _measure_line(self, mention: StatedDay) -> tuple[float, ...]:
+    def _measure_line(self, mention: DateMention) -> tuple[float, ...]:
         line, place = self.view.lines[mention.line], mention.line
         before = mention.before.lower()[-40:]
         bits = self.view.regions[line.block.index]
