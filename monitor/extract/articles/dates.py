@@ -14,7 +14,7 @@ from monitor.extract.articles.labels import Label, LabelledValue
 from monitor.extract.articles.lines import PageLines, TextLine
 from monitor.extract.articles.text import select_lines
 from monitor.extract.articles.title import normalize_title
-from monitor.extract.html import count_wide_chars, measure_width
+from monitor.extract.html import Element, collapse_whitespace, count_wide_chars, measure_width
 from monitor.extract.trees import load_scorer
 from monitor.vocabulary import DateSource
 
@@ -177,14 +177,25 @@ class DayFinder:
     def mentions(self) -> list[DateMention]:
         """All days with a year that the page states, in no words as those of something else."""
         if self.is_list:
-            return [mention for mention in self._list_in_head() if mention.place is not DayPlace.TITLE]
+            return [mention for mention in self._in_head if mention.place is not DayPlace.TITLE]
+        shown = (*self._list_in_time_elements(), *self._list_in_lines())
         return [
-            *self._list_in_head(),
-            *self._list_in_time_elements(),
-            *self._list_in_lines(),
+            *self._in_head,
+            *(mention for mention in shown if not self._is_in_other(self.view.lines[mention.line].block)),
             *self._list_in_urls(),
             *self._list_in_scripts(),
         ]
+
+    @cached_property
+    def _in_head(self) -> list[DateMention]:
+        return list(self._list_in_head())
+
+    def _is_in_other(self, block: Element) -> bool:
+        """Whether a block is a quotation, or lies in an `article` element that the title is not in, but in another."""
+        own = self.view.lines[self._title_line].block.closest(("article",)) if self._title_line >= 0 else None
+        article = block.closest(("article",))
+        is_quotation = block.closest(("blockquote",)) is not None
+        return is_quotation or (own is not None and article is not None and article not in own.iter_ancestors())
 
     def _parse(self, text: str, order: DateOrder | None) -> dt.date | None:
         """Return the first day with a year in a short text; 20260203081530 is a day with its time."""
@@ -258,20 +269,36 @@ class DayFinder:
             is_range = following < len(text) and _RANGE.fullmatch(after) is not None
             if not before.strip(" :：|") and not match.start:
                 before = self._get_line_above(place)
-            if not match.has_year or is_range or was_range or _BOUND.match(after):
+            day = match.date if match.has_year else self._complete_year(match.date, before)
+            if day is None or is_range or was_range or _BOUND.match(after):
                 continue
-            label = _OTHER_LABEL.search(before)
-            stated = self._labels.get((place, match.date))
+            label = _OTHER_LABEL.search(self._find_own_words(place, before, text[match.start : match.end]))
+            stated = self._labels.get((place, day))
             if stated is Label.MADE or (stated not in (Label.POSTED, Label.SENT) and _is_change(before, after)):
                 continue
             if place > self._span[0] and place >= self._span[1] - _MAX_FOOT_LINES and _SIGNATURE.fullmatch(text):
                 continue
             is_clock = abs(match.date - self.today) <= _ONE_DAY and _WEEKDAY.search(text) and place < self._title_line
-            if is_clock or _TODAY.search(before[-_MAX_TODAY_CHARS:]) or (label is not None and not _POSTING_WORDS.search(label[1])):
+            is_other = label is not None and not _POSTING_WORDS.search(label[1])
+            if is_clock or is_other or _TODAY.search(before[-_MAX_TODAY_CHARS:]):
                 continue
-            yield DateMention(
-                match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
-            )
+            yield DateMention(day, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start)
+
+    def _complete_year(self, day: dt.date, before: str) -> dt.date | None:
+        """Return a day after "posted" in the year of a change of the page on that day and month."""
+        if not _POSTED.search(before):
+            return None
+        changes = (change.day for change in self._in_head if change.place is DayPlace.CHANGE)
+        return next((change for change in changes if (change.month, change.day) == (day.month, day.day)), None)
+
+    def _find_own_words(self, place: int, before: str, written: str) -> str:
+        """Return what stands before a day in its own piece of a line, or the piece before it."""
+        line, last = self.view.lines[place], before
+        for piece in map(collapse_whitespace, self.view.page.texts[line.start : line.end]):
+            if written in piece:
+                return piece.partition(written)[0] or last
+            last = piece
+        return before
 
     def _list_in_urls(self) -> Iterator[DateMention]:
         for url in (self.view.page.url, self.view.metadata.get_first("og:url") or ""):
@@ -397,8 +424,9 @@ _NO_LINE = (0.0,) * 11 + (0.0,) * 3 + (_FAR + 1.0,) * 3 + (0.0,) * 15
 
 
 def _is_change(before: str, after: str) -> bool:
-    behind = after.lower().lstrip(" (（,")
-    return _NOT_POSTED.search(before.lower()) is not None or _NOT_POSTED.match(behind) is not None
+    ahead, behind = before.lower(), after.lower().lstrip(" (（,")
+    is_posted = _POSTED.search(ahead) is not None
+    return _NOT_POSTED.search(ahead) is not None or (not is_posted and _NOT_POSTED.match(behind) is not None)
 
 
 def is_not_posting_date(text: str) -> bool:
