@@ -19,7 +19,7 @@ from monitor.extract.articles.labels import (
     read_metadata,
 )
 from monitor.extract.articles.lines import PageLines
-from monitor.extract.articles.text import join_prose, list_prose_weights, score_lines, select_text
+from monitor.extract.articles.text import join_prose, list_prose_weights, score_lines, select_lines, select_text
 from monitor.extract.articles.title import find_article_title
 from monitor.extract.html import Outline, collapse_whitespace, measure_width
 from monitor.page import Candidate, Page
@@ -103,7 +103,7 @@ _DOCUMENT_NUMBER = re.compile(
 _BARE_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]+", "[\uac00-\ud7a3]+", "[\u4e00-\u9fff]+"))
 _MAX_ISSUER_CHARS = 40
-_MAX_HEAD_CHARS = 600
+_MAX_HEAD_LINES = 8
 _GENERIC_SOURCE = re.compile(
     r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE
 )
@@ -127,9 +127,11 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     finder = DayFinder(view, page.title, today, scores, labelled, html_text, is_list)
     page.published_on, page.date_source = finder.find()
     page.text = join_prose(view) if is_list else select_text(view, scores, html_text)
+    start = next(iter(select_lines(scores)), 0)
+    head_lines = [line.text for line in view.lines[max(0, start - _MAX_HEAD_LINES) : start + _MAX_HEAD_LINES]]
     page.language = _detect_language(tree, page.text or outline.full_text[:2000])
     page.issuer = _find_issuer(labelled, view.metadata)
-    page.document_number = _find_document_number(labelled, page.title, page.text)
+    page.document_number = _find_document_number(labelled, page.title, head_lines)
 
 
 def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
@@ -167,7 +169,7 @@ def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> s
     return None
 
 
-def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: str) -> str | None:
+def _find_document_number(labelled: Sequence[LabelledValue], title: str, lines: Sequence[str]) -> str | None:
     for entry in labelled:
         if entry.label is not Label.NUMBER:
             continue
@@ -176,6 +178,6 @@ def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: s
         if _BARE_NUMBER.fullmatch(entry.value):
             return entry.value
     # In a sentence it is the number of another document.
-    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_MAX_HEAD_CHARS].splitlines())
+    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in lines)
     found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
     return re.sub(r"\s", "", found[0]) if found else None

@@ -178,7 +178,7 @@ class DayFinder:
         """All days with a year that the page states, in no words as those of something else."""
         if self.is_list:
             return [mention for mention in self._in_head if mention.place is not DayPlace.TITLE]
-        shown = (*self._list_in_time_elements(), *self._list_in_lines())
+        shown = (*self._list_in_time_elements(), *self._list_in_lines(), *self._list_completed())
         return [
             *self._in_head,
             *(mention for mention in shown if not self._is_in_other(self.view.lines[mention.line].block)),
@@ -269,11 +269,10 @@ class DayFinder:
             is_range = following < len(text) and _RANGE.fullmatch(after) is not None
             if not before.strip(" :：|") and not match.start:
                 before = self._get_line_above(place)
-            day = match.date if match.has_year else self._complete_year(match.date, before)
-            if day is None or is_range or was_range or _BOUND.match(after):
+            if not match.has_year or is_range or was_range or _BOUND.match(after):
                 continue
             label = _OTHER_LABEL.search(self._find_own_words(place, before, text[match.start : match.end]))
-            stated = self._labels.get((place, day))
+            stated = self._labels.get((place, match.date))
             if stated is Label.MADE or (stated not in (Label.POSTED, Label.SENT) and _is_change(before, after)):
                 continue
             if place > self._span[0] and place >= self._span[1] - _MAX_FOOT_LINES and _SIGNATURE.fullmatch(text):
@@ -282,14 +281,19 @@ class DayFinder:
             is_other = label is not None and not _POSTING_WORDS.search(label[1])
             if is_clock or is_other or _TODAY.search(before[-_MAX_TODAY_CHARS:]):
                 continue
-            yield DateMention(day, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start)
+            yield DateMention(
+                match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
+            )
 
-    def _complete_year(self, day: dt.date, before: str) -> dt.date | None:
-        """Return a day after "posted" in the year of a change of the page on that day and month."""
-        if not _POSTED.search(before):
-            return None
-        changes = (change.day for change in self._in_head if change.place is DayPlace.CHANGE)
-        return next((change for change in changes if (change.month, change.day) == (day.month, day.day)), None)
+    def _list_completed(self) -> Iterator[DateMention]:
+        """Yield days after "posted" that are written without a year, in that of a change on the same day and month."""
+        changes = [change.day for change in self._in_head if change.place is DayPlace.CHANGE]
+        for entry in self.labelled if changes else ():
+            for match in find_days(entry.value[:20], self.today) if entry.label is Label.POSTED else ():
+                day = next((day for day in changes if (day.month, day.day) == (match.date.month, match.date.day)), None)
+                if day is not None and not match.has_year:
+                    place = self.view.line_of_text[entry.index]
+                    yield DateMention(day, DayPlace.LINE, place, before="发布", length=len(entry.value))
 
     def _find_own_words(self, place: int, before: str, written: str) -> str:
         """Return what stands before a day in its own piece of a line, or the piece before it."""
