@@ -2,14 +2,12 @@
 
 import datetime as dt
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Sequence
+from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.dates import find_days
-from monitor.extract.articles.dates import DayFinder, is_not_posting_date
+from monitor.extract.articles.dates import DayFinder
 from monitor.extract.articles.labels import (
     Label,
     LabelledValue,
@@ -21,25 +19,18 @@ from monitor.extract.articles.labels import (
 from monitor.extract.articles.lines import PageLines
 from monitor.extract.articles.text import join_prose, list_prose_weights, score_lines, select_lines, select_text
 from monitor.extract.articles.title import find_article_title
-from monitor.extract.html import Outline, collapse_whitespace, measure_width
+from monitor.extract.html import Outline
 from monitor.page import Candidate, Page
 
 _MAX_SUMMARY_CHARS = 800
-_MIN_HEADLINE_WIDTH = 30
-_MIN_PROSE_CHARS = 80
-_MAX_DATE_LINE_CHARS = 60
-_MAX_NEARBY_TEXTS = 6
-_MAX_HEADLINE_TEXTS = 2
-_MAX_TEXTS_ABOVE = 3
-_OPENING_CHARS = 12
-_MAX_HEADLINE_CHARS = 2_000
+_MIN_SURE, _MIN_TEXT_WIDTH = 0.8, 120
 
 
-def _is_list_page(view: PageLines, candidates: Sequence[Candidate], today: dt.date) -> bool:
+def _is_list_page(view: PageLines, candidates: Sequence[Candidate]) -> bool:
     """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
     Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
-    itself an article is one, and so is one with a headline, a date and sentences before the next row.
+    itself an article is one.
     """
     page, metadata = view.page, view.metadata
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
@@ -50,48 +41,15 @@ def _is_list_page(view: PageLines, candidates: Sequence[Candidate], today: dt.da
     places = sorted({anchor.element.text_start for anchor in page.anchors if anchor.url in urls})
     between = [sum(prose[start:end]) for start, end in pairwise(places)]
     of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _MAX_SUMMARY_CHARS)
-    if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
-        return False
-    listed = {candidate.date for candidate in candidates}
-    return not _starts_like_article(page, metadata.title_element, prose, places, listed, today)
+    return sum(len(candidate.title) for candidate in candidates) + of_list > sum(prose) - of_list
 
 
-def _starts_like_article(
-    page: Outline,
-    title: str,
-    prose: Sequence[int],
-    places: Sequence[int],
-    listed: Collection[dt.date | None],
-    today: dt.date,
-) -> bool:
-    """Whether an h1, or a text that `title` repeats, has a date that no row shows and sentences before the next row."""
-    weights = [0, *accumulate(prose)]
-    starts = frozenset(places)
-    for element in page.elements:
-        first, start = element.text_start, element.text_end
-        # A quick check before the exact one: an element of one or two texts that begins with words of the title.
-        may_be_headline = 0 < start - first <= _MAX_HEADLINE_TEXTS
-        if element.tag != "h1" and not (may_be_headline and page.texts[first].strip()[:_OPENING_CHARS] in title):
-            continue
-        text = page.get_text(element, _MAX_HEADLINE_CHARS)
-        if measure_width(text) < _MIN_HEADLINE_WIDTH or start in starts or (element.tag != "h1" and text not in title):
-            continue
-        following = bisect_left(places, start)
-        end = places[following] if following < len(places) else len(page.texts)
-        above = max(first - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
-        lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
-        if weights[end] - weights[start] >= _MIN_PROSE_CHARS and any(
-            _is_own_date_line(line, listed, today) for line in lines
-        ):
-            return True
-    return False
-
-
-def _is_own_date_line(line: str, listed: Collection[dt.date | None], today: dt.date) -> bool:
-    """Whether a line is hardly more than a date that no row shows."""
-    if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
-        return False
-    return any(match.has_year and match.date not in listed for match in find_days(line, today))
+def _has_own_text(view: PageLines, scores: Sequence[float], rows: Sequence[Candidate]) -> bool:
+    """Whether lines that are no rows are surely a main text, as in an article beside a long dated list."""
+    urls = {candidate.url for candidate in rows}
+    places = {view.line_of_text[anchor.element.text_start] for anchor in view.page.anchors if anchor.url in urls}
+    sure = (view.lines[place] for place, score in enumerate(scores) if score >= _MIN_SURE and place not in places)
+    return sum(line.width for line in sure if 4 * line.linked < line.width) >= _MIN_TEXT_WIDTH
 
 
 _DOCUMENT_NUMBER = re.compile(
@@ -119,12 +77,14 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
     view = PageLines(outline, read_metadata(tree))
-    is_list = _is_list_page(view, page.candidates, today)
-    listed = [candidate.title for candidate in page.candidates] if is_list else []
-    labelled = [] if is_list else list_labelled_values(outline)
     scores = score_lines(view)
-    page.title = find_article_title(view, scores, listed=listed, stated=find_stated_title(labelled))
-    finder = DayFinder(view, page.title, today, scores, labelled, html_text, is_list)
+    rows = page.candidates if _is_list_page(view, page.candidates) else []
+    is_list = bool(rows) and not _has_own_text(view, scores, rows)
+    labelled = [] if is_list else list_labelled_values(outline)
+    listed = [candidate.title for candidate in rows]
+    page.title = find_article_title(view, scores, listed=listed, stated=find_stated_title(labelled), is_list=is_list)
+    days = {candidate.date for candidate in rows}
+    finder = DayFinder(view, page.title, today, scores, labelled, html_text, days, is_list)
     page.published_on, page.date_source = finder.find()
     page.text = join_prose(view) if is_list else select_text(view, scores, html_text)
     start = next(iter(select_lines(scores)), 0)

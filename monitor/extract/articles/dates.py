@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -14,7 +14,7 @@ from monitor.extract.articles.labels import Label, LabelledValue
 from monitor.extract.articles.lines import PageLines, TextLine
 from monitor.extract.articles.text import select_lines
 from monitor.extract.articles.title import normalize_title
-from monitor.extract.html import Element, collapse_whitespace, count_wide_chars, measure_width
+from monitor.extract.html import collapse_whitespace, count_wide_chars, measure_width
 from monitor.extract.trees import load_scorer
 from monitor.vocabulary import DateSource
 
@@ -133,8 +133,8 @@ class DateMention:
 class DayFinder:
     """The days on a page, for the article called `title`.
 
-    `scores` say of each line how likely it belongs to the main text. The days in the rows of a list page (`is_list`)
-    are not its own: only what its head states counts.
+    `scores` say of each line how likely it belongs to the main text. Days that rows of the page show (`listed`)
+    are theirs; on a list page (`is_list`) only what its head states counts.
     """
 
     view: PageLines
@@ -143,6 +143,7 @@ class DayFinder:
     scores: Sequence[float]
     labelled: Sequence[LabelledValue] = ()
     html_text: str = ""
+    listed: Collection[dt.date | None] = ()
     is_list: bool = False
 
     def find(self) -> tuple[dt.date | None, DateSource]:
@@ -181,7 +182,7 @@ class DayFinder:
         shown = (*self._list_in_time_elements(), *self._list_in_lines(), *self._list_completed())
         return [
             *self._in_head,
-            *(mention for mention in shown if not self._is_in_other(self.view.lines[mention.line].block)),
+            *(mention for mention in shown if mention.day not in self.listed and not self._is_in_other(mention.line)),
             *self._list_in_urls(),
             *self._list_in_scripts(),
         ]
@@ -190,9 +191,10 @@ class DayFinder:
     def _in_head(self) -> list[DateMention]:
         return list(self._list_in_head())
 
-    def _is_in_other(self, block: Element) -> bool:
-        """Whether a block is a quotation, or lies in an `article` element that the title is not in, but in another."""
+    def _is_in_other(self, place: int) -> bool:
+        """Whether a line is a quotation, or lies in an `article` element that the title is not in, but in another."""
         own = self.view.lines[self._title_line].block.closest(("article",)) if self._title_line >= 0 else None
+        block = self.view.lines[place].block
         article = block.closest(("article",))
         is_quotation = block.closest(("blockquote",)) is not None
         return is_quotation or (own is not None and article is not None and article not in own.iter_ancestors())
@@ -431,11 +433,6 @@ def _is_change(before: str, after: str) -> bool:
     ahead, behind = before.lower(), after.lower().lstrip(" (（,")
     is_posted = _POSTED.search(ahead) is not None
     return _NOT_POSTED.search(ahead) is not None or (not is_posted and _NOT_POSTED.match(behind) is not None)
-
-
-def is_not_posting_date(text: str) -> bool:
-    """Whether a text says that its date is one of change, making or coming into force."""
-    return _NOT_POSTED.search(text.lower()) is not None
 
 
 def _is_headline(line: TextLine, folded: str) -> bool:

@@ -73,22 +73,26 @@ class TitleCandidate:
 
 
 def find_article_title(
-    view: PageLines, scores: Sequence[float], *, listed: Sequence[str] = (), stated: str | None = None
+    view: PageLines,
+    scores: Sequence[float],
+    *,
+    listed: Sequence[str] = (),
+    stated: str | None = None,
+    is_list: bool = False,
 ) -> str:
     """Return the page's headline; the empty string where nothing names it.
 
     `scores` say of each line how likely it belongs to the main text; `stated` is the title in a document's table.
-    With the titles of rows (`listed`) only what is an h1 or stated counts.
+    The titles of rows (`listed`) are none, and on a list page (`is_list`) only what is an h1 or stated counts.
     """
     start = next(iter(select_lines(scores)), 0)
     candidates = list_title_candidates(view, start, stated=stated)
-    if listed:
-        rows = {normalize_title(title) for title in listed}
-        candidates = [
-            candidate
-            for candidate in candidates
-            if candidate.folded not in rows and (candidate.sources or candidate.level == 1)
-        ]
+    rows = {normalize_title(title) for title in listed}
+    candidates = [
+        candidate
+        for candidate in candidates
+        if candidate.folded not in rows and (candidate.sources or candidate.level == 1 or not is_list)
+    ]
     if not candidates:
         return ""
     rated = load_scorer("article_title").score(measure_titles(view, candidates, scores, start))
