@@ -230,7 +230,7 @@ def train_lines(articles: Sequence[LabelledArticle]) -> Any:
         rows += article.line_rows
         labels += own
         weights += [factor * (min(0.5, width / total) + 0.003) for width in widths]
-    return _fit(rows, labels, weights, trees=100, num_leaves=12, min_data_in_leaf=20, learning_rate=0.06)
+    return _fit(rows, labels, weights, trees=60, num_leaves=12, min_data_in_leaf=20, learning_rate=0.1)
 
 
 def _apply_lines(article: LabelledArticle, trees: Any) -> None:
