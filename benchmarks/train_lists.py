@@ -2,8 +2,8 @@
 
 LightGBM is needed for training alone: `pip install lightgbm`. What is learned from is a page's groups of links, each
 with the share (F1) of the labelled items that it holds, and the columns of the best group, each with how much of the
-labelled titles it says. Every page weighs alike, however many groups it has. An article has no list, so all its groups
-are wrong. Pages whose labels are partial teach nothing about choosing.
+labelled titles it says. A page with many groups weighs little more than one with few. An article has no list, so all
+its groups are wrong. Pages whose labels are partial teach nothing about choosing.
 """
 
 import hashlib
@@ -36,6 +36,7 @@ FOLDS = 5
 _LISTS = {"num_leaves": 16, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 250}
 _TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "rounds": 120}
 _WHOLE, _MIN_PART = 0.9, 0.2
+_ARTICLE_WEIGHT = 2.0  # all of whose groups are wrong
 _COMMON = {
     "objective": "cross_entropy",
     "learning_rate": 0.06,
@@ -74,6 +75,7 @@ class ListFigures(BaseModel):
 class _Examples:
     """What one page teaches."""
 
+    weight: float = 1.0
     groups: list[list[float]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     columns: list[list[float]] = field(default_factory=list)
@@ -121,7 +123,7 @@ def _collect_examples(page: LabelledPage) -> _Examples:
     groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
     shares = [compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
-    found = _Examples()
+    found = _Examples(_ARTICLE_WEIGHT if page.kind == ARTICLE else 1.0)
     if page.is_scored:
         found.groups, found.shares = features.complete(groups), _credit_parts(groups, shares, wanted.keys())
     if max(shares, default=0.0) > 0 and any(item.get("title") for item in page.items):
@@ -188,7 +190,7 @@ def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
 
 
 def _train(examples: Sequence[_Examples]) -> dict[str, Any]:
-    groups = [(x.groups, x.shares, len(x.groups) ** -0.5) for x in examples if x.groups]
+    groups = [(x.groups, x.shares, x.weight * len(x.groups) ** -0.5) for x in examples if x.groups]
     columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
     return {
         "lists": export_trees(_fit(groups, _LISTS), FEATURES),

@@ -2,88 +2,54 @@
 
 import datetime as dt
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Sequence
+from itertools import pairwise
 
 from selectolax.lexbor import LexborHTMLParser
 
-from monitor.dates import find_days
-from monitor.extract.articles.dates import find_article_date
-from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata, list_labelled_values, read_metadata
-from monitor.extract.articles.text import extract_main_text, list_prose_weights
+from monitor.extract.articles.dates import DayFinder
+from monitor.extract.articles.labels import (
+    Label,
+    LabelledValue,
+    PageMetadata,
+    find_stated_title,
+    list_labelled_values,
+    read_metadata,
+)
+from monitor.extract.articles.lines import PageLines
+from monitor.extract.articles.text import join_prose, list_prose_weights, score_lines, select_lines, select_text
 from monitor.extract.articles.title import find_article_title
-from monitor.extract.articles.view import is_not_posting_date
-from monitor.extract.html import Outline, collapse_whitespace, measure_width
+from monitor.extract.html import Outline
 from monitor.page import Candidate, Page
 
 _MAX_SUMMARY_CHARS = 800
-_MIN_HEADLINE_WIDTH = 30
-_MIN_PROSE_CHARS = 80
-_MAX_DATE_LINE_CHARS = 60
-_MAX_NEARBY_TEXTS = 6
-_MAX_HEADLINE_TEXTS = 2
-_MAX_TEXTS_ABOVE = 3
-_OPENING_CHARS = 12
-_MAX_HEADLINE_CHARS = 2_000
+_MIN_SURE, _MIN_TEXT_WIDTH = 0.8, 120
 
 
-def _is_list_page(page: Outline, metadata: PageMetadata, candidates: Sequence[Candidate], today: dt.date) -> bool:
+def _is_list_page(view: PageLines, candidates: Sequence[Candidate]) -> bool:
     """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
 
     Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
-    itself an article is one, and so is one with a headline, a date and sentences before the next row.
+    itself an article is one.
     """
+    page, metadata = view.page, view.metadata
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
     if not candidates or not is_dated or metadata.is_article:
         return False
-    prose = list_prose_weights(page)
+    prose = list_prose_weights(view)
     urls = {candidate.url for candidate in candidates}
     places = sorted({anchor.element.text_start for anchor in page.anchors if anchor.url in urls})
     between = [sum(prose[start:end]) for start, end in pairwise(places)]
     of_list = sum(weight for weight in sorted(between)[:-1] if weight <= _MAX_SUMMARY_CHARS)
-    if sum(len(candidate.title) for candidate in candidates) + of_list <= sum(prose) - of_list:
-        return False
-    listed = {candidate.date for candidate in candidates}
-    return not _starts_like_article(page, metadata.title_element, prose, places, listed, today)
+    return sum(len(candidate.title) for candidate in candidates) + of_list > sum(prose) - of_list
 
 
-def _starts_like_article(
-    page: Outline,
-    title: str,
-    prose: Sequence[int],
-    places: Sequence[int],
-    listed: Collection[dt.date | None],
-    today: dt.date,
-) -> bool:
-    """Whether an h1, or a text that `title` repeats, has a date that no row shows and sentences before the next row."""
-    weights = [0, *accumulate(prose)]
-    starts = frozenset(places)
-    for element in page.elements:
-        first, start = element.text_start, element.text_end
-        # A quick check before the exact one: an element of one or two texts that begins with words of the title.
-        may_be_headline = 0 < start - first <= _MAX_HEADLINE_TEXTS
-        if element.tag != "h1" and not (may_be_headline and page.texts[first].strip()[:_OPENING_CHARS] in title):
-            continue
-        text = page.get_text(element, _MAX_HEADLINE_CHARS)
-        if measure_width(text) < _MIN_HEADLINE_WIDTH or start in starts or (element.tag != "h1" and text not in title):
-            continue
-        following = bisect_left(places, start)
-        end = places[following] if following < len(places) else len(page.texts)
-        above = max(first - _MAX_TEXTS_ABOVE, places[following - 1] + 1 if following else 0)
-        lines = map(collapse_whitespace, page.texts[above : min(end, start + _MAX_NEARBY_TEXTS)])
-        if weights[end] - weights[start] >= _MIN_PROSE_CHARS and any(
-            _is_own_date_line(line, listed, today) for line in lines
-        ):
-            return True
-    return False
-
-
-def _is_own_date_line(line: str, listed: Collection[dt.date | None], today: dt.date) -> bool:
-    """Whether a line is hardly more than a date that no row shows."""
-    if len(line) > _MAX_DATE_LINE_CHARS or is_not_posting_date(line):
-        return False
-    return any(match.has_year and match.date not in listed for match in find_days(line, today))
+def _has_own_text(view: PageLines, scores: Sequence[float], rows: Sequence[Candidate]) -> bool:
+    """Whether lines that are no rows are surely a main text, as in an article beside a long dated list."""
+    urls = {candidate.url for candidate in rows}
+    places = {view.line_of_text[anchor.element.text_start] for anchor in view.page.anchors if anchor.url in urls}
+    sure = (view.lines[place] for place, score in enumerate(scores) if score >= _MIN_SURE and place not in places)
+    return sum(line.width for line in sure if 4 * line.linked < line.width) >= _MIN_TEXT_WIDTH
 
 
 _DOCUMENT_NUMBER = re.compile(
@@ -95,11 +61,10 @@ _DOCUMENT_NUMBER = re.compile(
 _BARE_NUMBER = re.compile(r"(?=.{2,40}$)(?=.*\d)[\u4e00-\u9fffA-Za-z\d〔〕\[\]（）()/第号號-]+")
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]+", "[\uac00-\ud7a3]+", "[\u4e00-\u9fff]+"))
 _MAX_ISSUER_CHARS = 40
-_MAX_HEAD_CHARS = 600
+_MAX_HEAD_LINES = 8
 _GENERIC_SOURCE = re.compile(
     r"本[站网]?(?:原创)?|原创|转载|网络|互联网|佚名|未知|不详|无|admin(?:istrator)?", re.IGNORECASE
 )
-_MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 6, 200
 _TRAILING_LABEL = re.compile(
     r"\s*(?:发布时间|发布日期|发文日期|成文日期|时间|日期|作者|编辑|责任编辑|浏览|阅读|点击|字体|字号|字体大小|打印|分享|【|\||(?:19|20)\d\d[-/年.]).*$"
 )
@@ -111,18 +76,22 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
-    metadata = read_metadata(tree)
-    is_list = _is_list_page(outline, metadata, page.candidates, today)
-    listed = [candidate.title for candidate in page.candidates] if is_list else []
+    view = PageLines(outline, read_metadata(tree))
+    scores = score_lines(view)
+    rows = page.candidates if _is_list_page(view, page.candidates) else []
+    is_list = bool(rows) and not _has_own_text(view, scores, rows)
     labelled = [] if is_list else list_labelled_values(outline)
-    page.title = find_article_title(outline, metadata, listed=listed, stated=_find_stated_title(labelled))
-    page.published_on, page.date_source = find_article_date(
-        outline, metadata, page.title, today, labelled=labelled, is_list=is_list, html_text=html_text
-    )
-    page.text = extract_main_text(outline, html_text, is_list=is_list)
+    listed = [candidate.title for candidate in rows]
+    page.title = find_article_title(view, scores, listed=listed, stated=find_stated_title(labelled), is_list=is_list)
+    days = {candidate.date for candidate in rows}
+    finder = DayFinder(view, page.title, today, scores, labelled, html_text, days, is_list)
+    page.published_on, page.date_source = finder.find()
+    page.text = join_prose(view) if is_list else select_text(view, scores, html_text)
+    start = next(iter(select_lines(scores)), 0)
+    head_lines = [line.text for line in view.lines[max(0, start - _MAX_HEAD_LINES) : start + _MAX_HEAD_LINES]]
     page.language = _detect_language(tree, page.text or outline.full_text[:2000])
-    page.issuer = _find_issuer(labelled, metadata)
-    page.document_number = _find_document_number(labelled, page.title, page.text)
+    page.issuer = _find_issuer(labelled, view.metadata)
+    page.document_number = _find_document_number(labelled, page.title, head_lines)
 
 
 def _detect_language(tree: LexborHTMLParser, text: str) -> str | None:
@@ -160,7 +129,7 @@ def _find_issuer(labelled: Sequence[LabelledValue], metadata: PageMetadata) -> s
     return None
 
 
-def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: str) -> str | None:
+def _find_document_number(labelled: Sequence[LabelledValue], title: str, lines: Sequence[str]) -> str | None:
     for entry in labelled:
         if entry.label is not Label.NUMBER:
             continue
@@ -169,14 +138,6 @@ def _find_document_number(labelled: Sequence[LabelledValue], title: str, text: s
         if _BARE_NUMBER.fullmatch(entry.value):
             return entry.value
     # In a sentence it is the number of another document.
-    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in text[:_MAX_HEAD_CHARS].splitlines())
+    own_lines = (_DOCUMENT_NUMBER.fullmatch(line.strip(" 　()（）")) for line in lines)
     found = _DOCUMENT_NUMBER.search(title) or next((line for line in own_lines if line), None)
     return re.sub(r"\s", "", found[0]) if found else None
-
-
-def _find_stated_title(labelled: Sequence[LabelledValue]) -> str | None:
-    """Return the title in the table of a government document, known by its index number."""
-    if all(entry.label is not Label.INDEX for entry in labelled):
-        return None
-    names = (entry.value for entry in labelled if entry.label is Label.NAME)
-    return next((name for name in names if _MIN_TITLE_CHARS <= len(name) <= _MAX_TITLE_CHARS), None)

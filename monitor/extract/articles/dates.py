@@ -1,258 +1,89 @@
-"""Finds the date on which an article was published: what the page states comes before what could be guessed."""
+"""Finds the day on which an article was published among all days on its page, by measures that a model weighs."""
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from math import log2
 
-from monitor.dates import DateOrder, date_in_url, detect_order, find_days, infer_order
-from monitor.extract.articles.labels import Label, LabelledValue, PageMetadata
-from monitor.extract.articles.view import ArticleView, is_not_posting_date
-from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars, measure_width
+from monitor.dates import DateMatch, DateOrder, date_in_url, detect_order, find_days, infer_order
+from monitor.extract.articles.labels import Label, LabelledValue
+from monitor.extract.articles.lines import PageLines, TextLine
+from monitor.extract.articles.text import select_lines
+from monitor.extract.articles.title import normalize_title
+from monitor.extract.html import collapse_whitespace, count_wide_chars, measure_width
+from monitor.extract.trees import load_scorer
 from monitor.vocabulary import DateSource
 
+
+class DayPlace(IntEnum):
+    """Where a page states a day."""
+
+    META = 0
+    VAGUE_META = 1
+    CHANGE = 2
+    JSON_LD = 3
+    TIME = 4
+    LINE = 5
+    URL = 6
+    SCRIPT = 7
+    TITLE = 8
+
+
 # For texts in lower case, which is faster than ignoring the case.
-_POSTED_LABEL = re.compile(
-    r"掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일|发布于|發布於|"
-    r"\bpublished\b|\bposted\b|\brelease date\b|"
-    r"\bpublication date\b|\bdate issued\b|veröffentlich(?:t|ung)|erstellt|publiée?|publicado|pubblicato|"
+_POSTED = re.compile(
+    r"掲載日|公開日|配信|入力|登録日|作成日|등록일|입력|작성일|게시일|发布于|發布於|发布|發布|發佈|发表|發表|发稿|公开|公開|公布|刊登|登载|"
+    r"录入|上传|张贴|張貼|信息时间|"
+    r"\bpublished\b|\bposted\b|\brelease|\bpublication date\b|\bdate issued\b|\bissued\b|"
+    r"veröffentlich(?:t|ung)|erstellt|pressemitteilung|publiée?|publicado|pubblicato|"
     r"gepubliceerd|publisert|опубликовано|mis en ligne|"
     r"yay[ıi][mn]la(?:n|ma)|eklenme tarihi|opublikowan|data publikacji|publikováno|zveřejněno|publicerad|"
     r"offentliggjort|julkaistu|közzét[eé]|δημοσιε[ύυ]|опубліковано|objavljen|publicat|diterbitkan|"
     r"dipublikasikan|ngày đăng|xuất bản|تاريخ النشر|نشر في|نشر بتاريخ|פורסם|เผยแพร่|"
     r"\b(?:artikel|beitrag|eintrag)\s+wurde\b|\b(?:article|entry|post)\s+was\s+(?:written|filed)\b"
 )
-
-_BYLINE = re.compile(
-    r"^\s*(?:von|by|par|por|door|av|af)\s+\S.{0,60}?(?:\b(?:am|on|le|el|op|den)\b|[,|·•–-])", re.IGNORECASE
+_NOT_POSTED = re.compile(
+    r"copyright|©|版权|版權|备案|updated|modified|last edit|^\W*comments?\b|(?:latest|last) comment|成文|生效|截止|"
+    r"更新|수정|업데이트|aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|"
+    r"gewijzigd|oppdatert|opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|"
+    r"güncelle|ενημερώ|cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן|deadline|effective|closing|expires?\b|due\b"
 )
-_WEAK_LABEL = re.compile(
-    r"(?:^|[\s|【\[])(?:时间|日期|來源|来源|Date|Datum|Fecha|Stand)\s*[】\]]?\s*[:：]", re.IGNORECASE
+_WEAK = re.compile(
+    r"时间|日期|来源|來源|\bdate\b|datum|fecha|\bdata\b|дата|날짜|\bstand\b|tarih|^\s*(?:von|by|par|por|door)\s"
 )
-_BARE_LABEL = re.compile(r"^\s*(?:Datum|Date|Fecha|Data|Дата|日期|时间|날짜)\s*[:：]?\s*$", re.IGNORECASE)
-_DATE_NAMES = re.compile(
-    r"(?:^|[\s_-])\w*(?:date|time|pubtime|publish\w*|posted|meta|byline|info|datum|fecha|source|laiyuan|riqi|"
-    r"timestamp|shijian|tarih)\w*(?=$|[\s_-])"
+# 会议时间：, 公示期： and the like, but not what names the posting in other words.
+_OTHER_LABEL = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
+_POSTING_WORDS = re.compile(
+    r"发布|發布|發佈|发表|發表|发文|发稿|公开|公開|公布|公告|刊|登载|录入|添加|上传|上網|上网|信息|创建|建立|编辑|提交|张贴|張貼|文章|新闻|稿件|更新"
 )
+_RANGE = re.compile(r"[日号號일]?\s*(?:至|到|[-–—~～]+|to|until|bis|au|al?)\s*", re.IGNORECASE)
+# Up to or from that day: 2025年12月31日前取得许可证, 自2026年1月1日起施行.
+_BOUND = re.compile(r"\s?(?:[之以]?[前后後]|起|止|为止|至今|まで|까지|부터)")
+_TODAY = re.compile(
+    r"今天是?|今日是|现在是|当前(?:时间|日期)|오늘은?|today(?: is)?|heute ist|aujourd.hui|сегодня", re.IGNORECASE
+)
+_WEEKDAY = re.compile(
+    r"星期|周[一二三四五六日]|曜日|요일|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b", re.IGNORECASE
+)
+_CLOCK = re.compile(
+    r"[日일\s,T|-]*\d{1,2}\s*[:.時时시]\s*\d\d(?:\s*[:分분]\s*\d{0,2})?\s*(?:[ap]\.?m\.?)?", re.IGNORECASE
+)
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"[\d二]")
 _TIMESTAMP = re.compile(r"\d{12}(?:\d\d)?")
-_HAS_DIGIT = re.compile(r"\d")
-_BLOCKS = frozenset({"p", "div", "li", "tr", "dd"})
-_MAX_NEARBY_TEXTS = 14
-_MAX_LINE_CHARS = 120
-_MIN_SENTENCE_CHARS = 40
-_MAX_SENTENCES = 3
-_MAX_TEXTS_ABOVE = 5
-_MAX_DATE_TEXTS = 4
-_MAX_TIME_CHARS = 1_000
-_MIN_TITLE_CHARS = 20
-
-
-def _parse_first_date(text: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
-    """Return the first date with a year in a short text; 20260203081530 is a date with its time."""
-    if _TIMESTAMP.fullmatch(text):
-        text = text[:8]
-    return next((match.date for match in find_days(text[:80], today, order=order) if match.has_year), None)
-
-
-def _find_stated_date(view: ArticleView, by_url: dt.date | None, by_title: dt.date | None = None) -> dt.date | None:
-    """Return the date of the strongest statement on the page; `by_url` decides between several near the headline."""
-    return (
-        _find_by_label(view)
-        or _find_by_time_element(view)
-        or by_title
-        or next((day for start in view.body_starts[:4] if (day := _find_near_headline(view, start, by_url))), None)
-        or _find_in_sentence(view)
-        or (None if by_url else _find_only_date_line(view) or _find_only_aside_label(view))
-    )
-
-
-def _find_by_label(view: ArticleView) -> dt.date | None:
-    """Return the date after 发布时间 and its like, or after 发文日期 where no label says when it was posted."""
-    anchor = view.body_starts[0] if view.body_starts else 0
-    texts = view.page.texts
-    for label in (Label.POSTED, Label.SENT):
-        stated = (
-            (entry.index, day)
-            for entry in view.labelled
-            if entry.label is label and not view.is_aside(entry.index)
-            # A value in pieces goes on in the next text.
-            for value in (" ".join([entry.value, *texts[entry.index + 1 : entry.index + 2]]),)
-            if (day := _parse_first_date(value, view.today, view.order))
-        )
-        if day := _find_nearest(stated, anchor):
-            return day
-    return _find_nearest((entry for entry in _list_dates_after_words(view) if not view.is_aside(entry[0])), anchor)
-
-
-def _find_only_aside_label(view: ArticleView) -> dt.date | None:
-    """Return the date after the page's only "posted", in a box beside the article."""
-    found = [day for index, day in _list_dates_after_words(view) if not view.is_in_teaser_row(index, _BLOCKS)]
-    return found[0] if len(found) == 1 else None
-
-
-def _find_nearest(found: Iterable[tuple[int, dt.date]], anchor: int) -> dt.date | None:
-    entry = min(found, key=lambda entry: abs(entry[0] - anchor), default=None)
-    return entry[1] if entry else None
-
-
-def _list_dates_after_words(view: ArticleView) -> Iterator[tuple[int, dt.date]]:
-    """Yield the dates after "posted" and its like in other languages, in the same text or the next two."""
-    texts = view.page.texts
-    has_digit = [*(bool(_HAS_DIGIT.search(text, 0, 400)) for text in texts), False, False]
-    for index, text in enumerate(texts):
-        if len(text) > 300 or not any(has_digit[index : index + 3]):
-            continue
-        label = _POSTED_LABEL.search(text.lower()) or _BARE_LABEL.match(text)
-        if not label:
-            continue
-        behind = collapse_whitespace(" ".join([text[label.end() :], *texts[index + 1 : index + 3]]))[:60]
-        matches = find_days(behind, view.today, order=view.order)
-        if day := next((match.date for match in matches if match.has_year and match.start < 30), None):
-            yield index, day
-
-
-def _find_by_time_element(view: ArticleView) -> dt.date | None:
-    days: list[tuple[int, dt.date]] = []
-    at_foot: set[dt.date] = set()
-    called: set[dt.date] = set()
-    for element in view.page.elements:
-        itemprop = (element.attributes.get("itemprop") or "").lower()
-        # The microformat of older blogs: <abbr class="published" title="2012-05-03T10:00">.
-        is_entry = "published" in element.css_class.split() and element.text_end - element.text_start <= _MAX_DATE_TEXTS
-        if element.tag != "time" and itemprop not in ("datepublished", "datecreated") and not is_entry:
-            continue
-        text = view.page.get_text(element, _MAX_TIME_CHARS)[:_MAX_TIME_CHARS]
-        names = "" if is_entry else element.class_and_id
-        if is_not_posting_date(f"{names} {itemprop} {text}") or _is_in_teaser(view, element):
-            continue
-        value = element.attributes.get("datetime") or element.attributes.get("content") or text
-        if is_entry:
-            value = f"{element.attributes.get('title') or ''} {value}"
-        day = _parse_first_date(value, view.today, view.order)
-        if day and view.aside_flags[element.index]:
-            at_foot.update([day] if view.is_in_own_article(element) else [])
-        elif day:
-            if itemprop == "datepublished" or element.attributes.get("pubdate") is not None:
-                called.add(day)
-            days.append((element.text_start, day))
-    if len(called) == 1:
-        return called.pop()
-    if not days and len(at_foot) == 1:
-        return at_foot.pop()
-    if len({day for _, day in days}) == 1:
-        return days[0][1]
-    if not days or not view.body_starts:
-        return None
-    start = view.body_starts[0]
-    index, day = min(days, key=lambda entry: abs(entry[0] - start))
-    return day if abs(index - start) <= 2 * _MAX_NEARBY_TEXTS else None
-
-
-def _is_in_teaser(view: ArticleView, element: Element) -> bool:
-    """Whether an element is in the teaser of another article: its box, or a link with more text than the date."""
-    link = element.parent.closest(("a",)) if element.parent else None
-    if link is not None:
-        own = len(view.page.get_text(element, _MAX_TIME_CHARS))
-        if len(view.page.get_text(link, own + 4 * _MIN_TITLE_CHARS)) >= own + _MIN_TITLE_CHARS:
-            return True
-    return view.is_in_other_article(element)
-
-
-def _find_near_headline(view: ArticleView, start: int, by_url: dt.date | None) -> dt.date | None:
-    """Return a date in the lines just below (or above) the headline: the url's, else one with a label."""
-    after, before = list(_list_dates_after(view, start)), list(_list_dates_before(view, start))
-    if by_url and any(day == by_url for day, _ in (*after, *before)):
-        return by_url
-    for found in (after, before):
-        if found:
-            return next((day for day, is_named in found if is_named), found[0][0])
-    return None
-
-
-def _find_in_sentence(view: ArticleView) -> dt.date | None:
-    """Return the date in a byline (by N. N. on 3 May), or before a bracket or dash that opens the first sentence."""
-    for index, text in enumerate(view.page.texts):
-        if _BYLINE.match(text) and view.may_be_posting_date(index, 0):
-            for day, _ in view.find_posted_dates(collapse_whitespace(text)[:_MAX_LINE_CHARS]):
-                return day
-    for start in view.body_starts[:1]:
-        lines = map(collapse_whitespace, view.page.texts[start : start + _MAX_NEARBY_TEXTS])
-        opening = next((line for line in lines if len(line) >= _MIN_SENTENCE_CHARS), "")
-        matches = find_days(opening[:60], view.today, order=view.order)
-        if matches and matches[0].has_year and re.match(r"\s*[)）\]:–—-]", opening[matches[0].end :]):
-            return matches[0].date
-    return None
-
-
-def _find_only_date_line(view: ArticleView) -> dt.date | None:
-    """Return the date of the lines that are only a date, if all of them in the article agree."""
-    days: set[dt.date] = set()
-    first = max(0, min(view.body_starts, default=0) - _MAX_NEARBY_TEXTS)
-    for index, text in enumerate(view.page.texts):
-        if index < first or len(text) > 200 or not view.may_be_posting_date(index, 0):
-            continue
-        if view.is_in_teaser_row(index, _BLOCKS):
-            continue
-        line = collapse_whitespace(text)
-        dated = view.find_posted_dates(line) if len(line) <= 60 else ()
-        days.update(day for day, length in dated if length > 0.4 * len(line))
-    return days.pop() if len(days) == 1 else None
-
-
-def _list_dates_after(view: ArticleView, start: int) -> Iterator[tuple[dt.date, bool]]:
-    near = range(start, min(len(view.page.texts), start + _MAX_NEARBY_TEXTS))
-    sentences = [index for index in near if len(view.page.texts[index]) >= _MIN_SENTENCE_CHARS]
-    end = sentences[_MAX_SENTENCES] if len(sentences) > _MAX_SENTENCES else near.stop
-    return _list_line_dates(view, range(start, end))
-
-
-def _list_dates_before(view: ArticleView, start: int) -> Iterator[tuple[dt.date, bool]]:
-    for index in range(max(0, start - _MAX_NEARBY_TEXTS), start):
-        for day, is_named in _list_line_dates(view, range(index, index + 1)):
-            if is_named or index >= start - _MAX_TEXTS_ABOVE:
-                yield day, is_named
-
-
-def _list_line_dates(view: ArticleView, indexes: range) -> Iterator[tuple[dt.date, bool]]:
-    """Yield the dates of short lines, and whether a label or a class name says that it is a date."""
-    page = view.page
-    for index in indexes:
-        if not view.may_be_posting_date(index, indexes.start):
-            continue
-        owner = page.elements[page.text_owner[index]]
-        pair = [collapse_whitespace(text) for text in page.texts[index : index + 2]]
-        # The number of a day may stand beside its year and month.
-        are_parts = len(pair) == 2 and all(re.fullmatch(r"[\d年月日./-]{1,8}", text) for text in pair)
-        for text in (pair[0], " ".join(pair) if are_parts else ""):
-            if len(text) > _MAX_LINE_CHARS:
-                continue
-            day, length = next(view.find_posted_dates(text), (None, 0))
-            if day:
-                is_named = bool(_WEAK_LABEL.search(text) or _DATE_NAMES.search(owner.class_and_id))
-                if is_named or length > 0.3 * len(text):
-                    yield day, is_named
-                break
-
-
-_META_NAMES = (
-    *("datepublished", "dc.date.issued", "dcterms.issued", "citation_online_date", "sailthru.date"),
-    *("article.published", "firstpublished", "weibo:article:create_at", "displaydate", "ptime"),
-    *("analyticsattributes.articledate", "rnews:datepublished", "article:published", "artpublished", "datecreated"),
-    *("dc.issued", "dcterms:issued", "date.available", "regdate", "og:regdate"),
+_PUBLISHED_NAME = re.compile(
+    r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$|date[._-]?(?:published|issued)|issued$|"
+    r"article[:._]published|online_date|displaydate|sailthru\.date|firstpublished|create_at|ptime$|articledate|"
+    r"regdate$|date\.available"
 )
-
-_NAMED_PUBLISHED = re.compile(r"pub(?:lish(?:ed)?|lication)?[:._-]?(?:date|time|at|on)$")
-
-# Names that some systems fill with the date of the page's making or of a printed issue: trusted after JSON-LD.
-_VAGUE_META_NAMES = (
-    *("dc.date", "dcterms.date", "date", "created"),
-    *("dc.date.created", "dcterms.created", "createdate", "dc:created"),
+_VAGUE_NAME = re.compile(
+    r"^(?:dc\.|dcterms[.:]|dc:)?(?:date(?:[._]?created)?|created?(?:date)?)$|createdate|datecreated"
 )
+_CHANGED_NAME = re.compile(r"modif|update")
 _JSON_LD_KEYS = ("datePublished", "dateCreated", "uploadDate")
-_MODIFIED_NAMES = (
-    *("article:modified_time", "og:updated_time", "datemodified"),
-    *("last-modified", "dateModified", "dateupdate"),
-)
-
 # What the scripts of a page that they render write about it.
 _SCRIPT_DATE = re.compile(
     r"\\?\"(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
@@ -260,112 +91,354 @@ _SCRIPT_DATE = re.compile(
     re.IGNORECASE,
 )
 _MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WIDTH = 3_000, 20
-# An instant in UTC or a bare date: neither says which day it was where the page is read.
 _WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _DASHES = re.compile(r"\s[-–—|·»]\s")
+_MAX_LINE_CHARS, _MAX_LABEL_CHARS, _MAX_TODAY_CHARS = 300, 24, 12
+_FAR = 60
+_MAX_FOOT_LINES = 3
 _ONE_DAY = dt.timedelta(days=1)
+# Under a Chinese document a day alone is the one on which it was signed.
+_SIGNATURE = re.compile(
+    r"[\s（(]*[\d〇○零一二三四五六七八九十]{2,4}\s*年[\s\d一二三四五六七八九十]{1,4}月[\s\d一二三四五六七八九十]{1,4}日[\s）)]*"
+)
+
+MIN_SURE = 0.3
+"""A day is no answer if it is less likely to be the one of publication."""
+
+DAY_FEATURES = (
+    *("place", "without_zone", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url"),
+    *("in_script", "in_title", "has_meta", "has_vague", "has_json_ld", "has_time", "has_url", "days", "rank_from_last"),
+    *("age", "near_other", "share", "line_width", "line_days", "link_share", "posted", "weak", "label"),
+    *("alone_before", "clock", "weekday", "kind_days", "score", "score_before", "score_after", "since_title"),
+    *("since_start", "since_end", "depth", "regions_nav", "regions_footer", "regions_header", "regions_aside"),
+    *("regions_article", "regions_main", "regions_list", "hidden", "block_links", "children", "nearest", "in_order"),
+    *("line_place", "row_links", "posted_elsewhere"),
+)
 
 
-def find_article_date(
-    page: Outline,
-    metadata: PageMetadata,
-    title: str,
-    today: dt.date,
-    *,
-    labelled: Sequence[LabelledValue] = (),
-    is_list: bool = False,
-    html_text: str = "",
-) -> tuple[dt.date | None, DateSource]:
-    """Return the publication date and where it was read; (None, unknown) where the page states none.
+@dataclass(frozen=True, slots=True)
+class DateMention:
+    """A place where a page states a day; `line` is that of a visible one, `before` and `after` what stands around."""
 
-    In this order: meta elements, JSON-LD, labelled lines (发布时间：), `time` elements, a date near the headline, the
-    url, what a script in `html_text` writes beside the title. The date of a sidebar, a comment or, on a list page
-    (`is_list`), a row is never the article's.
+    day: dt.date
+    place: DayPlace
+    line: int = -1
+    written: str = ""
+    before: str = ""
+    after: str = ""
+    length: int = 0
+
+
+@dataclass(eq=False)
+class DayFinder:
+    """The days on a page, for the article called `title`.
+
+    `scores` say of each line how likely it belongs to the main text. Days that rows of the page show (`listed`)
+    are theirs; on a list page (`is_list`) only what its head states counts.
     """
-    head = page.full_text[:2_000]
-    # In East Asia a year of two digits comes first too.
-    is_east_asian = 5 * count_wide_chars(head) > len(head)
-    order: DateOrder | None = "ymd" if is_east_asian else detect_order(page.full_text[:20_000])
-    by_url = date_in_url(page.url, today) or date_in_url(metadata.get_first("og:url") or "", today)
-    hidden, written = _find_metadata_date(metadata, today, order)
-    if is_list:
-        return (hidden, DateSource.PAGE) if hidden else (None, DateSource.UNKNOWN)
-    # Text for readers follows the custom of their country; metadata may follow that of the software.
-    view = ArticleView(page, title, today, order or infer_order(page.url, page.language), labelled)
-    if hidden:
-        day: dt.date | None = _adjust_to_shown_date(hidden, written, metadata, view, by_url)
-    else:
-        day = _find_stated_date(view, by_url, _find_date_in_title(metadata.title_element, today, view.order))
-    day = day or (None if by_url else _complete_year_from_change(view, metadata))
-    if day:
-        return day, DateSource.PAGE
-    if by_url:
-        return by_url, DateSource.URL
-    day = _find_date_in_script(html_text, title, today)
-    return (day, DateSource.PAGE) if day else (None, DateSource.UNKNOWN)
+
+    view: PageLines
+    title: str
+    today: dt.date
+    scores: Sequence[float]
+    labelled: Sequence[LabelledValue] = ()
+    html_text: str = ""
+    listed: Collection[dt.date | None] = ()
+    is_list: bool = False
+
+    def find(self) -> tuple[dt.date | None, DateSource]:
+        """Return the day of publication and where it was read; (None, unknown) where no day is likely to be it."""
+        mentions = self.mentions
+        if not mentions:
+            return None, DateSource.UNKNOWN
+        rated = zip(load_scorer("article_date").score(self.measure(mentions)), mentions, strict=True)
+        posted = (entry for entry in rated if entry[1].place is not DayPlace.CHANGE)
+        score, mention = max(posted, key=lambda entry: entry[0], default=(0.0, mentions[0]))
+        if score < MIN_SURE:
+            return None, DateSource.UNKNOWN
+        is_shown = any(other.day == mention.day and other.place is not DayPlace.URL for other in mentions)
+        return mention.day, DateSource.PAGE if is_shown else DateSource.URL
+
+    @cached_property
+    def order(self) -> DateOrder | None:
+        head = self.view.page.full_text[:2_000]
+        # In East Asia a year of two digits comes first too.
+        if 5 * count_wide_chars(head) > len(head):
+            return "ymd"
+        page = self.view.page
+        return detect_order(page.full_text[:20_000]) or infer_order(page.url, page.language)
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        """The first and the last line of the main text."""
+        lines = select_lines(self.scores) or [0]
+        return lines[0], lines[-1]
+
+    @cached_property
+    def mentions(self) -> list[DateMention]:
+        """All days with a year that the page states, in no words as those of something else."""
+        if self.is_list:
+            return [mention for mention in self._in_head if mention.place is not DayPlace.TITLE]
+        shown = (*self._list_in_time_elements(), *self._list_in_lines(), *self._list_completed())
+        return [
+            *self._in_head,
+            *(mention for mention in shown if mention.day not in self.listed and not self._is_in_other(mention.line)),
+            *self._list_in_urls(),
+            *self._list_in_scripts(),
+        ]
+
+    @cached_property
+    def _in_head(self) -> list[DateMention]:
+        return list(self._list_in_head())
+
+    def _is_in_other(self, place: int) -> bool:
+        """Whether a line is a quotation, or lies in an `article` element that the title is not in, but in another."""
+        own = self.view.lines[self._title_line].block.closest(("article",)) if self._title_line >= 0 else None
+        block = self.view.lines[place].block
+        article = block.closest(("article",))
+        is_quotation = block.closest(("blockquote",)) is not None
+        return is_quotation or (own is not None and article is not None and article not in own.iter_ancestors())
+
+    def _parse(self, text: str, order: DateOrder | None) -> dt.date | None:
+        """Return the first day with a year in a short text; 20260203081530 is a day with its time."""
+        if not _NUMBER.search(text):
+            return None
+        text = text[:8] if _TIMESTAMP.fullmatch(text) else text[:80]
+        return next((match.date for match in find_days(text, self.today, order=order) if match.has_year), None)
+
+    def _list_in_head(self) -> Iterator[DateMention]:
+        for name, value in self.view.metadata.meta.items():
+            if _CHANGED_NAME.search(name):
+                place = DayPlace.CHANGE
+            elif _PUBLISHED_NAME.search(name):
+                place = DayPlace.META
+            elif _VAGUE_NAME.search(name):
+                place = DayPlace.VAGUE_META
+            else:
+                continue
+            if day := self._parse(value, self.order):
+                yield DateMention(day, place, written=value)
+        for key in (*_JSON_LD_KEYS, "dateModified"):
+            value = self.view.metadata.get_json_ld_text(key) or ""
+            if day := self._parse(value, None):
+                yield DateMention(day, DayPlace.CHANGE if key == "dateModified" else DayPlace.JSON_LD, written=value)
+        for part in _DASHES.split(self.view.metadata.title_element):
+            for match in find_days(part, self.today, order=self.order) if _DIGIT.search(part) else ():
+                if match.has_year and match.end - match.start == len(part.strip()):
+                    yield DateMention(match.date, DayPlace.TITLE)
+
+    def _list_in_time_elements(self) -> Iterator[DateMention]:
+        page = self.view.page
+        for element in page.elements:
+            itemprop = (element.attributes.get("itemprop") or "").lower() if element.attributes else ""
+            if element.tag not in ("time", "abbr") and itemprop not in ("datepublished", "datecreated", "datemodified"):
+                continue
+            shown = page.get_text(element, 200)[:200]
+            named = [element.attributes.get(name) or "" for name in ("datetime", "content", "title")]
+            value = next((value for value in named if _DIGIT.search(value)), shown)
+            if day := self._parse(value, self.order):
+                line = self.view.line_of_text[element.text_start]
+                before = self._get_words_before(line, shown)
+                is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{before} {shown}".lower())
+                place = DayPlace.CHANGE if is_change else DayPlace.TIME
+                yield DateMention(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
+
+    def _get_words_before(self, place: int, shown: str) -> str:
+        if place >= len(self.view.lines):
+            return ""
+        before = self.view.lines[place].text.partition(shown or "\n")[0]
+        return before[-_MAX_LABEL_CHARS:] or self._get_line_above(place)
+
+    def _get_line_above(self, place: int) -> str:
+        above = self.view.lines[place - 1].text if place else ""
+        return above if measure_width(above) <= _MAX_LABEL_CHARS else ""
+
+    def _list_in_lines(self) -> Iterator[DateMention]:
+        for place, line in enumerate(self.view.lines):
+            text = line.text[:_MAX_LINE_CHARS]
+            if not _NUMBER.search(text) or (len(line.text) > _MAX_LINE_CHARS and not _DIGIT.search(text[:80])):
+                continue
+            matches = find_days(text, self.today, order=self.order)
+            yield from self._list_in_line(place, text, matches)
+
+    def _list_in_line(self, place: int, text: str, matches: Sequence[DateMatch]) -> Iterator[DateMention]:
+        end, is_range = 0, False
+        starts = [*(match.start for match in matches), len(text)][1:]
+        for match, following in zip(matches, starts, strict=True):
+            clock = _CLOCK.match(text, match.end)
+            before, end = text[end : match.start], clock.end() if clock else match.end
+            after, was_range = text[end:following], is_range
+            is_range = following < len(text) and _RANGE.fullmatch(after) is not None
+            if not before.strip(" :：|") and not match.start:
+                before = self._get_line_above(place)
+            if not match.has_year or is_range or was_range or _BOUND.match(after):
+                continue
+            label = _OTHER_LABEL.search(self._find_own_words(place, before, text[match.start : match.end]))
+            stated = self._labels.get((place, match.date))
+            if stated is Label.MADE or (stated not in (Label.POSTED, Label.SENT) and _is_change(before, after)):
+                continue
+            if place > self._span[0] and place >= self._span[1] - _MAX_FOOT_LINES and _SIGNATURE.fullmatch(text):
+                continue
+            is_clock = abs(match.date - self.today) <= _ONE_DAY and _WEEKDAY.search(text) and place < self._title_line
+            is_other = label is not None and not _POSTING_WORDS.search(label[1])
+            if is_clock or is_other or _TODAY.search(before[-_MAX_TODAY_CHARS:]):
+                continue
+            yield DateMention(
+                match.date, DayPlace.LINE, place, clock[0] if clock else "", before, after, end - match.start
+            )
+
+    def _list_completed(self) -> Iterator[DateMention]:
+        """Yield days after "posted" that are written without a year, in that of a change on the same day and month."""
+        changes = [change.day for change in self._in_head if change.place is DayPlace.CHANGE]
+        for entry in self.labelled if changes else ():
+            for match in find_days(entry.value[:20], self.today) if entry.label is Label.POSTED else ():
+                day = next((day for day in changes if (day.month, day.day) == (match.date.month, match.date.day)), None)
+                if day is not None and not match.has_year:
+                    place = self.view.line_of_text[entry.index]
+                    yield DateMention(day, DayPlace.LINE, place, before="发布", length=len(entry.value))
+
+    def _find_own_words(self, place: int, before: str, written: str) -> str:
+        """Return what stands before a day in its own piece of a line, or the piece before it."""
+        line, last = self.view.lines[place], before
+        for piece in map(collapse_whitespace, self.view.page.texts[line.start : line.end]):
+            if written in piece:
+                return piece.partition(written)[0] or last
+            last = piece
+        return before
+
+    def _list_in_urls(self) -> Iterator[DateMention]:
+        for url in (self.view.page.url, self.view.metadata.get_first("og:url") or ""):
+            if url and (day := date_in_url(url, self.today)):
+                yield DateMention(day, DayPlace.URL)
+
+    def _list_in_scripts(self) -> Iterator[DateMention]:
+        """Yield the one day of publication that the page's scripts write near its title."""
+        if measure_width(self.title) < _MIN_TITLE_WIDTH:
+            return
+        days: set[dt.date] = set()
+        for match in _SCRIPT_DATE.finditer(self.html_text):
+            # What is around in the same script, as far as one object may reach.
+            low = max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS)
+            before = self.html_text[low : match.start()].rpartition("<script")[2]
+            after = self.html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
+            if self.title in before + after and (day := self._parse(match[1], None)):
+                days.add(day)
+        if len(days) == 1:
+            yield DateMention(days.pop(), DayPlace.SCRIPT)
+
+    def measure(self, mentions: Sequence[DateMention]) -> list[tuple[float, ...]]:
+        """Return the features of each of these mentions, as if the page had no others, in order of `DAY_FEATURES`."""
+        places: dict[dt.date, Counter[DayPlace]] = defaultdict(Counter)
+        for mention in mentions:
+            places[mention.day][mention.place] += 1
+        everywhere = sum(places.values(), Counter[DayPlace]())
+        days = sorted(places, reverse=True)
+        posted = {mention.day for mention in mentions if _POSTED.search(mention.before.lower())}
+        return [
+            (
+                mention.place,
+                float(bool(_WITHOUT_ZONE.search(mention.written))),
+                *(float(places[mention.day][place]) for place in DayPlace),
+                *(float(everywhere[DayPlace(place)] > 0) for place in (0, 1, 3, 4, 6)),
+                len(days),
+                days.index(mention.day),
+                log2(1 + max(0, (self.today - mention.day).days)),
+                float(any(abs((mention.day - day).days) == 1 for day in days)),
+                *(self._measure_line(mention) if mention.line >= 0 else _NO_LINE),
+                float(bool(posted) and mention.day not in posted),
+            )
+            for mention in mentions
+        ]
+
+    def _measure_line(self, mention: DateMention) -> tuple[float, ...]:
+        line, place = self.view.lines[mention.line], mention.line
+        before = mention.before.lower()[-40:]
+        bits = self.view.regions[line.block.index]
+        scores = [0.0, *self.scores, 0.0]
+        parent = line.block.parent or line.block
+        row = line.block.closest(("li", "tr", "dd", "article")) or parent
+        width, linked, _ = self.view.measure(parent)
+        row_width, row_linked, _ = self.view.measure(row)
+        return (
+            mention.length / max(1, len(line.text)),
+            log2(1 + line.width),
+            self._days_of_line[place],
+            line.linked / max(1, line.width),
+            float(bool(_POSTED.search(before))),
+            float(bool(_WEAK.search(before))),
+            _LABELS.get(self._labels.get((place, mention.day), Label.OTHER), 0.0),
+            float(not before.strip(" :：|")),
+            float(":" in mention.written),
+            float(bool(_WEEKDAY.search(line.text[:80]))),
+            min(_FAR, self._days_of_kind[line.block.kind]),
+            *(scores[place + 1], scores[place], scores[place + 2]),
+            max(-_FAR, min(_FAR, place - self._title_line)) if self._title_line >= 0 else _FAR + 1,
+            max(-_FAR, min(_FAR, place - self._span[0])),
+            max(-_FAR, min(_FAR, place - self._span[1])),
+            line.block.depth,
+            *(float(bits >> bit & 1) for bit in (0, 1, 2, 3, 6, 7, 9, 12)),
+            linked / max(1, width),
+            min(_FAR, parent.child_count),
+            float(place == self._nearest),
+            float(place),
+            place / len(self.view.lines),
+            row_linked / max(1, row_width) if row_width < 1_000 else -1.0,
+        )
+
+    @cached_property
+    def _labels(self) -> dict[tuple[int, dt.date], Label]:
+        """What the labels before days announce, by line and day."""
+        found: dict[tuple[int, dt.date], Label] = {}
+        for entry in self.labelled:
+            # A value in pieces goes on in the next text.
+            value = " ".join([entry.value, *self.view.page.texts[entry.index + 1 : entry.index + 2]])
+            if entry.label in _LABELS and (day := self._parse(value, self.order)):
+                found[self.view.line_of_text[entry.index], day] = entry.label
+        return found
+
+    @cached_property
+    def _days_of_line(self) -> Counter[int]:
+        return Counter(mention.line for mention in self.mentions if mention.place is DayPlace.LINE)
+
+    @cached_property
+    def _days_of_kind(self) -> Counter[tuple[str, int]]:
+        lines = (self.view.lines[place] for place in self._days_of_line)
+        return Counter(line.block.kind for line in lines)
+
+    @cached_property
+    def _title_line(self) -> int:
+        """The line of the title that is nearest to the main text, an h1 first; -1 where it is nowhere."""
+        folded = normalize_title(self.title)
+        shown = [
+            place
+            for place, line in enumerate(self.view.lines)
+            if line.width < 600 and len(folded) > 2 and _is_headline(line, folded)
+        ]
+        return min(
+            shown, key=lambda place: (self.view.lines[place].block.tag != "h1", abs(place - self._span[0])), default=-1
+        )
+
+    @cached_property
+    def _nearest(self) -> int:
+        """The line with a day that is nearest to the title."""
+        lines = [place for place in self._days_of_line if place >= 0]
+        return min(lines, key=lambda place: abs(place - max(0, self._title_line)), default=-1)
 
 
-def _find_date_in_script(html_text: str, title: str, today: dt.date) -> dt.date | None:
-    """Return the one publication date that the page's scripts write near its title."""
-    if measure_width(title) < _MIN_TITLE_WIDTH:
-        return None
-    days: set[dt.date | None] = set()
-    for match in _SCRIPT_DATE.finditer(html_text):
-        # What is around in the same script, as far as one object may reach.
-        before = html_text[max(0, match.start() - _MAX_SCRIPT_CONTEXT_CHARS) : match.start()].rpartition("<script")[2]
-        after = html_text[match.end() : match.end() + _MAX_SCRIPT_CONTEXT_CHARS].partition("</script")[0]
-        if title in before + after:
-            days.add(_parse_first_date(match[1], today, None))
-    return days.pop() if len(days) == 1 else None
+_LABELS = {Label.POSTED: 3.0, Label.SENT: 2.0, Label.SOURCE: 1.0, Label.MADE: -1.0}
+_NO_LINE = (0.0,) * 11 + (0.0,) * 3 + (_FAR + 1.0,) * 3 + (0.0,) * 15
 
 
-def _find_date_in_title(title: str, today: dt.date, order: DateOrder | None) -> dt.date | None:
-    """Return the date that is one of the parts between the dashes of a title element."""
-    found = ((part, match) for part in _DASHES.split(title) for match in find_days(part, today, order=order))
-    whole = (match for part, match in found if match.has_year and match.end - match.start == len(part.strip()))
-    return next((match.date for match in whole), None)
+def _is_change(before: str, after: str) -> bool:
+    ahead, behind = before.lower(), after.lower().lstrip(" (（,")
+    is_posted = _POSTED.search(ahead) is not None
+    return _NOT_POSTED.search(ahead) is not None or (not is_posted and _NOT_POSTED.match(behind) is not None)
 
 
-def _find_metadata_date(metadata: PageMetadata, today: dt.date, order: DateOrder | None) -> tuple[dt.date | None, str]:
-    """Return the date that meta elements or JSON-LD give, and their words."""
-    published = (name for name in metadata.meta if _NAMED_PUBLISHED.search(name))
-    stated = (
-        *((metadata.meta.get(name), order) for name in (*published, *_META_NAMES)),
-        *((metadata.get_json_ld_text(key), None) for key in _JSON_LD_KEYS),
-        *((metadata.meta.get(name), order) for name in _VAGUE_META_NAMES),
+def _is_headline(line: TextLine, folded: str) -> bool:
+    text = normalize_title(line.text)
+    return (
+        text == folded
+        or (len(text) > 0.5 * len(folded) and text in folded)
+        or (folded in text and len(folded) > 0.5 * len(text))
     )
-    for value, settled in stated:
-        if value and (day := _parse_first_date(value, today, settled)):
-            return day, value
-    return None, ""
-
-
-def _adjust_to_shown_date(
-    hidden: dt.date, written: str, metadata: PageMetadata, view: ArticleView, by_url: dt.date | None
-) -> dt.date:
-    """Return the metadata's date, or the day before or after it where the page shows that: the zones differ.
-
-    Only where the metadata has no time zone of its own, and the other day is not that of a later change.
-    """
-    if not _WITHOUT_ZONE.search(written):
-        return hidden
-    others = _list_modified_dates(view, metadata)
-    starts = view.body_starts[:1]
-    near = (entry for start in starts for entry in (*_list_dates_after(view, start), *_list_dates_before(view, start)))
-    shown: set[dt.date | None] = {day for day, _ in near} or {by_url}
-    beside = [day for day in (hidden - _ONE_DAY, hidden + _ONE_DAY) if day in shown and day not in others]
-    return beside[0] if len(beside) == 1 and hidden not in shown else hidden
-
-
-def _list_modified_dates(view: ArticleView, metadata: PageMetadata) -> set[dt.date | None]:
-    """Return the dates of change in the page's metadata."""
-    changed = (metadata.meta.get(name) or metadata.get_json_ld_text(name) or "" for name in _MODIFIED_NAMES)
-    return {_parse_first_date(value, view.today, view.order) for value in changed}
-
-
-def _complete_year_from_change(view: ArticleView, metadata: PageMetadata) -> dt.date | None:
-    """Return the date that a labelled line writes without its year, if the page was changed on that day."""
-    changes = {(day.month, day.day): day for day in _list_modified_dates(view, metadata) if day}
-    posted = (entry.value[:20] for entry in view.labelled if changes and entry.label is Label.POSTED)
-    days = (match.date for value in posted for match in find_days(value, view.today) if not match.has_year)
-    return next((changes[day.month, day.day] for day in days if (day.month, day.day) in changes), None)

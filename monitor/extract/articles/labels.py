@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -65,6 +65,7 @@ _LABEL_WITH_COLON = re.compile(
 )
 _LABEL_ALONE = re.compile(rf"^[\s\u3000【\[]*({_LABEL_PATTERN})[\s\u3000】\]:：]*$")
 _MAX_LINE_CHARS = 300
+_MIN_TITLE_CHARS, _MAX_TITLE_CHARS = 6, 200
 _MAX_LABEL_CHARS = 16
 _MAX_CELLS = 40  # of a row of labels
 _MAX_ELEMENTS_BETWEEN = 40  # between a row of labels and the row of their values
@@ -99,13 +100,12 @@ def list_labelled_values(page: Outline) -> list[LabelledValue]:
     return found
 
 
-def find_label_before(page: Outline, index: int) -> Label | None:
-    """Return the label that makes up the whole text before this one, if any."""
-    text = page.texts[index - 1] if index else ""
-    if not text or len(text) > _MAX_LABEL_CHARS:
+def find_stated_title(labelled: Sequence[LabelledValue]) -> str | None:
+    """Return the title in the table of a government document, known by its index number."""
+    if all(entry.label is not Label.INDEX for entry in labelled):
         return None
-    alone = _LABEL_ALONE.match(text)
-    return _parse_label(alone[1]) if alone else None
+    names = (entry.value for entry in labelled if entry.label is Label.NAME)
+    return next((name for name in names if _MIN_TITLE_CHARS <= len(name) <= _MAX_TITLE_CHARS), None)
 
 
 def _parse_label(written: str) -> Label:

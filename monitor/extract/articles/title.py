@@ -1,15 +1,20 @@
-"""Finds the title of an article: its headline, without the name of the site."""
+"""Finds the title of an article among what the page shows and states, by measures of each that a model weighs."""
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from urllib.parse import urlsplit
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import log2
+from urllib.parse import unquote, urlsplit
 
-from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
-from monitor.extract.articles.labels import PageMetadata, find_label_before
-from monitor.extract.html import Element, Outline, collapse_whitespace
+from monitor.dates import DATE_SIGN, YEAR_FIRST, has_day, mask_dates
+from monitor.extract.articles.labels import PageMetadata
+from monitor.extract.articles.lines import LEVELS, PageLines, TextLine
+from monitor.extract.articles.text import select_lines
+from monitor.extract.html import Element, collapse_whitespace, measure_width
+from monitor.extract.trees import load_scorer
 
 _SEPARATORS = re.compile(
     r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
@@ -18,78 +23,37 @@ _SEPARATORS = re.compile(
 # What some sites write after the headline in its element.
 _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
-_TITLE_NAMES = re.compile(
-    r"(?:^|[\s_-])(?:title|headline|tit|biaoti|bt|h-?title|article-?title|entry-title|post-?title|arti_title|"
-    r"maintitle|news_?title|content_?title)(?=$|[\s_-])"
-)
 _SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
-_ASIDE_NAMES = re.compile(
-    r"(?:^|[\s_-])(?:nav\w*|footer|sidebar|aside|related|comments?|logo|brand|site-?title|site-?name|widget\w*|"
-    r"menu|teaser\w*)(?=$|[\s_-])"
-)
-_DATELINE = re.compile(
-    r"^[\s【\[(（]*(?:发布时间|发布日期|发文时间|发文日期|发稿时间|時間|时间|日期|發布日期|發佈日期|来源|信息来源|文章来源)\s*[】\]]?\s*[:：]"
-)
-# A short title that ends so names an office and its site, not a document.
-_OFFICE_NAME = re.compile(
-    r"[\u4e00-\u9fff（）()·]{1,14}(?:政府|网站?|網站?|门户|公开|平台|[局厅委]|委员会|办公室|总署|法院|检察院|公开专栏|公开目录|"
-    r"政策文件库?)"
-)
 _NON_WORD = re.compile(r"[\W_]+")
-_MAX_SITE_NAME_CHARS = 20
-_MAX_HEADLINE_CHARS, _MAX_ELEMENTS_INSIDE = 1_000, 100
-_KIND_SCORES = {"h1": 1.6, "named": 1.2, "h2": 0.8, "h3": 0.3}
+_LATIN_WORD = re.compile(r"[a-z0-9]{3,}")
+_DIGIT = re.compile(r"\d")
+_SENTENCE_MARK = re.compile(r"[.!?;。！？；]")
+_MIN_WIDTH, _MAX_WIDTH = 4, 400
+_MAX_LINES_ABOVE, _MAX_LINES_BELOW = 30, 4
+_MAX_CANDIDATES = 60
+_FAR = 60
 
-
-@dataclass(frozen=True, slots=True)
-class _HeadlineCandidate:
-    text: str
-    kind: str
-    is_aside: bool
-    is_home_link: bool
-
-
-def find_article_title(
-    page: Outline, metadata: PageMetadata, *, listed: Sequence[str] = (), stated: str | None = None
-) -> str:
-    """Return the page's headline; the empty string where nothing names it.
-
-    A heading that the metadata repeats is the headline, one that is only the site's part of the `title` element its
-    logo. `stated` is the title in a document's table. With the titles of rows (`listed`) only h1 and metadata count.
-    """
-    headings = _list_headlines(page)[:60]
-    written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
-    named = [_find_shown_headline(text, headings) or strip_site_name(text, metadata, page.url) for text in written]
-    named = [text for text in (stated, metadata.get_json_ld_text("headline")) if text] + named
-    scores: dict[str, float] = {}
-    whole = _extract_title_element(metadata, page.url, headings)
-    if listed:
-        rows = {normalize_title(title) for title in listed}
-        headings = [
-            heading for heading in headings if heading.kind == "h1" and normalize_title(heading.text) not in rows
-        ]
-    # The only h1 of a page, different from its title element: editors write one title to read, one for search engines.
-    only_h1 = [heading for heading in headings if heading.kind == "h1" and not heading.is_aside]
-    is_sure = (
-        len(only_h1) == 1
-        and not any(_are_similar(only_h1[0].text, text) for text in (*named, whole, metadata.title_element))
-        and normalize_title(only_h1[0].text) not in normalize_title(metadata.title_element)
-        and not any(not other.is_aside and normalize_title(other.text) == normalize_title(whole) for other in headings)
-    )
-    folded_names = set(map(normalize_title, named))
-    for heading in headings:
-        score = _KIND_SCORES[heading.kind] - 2.0 * heading.is_aside - 2.0 * heading.is_home_link
-        score += 3.0 * (is_sure and heading is only_h1[0])
-        score += 1.5 * (heading in only_h1 and normalize_title(heading.text) in folded_names)
-        _keep_best_score(scores, heading.text, score + _score_support(heading.text, named, whole, metadata, page.url))
-    for text in named:
-        _keep_best_score(scores, text, 0.8 + _score_support(text, named, whole, metadata, page.url))
-    if not listed and (line := _find_line_above_dateline(page)):
-        _keep_best_score(scores, line, 1.5 + _score_support(line, named, whole, metadata, page.url))
-    if whole:
-        _keep_best_score(scores, whole, 0.7 + _score_support(whole, named, "", metadata, page.url))
-    return max(scores, key=lambda text: scores[text], default="")
+TITLE_FEATURES = (
+    *("width", "sentences", "digit_share", "ends_colon", "level", "level_rank", "h1s", "heads_of_level", "is_first_h1"),
+    *("title_equal", "title_first_part", "title_last_part", "title_longest_part", "title_inside", "title_share"),
+    *("title_similar", "og_equal", "og_inside", "og_similar", "ld_equal", "ld_similar", "meta_equal", "metas"),
+    *("is_site_name", "is_host", "slug_share", "is_stated", "is_shown", "shown_times", "since_text", "head_rank"),
+    *("link_share", "is_home_link", "is_other_link", "regions_nav", "regions_footer", "regions_header"),
+    *("regions_aside", "regions_form", "regions_article", "regions_main", "regions_table", "regions_list", "hidden"),
+    *("day_after", "day_inside", "score", "score_before", "score_after", "place", "depth", "siblings", "inside_other"),
+    *(
+        "holds_other",
+        "title_parts",
+        "has_og",
+        "has_ld",
+        "line_share",
+        "wider_heads",
+        "links_between",
+        "in_foot",
+        "in_links",
+    ),
+)
 
 
 def normalize_title(text: str) -> str:
@@ -97,26 +61,92 @@ def normalize_title(text: str) -> str:
     return _NON_WORD.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
-def _extract_title_element(metadata: PageMetadata, url: str, headings: Sequence[_HeadlineCandidate]) -> str:
-    """Return the title element without the site's name: the part that a heading repeats, else all other parts."""
-    shown = {normalize_title(heading.text) for heading in headings if not heading.is_aside and not heading.is_home_link}
-    if headline := _find_shown_headline(metadata.title_element, headings):
-        return headline
-    parts = map(collapse_whitespace, _split_title(metadata.title_element))
-    repeated = [part for part in parts if normalize_title(part) in shown and not _is_site_name(part, metadata, url)]
-    return repeated[0] if len(repeated) == 1 else strip_site_name(metadata.title_element, metadata, url)
+@dataclass(slots=True)
+class TitleCandidate:
+    """A text that may be the title; `lines` are the places where the page shows it, `sources` what states it."""
+
+    text: str
+    folded: str
+    lines: list[int] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    level: int = 9
 
 
-def _find_shown_headline(title: str, headings: Sequence[_HeadlineCandidate]) -> str:
-    """Return the headline with a dash in it that a title begins or ends with, or the empty string."""
-    folded = normalize_title(title)
-    for heading in headings:
-        shown = normalize_title(heading.text)
-        if heading.is_aside or heading.is_home_link or 2 * len(shown) <= len(folded):
+def find_article_title(
+    view: PageLines,
+    scores: Sequence[float],
+    *,
+    listed: Sequence[str] = (),
+    stated: str | None = None,
+    is_list: bool = False,
+) -> str:
+    """Return the page's headline; the empty string where nothing names it.
+
+    `scores` say of each line how likely it belongs to the main text; `stated` is the title in a document's table.
+    The titles of rows (`listed`) are none, and on a list page (`is_list`) only what is an h1 or stated counts.
+    """
+    start = next(iter(select_lines(scores)), 0)
+    candidates = list_title_candidates(view, start, stated=stated)
+    rows = {normalize_title(title) for title in listed}
+    candidates = [
+        candidate
+        for candidate in candidates
+        if candidate.folded not in rows and (candidate.sources or candidate.level == 1 or not is_list)
+    ]
+    if not candidates:
+        return ""
+    rated = load_scorer("article_title").score(measure_titles(view, candidates, scores, start))
+    return max(zip(rated, candidates, strict=True), key=lambda entry: entry[0])[1].text
+
+
+def list_title_candidates(view: PageLines, start: int, *, stated: str | None = None) -> list[TitleCandidate]:
+    """Return the texts that may be the title, each once: those that the page states, its headings, lines near `start`.
+
+    `stated` is the title in the table of a document.
+    """
+    found: dict[str, TitleCandidate] = {}
+    for text, source in _list_statements(view.metadata, stated):
+        if (candidate := _keep(found, text)) is not None:
+            candidate.sources.add(source)
+    shown = [(_get_level(line), place) for place, line in enumerate(view.lines)]
+    near = range(start - _MAX_LINES_ABOVE, start + _MAX_LINES_BELOW)
+    for level, place in [*_list_split_headings(view), *shown]:
+        line = view.lines[place]
+        text = line.text if level >= 0 else view.page.get_text(_get_heading(line) or line.block, 2 * _MAX_WIDTH)
+        if abs(level) > len(LEVELS) and place not in near and normalize_title(line.text) not in found:
             continue
-        if (folded.startswith(shown) or folded.endswith(shown)) and len(_split_title(heading.text)) > 1:
-            return heading.text
-    return ""
+        if len(found) >= _MAX_CANDIDATES and normalize_title(text) not in found:
+            continue
+        if (candidate := _keep(found, text)) is not None:
+            candidate.lines.append(place)
+            candidate.level = min(candidate.level, abs(level))
+    return list(found.values())
+
+
+def _keep(found: dict[str, TitleCandidate], written: str) -> TitleCandidate | None:
+    if not _MIN_WIDTH <= measure_width(written) <= _MAX_WIDTH:
+        return None
+    masked = mask_dates(written, YEAR_FIRST) if _DIGIT.search(written) or "：" in written else None
+    text = masked.restore(_HEADLINE_TAIL.sub("", masked.text)) if masked else _HEADLINE_TAIL.sub("", written)
+    text = collapse_whitespace(text).strip(" -_|–—»·")
+    folded = normalize_title(text)
+    return found.setdefault(folded, TitleCandidate(text, folded)) if len(folded) >= 2 else None
+
+
+def _list_statements(metadata: PageMetadata, stated: str | None) -> Iterator[tuple[str, str]]:
+    """Yield what the head of the page and a document's table call it: whole, in parts, and in parts in a row."""
+    if stated:
+        yield stated, "stated"
+    if headline := metadata.get_json_ld_text("headline"):
+        yield headline, "headline"
+    named = [(metadata.meta[name], name) for name in _TITLE_META if metadata.meta.get(name)]
+    for written, source in ((metadata.title_element, "title"), *named):
+        yield written, source
+        parts = [part for part in map(collapse_whitespace, _split_title(written)) if part]
+        for count in range(1, min(len(parts), 6)):
+            for some in (parts[:count], parts[count:], parts[count : count + 1]):
+                first, last = written.find(some[0]), written.rfind(some[-1])
+                yield written[first : last + len(some[-1])], f"part of {source}"
 
 
 def _split_title(title: str) -> list[str]:
@@ -126,117 +156,178 @@ def _split_title(title: str) -> list[str]:
     return [part.translate(_RESTORED_QUOTES) for part in _SEPARATORS.split(title.translate(_HIDDEN_QUOTES))]
 
 
-def strip_site_name(title: str, metadata: PageMetadata, url: str) -> str:
-    """Return the longest part of a title element that is not the site's name."""
-    parts = [part for part in (piece.strip() for piece in _split_title(title)) if part]
-    if len(parts) < 2:
-        return collapse_whitespace(title).strip(" -_|–—»·")
-    kept = [part for part in parts if not _is_site_name(part, metadata, url)]
-    longest = max(kept or parts, key=lambda part: (len(normalize_title(part)), -parts.index(part)))
-    if len(kept) == len(parts) and len(parts[0]) <= _MAX_SITE_NAME_CHARS < len(parts[-1]):
-        return longest
-    start = title.find(longest)
-    before = title[:start]
-    # "Topic: headline - Site": the topic belongs to the headline.
-    return collapse_whitespace(before + longest) if re.fullmatch(r".{3,60}[^\s:]:\s+", before) else longest
+def _list_split_headings(view: PageLines) -> Iterator[tuple[int, int]]:
+    """Yield the level, negative, and the first line of each heading that goes over more than one line."""
+    for place, line in enumerate(view.lines):
+        heading = _get_heading(line)
+        if heading is not None and line.start == heading.text_start and line.end < heading.text_end:
+            yield -LEVELS[heading.tag], place
 
 
-def _score_support(text: str, named: list[str], title_element: str, metadata: PageMetadata, url: str) -> float:
-    """Return how much the rest of the page supports a title."""
-    folded = normalize_title(text)
-    if len(folded) < 2:
-        return -3.0
-    score = 0.0
-    as_written = [metadata.meta[name] for name in _TITLE_META if metadata.meta.get(name)]
-    if any(normalize_title(other) == folded for other in (*named, *as_written)):
-        score += 2.0
-    elif any(_are_similar(text, other) for other in named):
-        score += 1.2
-    if title_element and normalize_title(title_element) == folded:
-        score += 1.0
-    elif title_element and _are_similar(text, title_element):
-        score += 0.8
-    elif named or title_element:
-        score -= 0.6
-    if _is_site_name(text, metadata, url):
-        score -= 3.0
-    elif _OFFICE_NAME.fullmatch(text):
-        score -= 1.0
-    weight = sum(2 if char > "\u2e80" else 1 for char in folded)
-    return score - (0.5 if weight < 12 else 0) - (1.0 if weight > 250 else 0)
+def _get_heading(line: TextLine) -> Element | None:
+    nodes = (line.block, line.block.parent, line.block.parent.parent if line.block.parent else None)
+    return next((node for node in nodes if node is not None and node.tag in LEVELS), None)
 
 
-def _keep_best_score(scores: dict[str, float], text: str, score: float) -> None:
-    if text and (text not in scores or scores[text] < score):
-        scores[text] = score
+def _get_level(line: TextLine) -> int:
+    heading = _get_heading(line)
+    return LEVELS[heading.tag] if heading is not None else 9
 
 
-def _are_similar(title: str, other: str) -> bool:
-    """Whether two titles of similar length share most trigrams of the shorter one."""
-    left, right = normalize_title(title), normalize_title(other)
-    if not left or not right or max(len(left), len(right)) > 2.5 * min(len(left), len(right)):
-        return False
-    if left in right or right in left:
-        return True
-    bits, others = ({folded[i : i + 3] for i in range(len(folded) - 2)} for folded in (left, right))
-    return len(bits & others) > 0.6 * min(len(bits), len(others))
+def measure_titles(
+    view: PageLines, candidates: Sequence[TitleCandidate], scores: Sequence[float], start: int
+) -> list[tuple[float, ...]]:
+    """Return the features of each candidate, in the order of `TITLE_FEATURES`."""
+    meter = _TitleMeter(view, candidates, scores, start)
+    return [
+        (
+            *meter.measure_text(candidate),
+            *meter.measure_support(candidate),
+            *meter.measure_place(candidate),
+            *meter.measure_rivals(candidate),
+        )
+        for candidate in candidates
+    ]
 
 
-def _is_site_name(text: str, metadata: PageMetadata, url: str) -> bool:
-    folded = normalize_title(text)
-    if any(folded == normalize_title(metadata.meta[name]) for name in _SITE_META if metadata.meta.get(name)):
-        return True
-    host = normalize_title((urlsplit(url).hostname or "").removeprefix("www."))
-    is_name = folded.isascii() and len(folded) >= 4 and host != ""
-    return is_name and folded.removeprefix("www") in (host, host[: len(folded)])
+class _TitleMeter:
+    def __init__(
+        self, view: PageLines, candidates: Sequence[TitleCandidate], scores: Sequence[float], start: int
+    ) -> None:
+        metadata = view.metadata
+        self.view, self.scores, self.start, self.candidates = view, scores, start, candidates
+        self.title = normalize_title(metadata.title_element)
+        self.parts = [folded for part in _split_title(metadata.title_element) if (folded := normalize_title(part))]
+        self.named = [normalize_title(metadata.meta[name]) for name in _TITLE_META if metadata.meta.get(name)]
+        self.og = normalize_title(metadata.meta.get("og:title", ""))
+        self.headline = normalize_title(metadata.get_json_ld_text("headline") or "")
+        self.sites = {normalize_title(metadata.meta[name]) for name in _SITE_META if metadata.meta.get(name)}
+        host = (urlsplit(view.page.url).hostname or "").removeprefix("www.")
+        self.host = normalize_title(host)
+        slug = unquote(urlsplit(view.page.url).path).lower()
+        self.slug = frozenset(_LATIN_WORD.findall(slug))
+        self.levels = Counter(candidate.level for candidate in candidates if candidate.level < 9)
+        self.best_level = min(self.levels, default=9)
+        first_h1 = [candidate.lines[0] for candidate in candidates if candidate.level == 1]
+        self.first_h1 = min(first_h1, default=-1)
+        heads = (place for candidate in candidates if candidate.level < 9 for place in candidate.lines if place < start)
+        self.heads = sorted(heads, reverse=True)
+        self.widest = sorted((len(c.folded) for c in candidates if c.level == self.best_level), reverse=True)
+        lines = view.lines
+        self.foot = normalize_title(" ".join(line.text for line in lines[-max(4, len(lines) // 10) :])[-2_000:])
+        self.links = Counter(anchor.text for anchor in view.page.anchors)
+        self.dated: dict[int, bool] = {}
+        self.urls = {anchor.element.text_start: anchor.url for anchor in view.page.anchors}
+
+    def measure_text(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        text = candidate.text
+        return (
+            log2(1 + measure_width(text)),
+            len(_SENTENCE_MARK.findall(text)),
+            len(_DIGIT.findall(text)) / len(text),
+            float(text.endswith((":", "："))),
+            candidate.level,
+            candidate.level - self.best_level,
+            self.levels[1],
+            self.levels[candidate.level],
+            float(bool(candidate.lines) and candidate.lines[0] == self.first_h1),
+        )
+
+    def measure_support(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        folded, parts = candidate.folded, self.parts
+        latin = frozenset(_LATIN_WORD.findall(candidate.text.lower()))
+        return (
+            float(folded == self.title),
+            float(bool(parts) and folded == parts[0]),
+            float(len(parts) > 1 and folded == parts[-1]),
+            float(bool(parts) and len(folded) >= max(map(len, parts))),
+            float(folded in self.title),
+            len(folded) / max(1, len(self.title)),
+            compare_titles(folded, self.title),
+            float(folded == self.og),
+            float(folded in self.og),
+            compare_titles(folded, self.og),
+            float(folded == self.headline),
+            compare_titles(folded, self.headline),
+            float(folded in self.named),
+            sum(not source.startswith("part") for source in candidate.sources),
+            float(folded in self.sites),
+            float(len(folded) >= 4 and folded.isascii() and (folded in self.host or self.host in folded)),
+            len(latin & self.slug) / max(1, len(latin)) if latin and self.slug else -1.0,
+            float("stated" in candidate.sources),
+        )
+
+    def measure_place(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        has_own_day = float(bool(_DIGIT.search(candidate.text)) and has_day(candidate.text))
+        if not candidate.lines:
+            return (0.0, 0.0, _FAR, 9.0, *(0.0,) * 13, 0.0, has_own_day, *(0.0,) * 6)
+        view, start = self.view, self.start
+        place = min(candidate.lines, key=lambda place: (abs(_get_level(view.lines[place])), abs(start - place)))
+        line = view.lines[place]
+        url = self.urls.get(line.start) or self.urls.get(max(0, line.start - 1)) if line.linked else None
+        is_home = url is not None and url.endswith("/") and view.page.url.startswith(url) and url != view.page.url
+        bits = view.regions[line.block.index]
+        following = range(place + 1, min(len(view.lines), place + 9))
+        after = next((far for far, near in enumerate(following) if self._is_dated(near)), 9)
+        scores = [0.0, *self.scores, 0.0]
+        parent = line.block.parent or line.block
+        return (
+            1.0,
+            min(9, len(candidate.lines)),
+            max(-_FAR, min(_FAR, start - place)),
+            next((rank for rank, head in enumerate(self.heads[:9]) if head == place), 9),
+            line.linked / max(1, line.width),
+            float(is_home),
+            float(bool(url) and not is_home),
+            *(float(bits >> bit & 1) for bit in (0, 1, 2, 3, 4, 6, 7, 8, 9, 12)),
+            after,
+            has_own_day,
+            *(scores[place + 1], scores[place], scores[place + 2]),
+            place / len(view.lines),
+            line.block.depth,
+            min(_FAR, parent.child_count),
+        )
+
+    def _measure_links_between(self, candidate: TitleCandidate) -> float:
+        """Return how many lines of links stand between a candidate and the text: the menu under a site's name."""
+        if not candidate.lines:
+            return -1.0
+        near = min(candidate.lines, key=lambda place: abs(self.start - place))
+        between = self.view.lines[min(near, self.start) + 1 : max(near, self.start)]
+        return float(min(_FAR, sum(2 * line.linked > line.width for line in between)))
+
+    def _is_dated(self, place: int) -> bool:
+        line = self.view.lines[place]
+        if place not in self.dated:
+            self.dated[place] = line.width < 160 and bool(_DIGIT.search(line.text)) and has_day(line.text)
+        return self.dated[place]
+
+    def measure_rivals(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        folded = candidate.folded
+        others = [other.folded for other in self.candidates if other.lines and other is not candidate]
+        first = self.view.lines[candidate.lines[0]] if candidate.lines else None
+        return (
+            float(sum(folded in other for other in others)),
+            float(sum(other in folded for other in others if len(other) > 5)),
+            len(self.parts),
+            float(bool(self.og)),
+            float(bool(self.headline)),
+            measure_width(candidate.text) / max(1, first.width) if first else 0.0,
+            float(sum(width > len(folded) for width in self.widest)),
+            self._measure_links_between(candidate),
+            float(folded in self.foot),
+            float(min(9, self.links[candidate.text])),
+        )
 
 
-def _list_headlines(page: Outline) -> list[_HeadlineCandidate]:
-    found = []
-    url_of = {anchor.element.index: anchor.url for anchor in page.anchors}
-    for element in page.elements:
-        kind = element.tag if element.tag in ("h1", "h2", "h3") else ""
-        if not 0 < element.text_end - element.text_start <= 12:
-            continue
-        if not kind and len(element.class_and_id) > 1 and _TITLE_NAMES.search(element.class_and_id):
-            kind = "named"
-        if not kind:
-            continue
-        masked = mask_dates(page.get_text(element, _MAX_HEADLINE_CHARS)[:_MAX_HEADLINE_CHARS], YEAR_FIRST)
-        text = masked.restore(_HEADLINE_TAIL.sub("", masked.text))
-        if 2 <= len(text) <= 300:
-            found.append(_HeadlineCandidate(text, kind, _is_aside(element), _is_home_link(page, element, url_of)))
-    return found
+def compare_titles(left: str, right: str) -> float:
+    """Return the share of their trigrams that two normalized titles have in common."""
+    if not left or not right:
+        return -1.0
+    some, others = _list_trigrams(left), _list_trigrams(right)
+    return len(some & others) / max(1, len(some | others))
 
 
-def _find_line_above_dateline(page: Outline) -> str:
-    """Return the line above 发布时间：…, the headline of a page without headings."""
-    linked = {index for anchor in page.anchors for index in range(anchor.element.text_start, anchor.element.text_end)}
-    for index, text in enumerate(page.texts[1:], start=1):
-        if _DATELINE.search(text) and re.search(r"\d", "".join(page.texts[index : index + 3])):
-            above = collapse_whitespace(page.texts[index - 1])
-            is_headline = 8 <= len(above) <= 120 and index - 1 not in linked
-            return above if is_headline and find_label_before(page, index - 1) is None else ""
-    return ""
-
-
-def _is_aside(element: Element) -> bool:
-    for node in element.iter_ancestors():
-        if node.tag == "body" or "hentry" in node.css_class:
-            return False
-        if node.tag in ("nav", "footer", "aside") or _ASIDE_NAMES.search(node.class_and_id):
-            return True
-    return False
-
-
-def _is_home_link(page: Outline, element: Element, url_of: Mapping[int, str]) -> bool:
-    """Whether the heading links to a home page, as logos do, or to the folder of the page."""
-    inside = islice(page.elements, element.index + 1, min(element.end, element.index + _MAX_ELEMENTS_INSIDE))
-    links = [inner for inner in inside if inner.tag == "a"]
-    if element.parent is not None and element.parent.tag == "a":
-        links.append(element.parent)
-    urls = (url_of.get(link.index, "") for link in links)
-    if any(url.endswith("/") and page.url.startswith(url) and url != page.url for url in urls):
-        return True
-    hrefs = [(link.attributes.get("href") or "").strip() for link in links]
-    return any(re.fullmatch(r"(?:https?://[^/]+)?/?(?:index\.\w+)?|\.{1,2}/?", href) for href in hrefs)
+@lru_cache(maxsize=256)
+def _list_trigrams(folded: str) -> frozenset[str]:
+    return frozenset(folded[place : place + 3] for place in range(max(1, len(folded) - 2)))

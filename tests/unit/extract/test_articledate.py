@@ -81,6 +81,7 @@ def test_a_day_of_something_else_or_a_doubtful_one_is_none(line: str) -> None:
     assert day_of(f"<h1>{TITLE}</h1><p>{line}</p>{BODY}") is None
 
 
+COMMENT = "<p>市民甲 2026-10-0{} 12:11</p><p>说得很好</p>"
 ROW = '<li><a href="/b/{0}.html">关于强化水利工程安全管理的意见</a><span>2026-06-0{0}</span></li>'
 
 
@@ -94,7 +95,7 @@ ROW = '<li><a href="/b/{0}.html">关于强化水利工程安全管理的意见</
         ("", '<div><p>下一篇：<a href="/b/2.html">关于强化水利工程安全管理的意见</a> 2026-06-07</p></div>'),
         ("", "<p align=right>某某市人民政府</p><p align=right>2026年3月4日</p>"),
         ("", "<p>Copyright 2026-01-01 某公司</p>"),
-        ("", "<div class=comments><p>市民甲 2026-10-02 12:11</p><p>说得很好</p></div>"),
+        ("", f"<div><p>网友评论</p>{COMMENT.format(2)}{COMMENT.format(3)}</div>"),
         ("", "<blockquote>— @someone <a href=/x>March 4, 2026</a></blockquote>"),
     ],
 )

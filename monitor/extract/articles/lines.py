@@ -1,0 +1,334 @@
+"""The lines of a page, one for each block of text, and what can be measured of each for a model to judge."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import log2
+
+from monitor.extract.articles.labels import PageMetadata
+from monitor.extract.html import Element, Outline, collapse_whitespace, measure_width
+
+BLOCK_TAGS = frozenset(
+    {
+        *("p", "div", "li", "tr", "td", "th", "br", "section", "article", "main", "blockquote", "table", "ul", "ol"),
+        *("dd", "dt", "dl", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "form", "header", "footer", "figure", "body"),
+        *("figcaption", "aside", "nav", "center", "address", "tbody", "details", "summary", "fieldset", "label"),
+        *("button", "select", "textarea", "option"),
+    }
+)
+# What an element lies in, by its own tag and those around it.
+_REGIONS = {
+    **dict.fromkeys(("nav", "menu"), 1),
+    **dict.fromkeys(("footer",), 2),
+    **dict.fromkeys(("header",), 4),
+    **dict.fromkeys(("aside",), 8),
+    **dict.fromkeys(("form", "button", "select", "textarea", "label", "fieldset", "option"), 16),
+    **dict.fromkeys(("figure", "figcaption"), 32),
+    **dict.fromkeys(("article",), 64),
+    **dict.fromkeys(("main",), 128),
+    **dict.fromkeys(("table",), 256),
+    **dict.fromkeys(("ul", "ol", "dl"), 512),
+    **dict.fromkeys(("blockquote",), 1024),
+    **dict.fromkeys(("details", "summary"), 2048),
+}
+_HIDDEN = 4096
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_SENTENCE_MARK = re.compile(r"[.!?;。！？；…]")
+_COMMA = re.compile(r"[,，、]")
+_DIGIT = re.compile(r"\d")
+_ENDING_MARKS = tuple('.!?。！？…”"」』)）')
+_COLONS = (":", "：")
+_MIN_PROSE_WIDTH = 80
+LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_TAGS = {"p": 1, "li": 2, "td": 3, "th": 3, "tr": 3, "dd": 4, "dt": 4, "br": 5, "blockquote": 6, "pre": 7}
+_TAGS |= dict.fromkeys(("div", "section", "article", "main", "body", "center"), 8)
+_MAX_TEXT_CHARS = 400
+_FAR = 50
+
+
+@dataclass(slots=True)
+class TextLine:
+    """The text of a block element, or of its part between two line breaks; `start` and `end` count texts.
+
+    `width` is that of the text in Latin letters, `linked` that of the part in links.
+    """
+
+    block: Element
+    start: int
+    end: int
+    text: str
+    width: int
+    linked: int
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it contains a sentence outside of links."""
+        return self.width - self.linked >= _MIN_PROSE_WIDTH
+
+
+@dataclass(eq=False)
+class PageLines:
+    """The lines of a page in page order, with running sums for questions about elements."""
+
+    page: Outline
+    metadata: PageMetadata
+
+    @cached_property
+    def lines(self) -> list[TextLine]:
+        page = self.page
+        block_of = list_blocks(page)
+        breaks = {element.text_start for element in page.elements if element.tag == "br"}
+        found: list[TextLine] = []
+        block: Element | None = None
+        start = 0
+        for index, owner in enumerate([*page.text_owner, -1]):
+            here = block_of[owner] if owner >= 0 else None
+            if here is block and index not in breaks:
+                continue
+            if block is not None and (text := collapse_whitespace("".join(page.texts[start:index]))):
+                linked = self._linked[index] - self._linked[start]
+                found.append(TextLine(block, start, index, text, measure_width(text), linked))
+            block, start = here, index
+        return found
+
+    @cached_property
+    def linked_texts(self) -> list[bool]:
+        """For each text whether it lies in a link."""
+        flags = [False] * len(self.page.texts)
+        for element in self.page.elements:
+            if element.tag == "a":
+                flags[element.text_start : element.text_end] = [True] * (element.text_end - element.text_start)
+        return flags
+
+    @cached_property
+    def _linked(self) -> list[int]:
+        texts = zip(self.page.texts, self.linked_texts, strict=True)
+        return [0, *accumulate(measure_width(collapse_whitespace(text)) if is_link else 0 for text, is_link in texts)]
+
+    @cached_property
+    def regions(self) -> list[int]:
+        """For each element the kinds of elements that it lies in, as bits of `_REGIONS`; hidden ones have their own."""
+        found: list[int] = []
+        for element in self.page.elements:
+            bits = found[element.parent.index] if element.parent is not None else 0
+            bits |= _REGIONS.get(element.tag, 0)
+            if element.attributes and (
+                "hidden" in element.attributes or _HIDDEN_STYLE.search(element.attributes.get("style") or "")
+            ):
+                bits |= _HIDDEN
+            found.append(bits)
+        return found
+
+    @cached_property
+    def line_of_text(self) -> list[int]:
+        """For each text the line that it belongs to, or the next one."""
+        found = [0] * (len(self.page.texts) + 1)
+        for place, line in enumerate(self.lines):
+            found[line.start : line.end] = [place] * (line.end - line.start)
+        found[-1] = len(self.lines)
+        return found
+
+    @cached_property
+    def sums(self) -> tuple[list[int], list[int], list[int]]:
+        """Widths, widths in links and widths of prose of all lines before each one."""
+        lines = self.lines
+        return (
+            [0, *accumulate(line.width for line in lines)],
+            [0, *accumulate(line.linked for line in lines)],
+            [0, *accumulate(line.width if line.is_prose else 0 for line in lines)],
+        )
+
+    def measure(self, element: Element) -> tuple[int, int, int]:
+        """Return the widths of an element's lines: of all, of those in links, of those with sentences."""
+        first, last = self.line_of_text[element.text_start], self.line_of_text[element.text_end]
+        widths, linked, prose = self.sums
+        return widths[last] - widths[first], linked[last] - linked[first], prose[last] - prose[first]
+
+    def find_container(self, share: float) -> Element | None:
+        """Return the innermost element that has this share of the page's sentences."""
+        total = self.sums[2][-1]
+        element = self.page.elements[0] if self.page.elements and total else None
+        while element is not None:
+            index, inner = element.index + 1, None
+            while index < element.end:
+                child = self.page.elements[index]
+                if self.measure(child)[2] >= share * total:
+                    inner = child
+                    break
+                index = child.end
+            if inner is None:
+                return element
+            element = inner
+        return None
+
+
+LINE_FEATURES = (
+    *("width", "link_share", "sentences", "ends_sentence", "ends_colon", "digit_share", "commas", "tag", "level"),
+    *("regions_nav", "regions_footer", "regions_header", "regions_aside", "regions_form", "regions_figure"),
+    *("regions_article", "regions_main", "regions_table", "regions_list", "regions_quote", "regions_details"),
+    *("hidden", "place", "prose_before", "from_end", "copies", "in_title", "since_h1", "before_h1", "heads_above"),
+    *("in_50", "in_75", "in_90", "below_75", "since_prose", "until_prose", "is_between", "is_between_75"),
+    *("width_1", "links_1", "width_2", "links_2", "width_-1", "links_-1", "width_-2", "links_-2"),
+    *("same_parent_prose", "same_kind_prose", "same_class_prose", "same_parent_lines"),
+    *("prose_1", "link_1", "children_1", "prose_2", "link_2", "prose_3", "link_3", "prose_4", "link_4"),
+    *("page_prose", "page_lines", "page_links", "link_run", "prose_window", "link_window"),
+)
+
+
+def measure_lines(view: PageLines) -> list[tuple[float, ...]]:
+    """Return the features of each line, in the order of `LINE_FEATURES`."""
+    return _LineMeter(view).measure()
+
+
+class _LineMeter:
+    def __init__(self, view: PageLines) -> None:
+        self.view, self.lines = view, view.lines
+        self.widths, self.linked, self.prose = view.sums
+        self.title = view.metadata.title_element
+        self.copies = Counter(line.text for line in self.lines)
+        self.total_prose = max(1, self.prose[-1])
+        self.total_width = max(1, self.widths[-1])
+        self.by_parent: dict[int, int] = defaultdict(int)
+        self.by_kind: dict[tuple[str, int], int] = defaultdict(int)
+        self.by_class: dict[tuple[str, str], int] = defaultdict(int)
+        self.count: Counter[int] = Counter()
+        for line in self.lines:
+            parent = _get_parent(line.block).index
+            self.count[parent] += 1
+            if line.is_prose:
+                self.by_parent[parent] += line.width
+                self.by_kind[line.block.kind] += line.width
+                self.by_class[line.block.tag, line.block.css_class] += line.width
+        self.containers = [view.find_container(share) for share in (0.5, 0.75, 0.9)]
+        self.around: dict[int, tuple[float, ...]] = {}
+
+    def measure(self) -> list[tuple[float, ...]]:
+        lines, count = self.lines, len(self.lines)
+        before = _count_since([line.is_prose for line in lines])
+        after = _count_since([line.is_prose for line in reversed(lines)])[::-1]
+        since_h1 = _count_since([line.block.tag == "h1" for line in lines])
+        until_h1 = _count_since([line.block.tag == "h1" for line in reversed(lines)])[::-1]
+        heads = list(accumulate(line.block.tag in LEVELS for line in lines))
+        links = [line.linked / max(1, line.width) for line in lines]
+        runs = _count_runs([share > 0.8 for share in links])
+        logs = [log2(1 + line.width) for line in lines]
+        page = (log2(1 + self.total_prose), log2(1 + count), self.linked[-1] / self.total_width)
+        inside = self._find_inside()
+        padded_logs, padded_links = [0.0, 0.0, *logs, 0.0, 0.0], [0.0, 0.0, *links, 0.0, 0.0]
+        rows = []
+        for place, line in enumerate(lines):
+            low, high = max(0, place - 4), min(count, place + 5)
+            window = max(1, self.widths[high] - self.widths[low])
+            rows.append(
+                (
+                    logs[place],
+                    links[place],
+                    *self._measure_text(line),
+                    *self._measure_block(line),
+                    place / count,
+                    self.prose[place] / self.total_prose,
+                    min(_FAR, count - place),
+                    min(9, self.copies[line.text]),
+                    float(len(line.text) > 3 and line.text in self.title),
+                    since_h1[place],
+                    until_h1[place],
+                    min(9, heads[place]),
+                    *inside[place],
+                    before[place],
+                    after[place],
+                    float(before[place] < _FAR and after[place] < _FAR),
+                    float(inside[place][1] and before[place] < _FAR and after[place] < _FAR),
+                    *(padded_logs[place + 3], padded_links[place + 3], padded_logs[place + 4], padded_links[place + 4]),
+                    *(padded_logs[place + 1], padded_links[place + 1], padded_logs[place], padded_links[place]),
+                    *self._measure_likes(line),
+                    *self._measure_around(line.block),
+                    *page,
+                    runs[place],
+                    (self.prose[high] - self.prose[low]) / window,
+                    (self.linked[high] - self.linked[low]) / window,
+                )
+            )
+        return rows
+
+    def _measure_text(self, line: TextLine) -> tuple[float, ...]:
+        text = line.text[:_MAX_TEXT_CHARS]
+        return (
+            len(_SENTENCE_MARK.findall(text)),
+            float(text.endswith(_ENDING_MARKS)),
+            float(text.endswith(_COLONS)),
+            len(_DIGIT.findall(text)) / len(text),
+            len(_COMMA.findall(text)),
+        )
+
+    def _measure_block(self, line: TextLine) -> tuple[float, ...]:
+        bits = self.view.regions[line.block.index]
+        level = next((LEVELS[node.tag] for node in (line.block, _get_parent(line.block)) if node.tag in LEVELS), 0)
+        return (_TAGS.get(line.block.tag, 0), level, *(float(bits >> place & 1) for place in range(13)))
+
+    def _find_inside(self) -> list[tuple[float, ...]]:
+        depth = self.containers[1].depth if self.containers[1] else 0
+        spans = [(box.index, box.end) if box else (0, 0) for box in self.containers]
+        return [
+            (*(float(start <= line.block.index < end) for start, end in spans), line.block.depth - depth)
+            for line in self.lines
+        ]
+
+    def _measure_likes(self, line: TextLine) -> tuple[float, ...]:
+        parent = _get_parent(line.block).index
+        return (
+            self.by_parent[parent] / self.total_prose,
+            self.by_kind[line.block.kind] / self.total_prose,
+            self.by_class[line.block.tag, line.block.css_class] / self.total_prose,
+            min(_FAR, self.count[parent]),
+        )
+
+    def _measure_around(self, block: Element) -> tuple[float, ...]:
+        parent = _get_parent(block)
+        if (known := self.around.get(parent.index)) is not None:
+            return known
+        found: list[float] = []
+        node = parent
+        for step in range(4):
+            width, linked, prose = self.view.measure(node)
+            found += [prose / self.total_prose, linked / max(1, width)]
+            if step == 0:
+                found.append(min(_FAR, node.child_count))
+            node = _get_parent(node)
+        self.around[parent.index] = tuple(found)
+        return self.around[parent.index]
+
+
+def list_blocks(page: Outline) -> list[Element]:
+    """Return for each element the block that it is or lies in, the root where there is none."""
+    block_of: list[Element] = []
+    for element in page.elements:
+        parent = element.parent
+        block_of.append(element if parent is None or element.tag in BLOCK_TAGS else block_of[parent.index])
+    return block_of
+
+
+def _get_parent(element: Element) -> Element:
+    return element.parent or element
+
+
+def _count_since(flags: Sequence[bool]) -> list[int]:
+    """Return how many places ago a flag was last set, 0 where it is set itself; at most `_FAR`."""
+    found, since = [], _FAR
+    for flag in flags:
+        since = 0 if flag else min(_FAR, since + 1)
+        found.append(since)
+    return found
+
+
+def _count_runs(flags: Sequence[bool]) -> list[int]:
+    """Return for each place how long the run of set flags around it is, 0 where its own is not set."""
+    found = [0] * len(flags)
+    start = 0
+    for place, flag in enumerate([*flags, False]):
+        if not flag:
+            found[start:place] = [min(_FAR, place - start)] * (place - start)
+            start = place + 1
+    return found
