@@ -24,6 +24,7 @@ from monitor.services.evidence import EvidenceRecordSchema, ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import RunReport
+from monitor.services.sources.discovery import Discovery, DiscoveryMethod
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import DateSource, ItemType, JudgedBy, RunStatus, SourceKind, SummaryBy, Verdict
 
@@ -142,6 +143,29 @@ class SourceListOutput(BaseModel):
 
     sources: list[SourceOutput]
     total: int
+
+
+class WayOutput(BaseModel):
+    """A way to read a site, and why it was chosen or not."""
+
+    method: DiscoveryMethod
+    url: Line
+    entries: int
+    dated: int
+    newest: dt.date | None
+    is_chosen: bool
+    reason: str
+
+
+class DiscoveryOutput(BaseModel):
+    """How a site can be read, the richest way first; `problem` says why it cannot be read as it is."""
+
+    url: Line
+    title: Line
+    kind: SourceKind
+    ways: list[WayOutput]
+    sections: list[Line]
+    problem: str | None
 
 
 class RunOutput(BaseModel):
@@ -271,6 +295,26 @@ def render_sources(sources: SourceListOutput) -> Iterable[str]:
         yield f"- {source.name} ({source.kind}, {state}, {source.open_alarms} alarms) {source.url}"
         if source.last_error:
             yield f"> {source.last_error}"
+
+
+def build_discovery_output(found: Discovery) -> DiscoveryOutput:
+    ways = [{**way.model_dump(exclude={"reason"}), "reason": render(way.reason, "en")} for way in found.ways]
+    return DiscoveryOutput(
+        **found.model_dump(include={"url", "title", "kind"}),
+        sections=[f"{section.name} {section.url}" for section in found.sections],
+        ways=[WayOutput.model_validate(way) for way in ways],
+        problem=render(found.problem, "en") if found.problem else None,
+    )
+
+
+def render_discovery(found: DiscoveryOutput) -> Iterable[str]:
+    yield f"{found.url} is read as a source of kind {found.kind}:"
+    if found.problem:
+        yield f"> {found.problem}"
+    for way in found.ways:
+        newest = f", newest {way.newest}" if way.newest else ""
+        yield f"- {'chosen' if way.is_chosen else 'not chosen'}: {way.method} {way.url} ({way.entries} entries{newest})"
+        yield f"  {way.reason}"
 
 
 def build_run_output(report: RunReport) -> RunOutput:
