@@ -1,7 +1,9 @@
 """Discovery: from any address to the richest way in which its site can be read, with the reason for it."""
 
+import asyncio
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -16,7 +18,7 @@ from monitor.extract.discovery import WELL_KNOWN_FEEDS, is_home_address, order_s
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
-from monitor.page import Candidate, Page, PageErrorCode
+from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints
 from monitor.pages.data import (
     DataForm,
     PageClues,
@@ -43,6 +45,7 @@ _MAX_DATA_URLS = 2
 _MAX_SECTIONS_TRIED = 2
 _MIN_SECTIONS = 2
 _MIN_COVERED = 0.5
+_SCHEME_TIMEOUT_S = 15.0
 _LOG_IN_STATUS = 401
 _UNREACHABLE = (PageErrorCode.NETWORK, PageErrorCode.TIMEOUT, PageErrorCode.BAD_GATEWAY)
 
@@ -229,17 +232,21 @@ class _Search:
 
     async def _open_address(self, addresses: Sequence[str]) -> Page:
         for address in addresses[:-1]:
-            page = await self._load(address)
-            if page.error is None or page.error.code not in _UNREACHABLE:
-                return page
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SCHEME_TIMEOUT_S):
+                    page = await self._load(address)
+                    if page.error is None or page.error.code not in _UNREACHABLE:
+                        return page
         return await self._load(addresses[-1])
 
     async def _load(self, url: str, render: Render = Render.AUTO) -> Page:
         self.requests += 1
+        # With the hints that a run gives as well, so that what it loads of this is remembered.
+        hints = NO_HINTS if is_home_address(url) else PageHints(expected=ExpectedPage.LIST)
         try:
-            return await self.loader.load(url, render=render, task=find_clues)
+            return await self.loader.load(url, render=render, task=find_clues, hints=hints)
         except BrowserMissing:
-            return await self.loader.load(url, render=Render.NEVER, task=find_clues)
+            return await self.loader.load(url, render=Render.NEVER, task=find_clues, hints=hints)
 
     async def _render_if_empty(self, page: Page) -> Page:
         """Return the page as the browser shows it, where it shows no list without scripts and one with them."""

@@ -8,6 +8,7 @@ from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.services.audit import AuditAction
+from monitor.services.sources.discovery import Discovery, is_discoverable
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
 from monitor.services.sources.form import SourceFields, SourceForm
 from monitor.services.sources.service import (
@@ -18,7 +19,6 @@ from monitor.services.sources.service import (
     SourceSchema,
     SourceStatus,
 )
-from monitor.services.sources.discovery import Discovery, is_discoverable
 from monitor.services.sources.trials import TrialReport
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
@@ -72,7 +72,7 @@ class RunStarted(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260
 
 
 class TrialRequest(SourceFields, json_schema_extra={"examples": [_EXAMPLE_TRIAL]}):
-    """A source to try: at least its address. Without `kind` and `sections`, it is tried in the way that discovery finds.
+    """A source to try: at least its address. Without `kind` and `sections`, discovery finds how it is read.
 
     With `source_id`, the stored source with these fields changed.
     """

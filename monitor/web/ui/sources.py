@@ -17,6 +17,7 @@ from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
+from monitor.services.sources.discovery import is_discoverable
 from monitor.services.sources.exchange import (
     MAX_IMPORT_BYTES,
     SourceListFormat,
@@ -25,7 +26,6 @@ from monitor.services.sources.exchange import (
     parse_json_cell,
     parse_section,
 )
-from monitor.services.sources.discovery import is_discoverable
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
 from monitor.services.sources.service import BulkAction, SourceFilter, SourceStatus, is_importable
 from monitor.vocabulary import SourceKind
