@@ -338,14 +338,14 @@ def _print_discovery(terminal: Terminal, discovery: "Discovery") -> None:
     if discovery.problem is not None:
         terminal.complain(discovery.problem)
     terminal.write_records(
-        discovery.ways,
-        lambda way: {
-            "way": terminal.word("way_to_read", way.method),
-            "chosen": terminal.translate("yes" if way.is_chosen else "no"),
-            "entries": way.entries,
-            "newest": way.newest,
-            "url": way.url,
-            "reason": way.reason,
+        discovery.options,
+        lambda option: {
+            "method": terminal.word("discovery_method", option.method),
+            "chosen": terminal.translate("yes" if option.is_chosen else "no"),
+            "entries": option.entries,
+            "newest": option.newest,
+            "url": option.url,
+            "reason": option.reason,
         },
     )
 

@@ -127,7 +127,7 @@ def parse_day(value: object, today: dt.date, zone: dt.tzinfo) -> dt.date | None:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 13
+    return re.fullmatch(r"[0-9]{1,13}", text) is not None
 
 
 def _iter_arrays(root: object) -> Iterator[tuple[KeyPath, list[Record]]]:
@@ -219,10 +219,10 @@ def _build_template(pairs: Sequence[tuple[Record, str]], leaves: Sequence[KeyPat
     fields = sorted(leaves, key=lambda path: (not _ID_NAME.search(path[-1]), -len(str(_get(first, path)))))
     for path in fields:
         written = [str(_get(record, path) or "") for record, _ in pairs]
-        is_told_apart = len({*written}) > 1 or (len(pairs) == 1 and "{" not in template)
-        told = zip(written, pairs, strict=True)
-        in_all = all(value and re.search(_as_token(value), unquote(url)) for value, (_, url) in told)
-        if is_told_apart and in_all and "{" not in "".join(path):
+        is_distinct = len({*written}) > 1 or (len(pairs) == 1 and "{" not in template)
+        found = zip(written, pairs, strict=True)
+        in_all = all(value and re.search(_as_token(value), unquote(url)) for value, (_, url) in found)
+        if is_distinct and in_all and "{" not in "".join(path):
             host = template.find("/", 8)
             put = "{" + ".".join(path) + "}"
             template = template[:host] + re.sub(_as_token(quote(written[0], safe="")), put, template[host:], count=1)

@@ -145,7 +145,7 @@ class SourceListOutput(BaseModel):
     total: int
 
 
-class WayOutput(BaseModel):
+class OptionOutput(BaseModel):
     """A way to read a site, and why it was chosen or not."""
 
     method: DiscoveryMethod
@@ -163,13 +163,13 @@ class DiscoveryOutput(BaseModel):
     url: Line
     title: Line
     kind: SourceKind
-    ways: list[WayOutput]
+    options: list[OptionOutput]
     sections: list[Line]
     problem: str | None
 
 
 class RunOutput(BaseModel):
-    """A run as it stands: it may still wait or be under way."""
+    """A run as it stands: it may still wait or be under option."""
 
     run_id: str
     source: str
@@ -298,11 +298,13 @@ def render_sources(sources: SourceListOutput) -> Iterable[str]:
 
 
 def build_discovery_output(found: Discovery) -> DiscoveryOutput:
-    ways = [{**way.model_dump(exclude={"reason"}), "reason": render(way.reason, "en")} for way in found.ways]
+    options = [
+        {**option.model_dump(exclude={"reason"}), "reason": render(option.reason, "en")} for option in found.options
+    ]
     return DiscoveryOutput(
         **found.model_dump(include={"url", "title", "kind"}),
         sections=[f"{section.name} {section.url}" for section in found.sections],
-        ways=[WayOutput.model_validate(way) for way in ways],
+        options=[OptionOutput.model_validate(option) for option in options],
         problem=render(found.problem, "en") if found.problem else None,
     )
 
@@ -311,10 +313,11 @@ def render_discovery(found: DiscoveryOutput) -> Iterable[str]:
     yield f"{found.url} is read as a source of kind {found.kind}:"
     if found.problem:
         yield f"> {found.problem}"
-    for way in found.ways:
-        newest = f", newest {way.newest}" if way.newest else ""
-        yield f"- {'chosen' if way.is_chosen else 'not chosen'}: {way.method} {way.url} ({way.entries} entries{newest})"
-        yield f"  {way.reason}"
+    for option in found.options:
+        newest = f", newest {option.newest}" if option.newest else ""
+        state = "chosen" if option.is_chosen else "not chosen"
+        yield f"- {state}: {option.method} {option.url} ({option.entries} entries{newest})"
+        yield f"  {option.reason}"
 
 
 def build_run_output(report: RunReport) -> RunOutput:

@@ -60,7 +60,7 @@ class DiscoveryMethod(StrEnum):
     SITEMAP = "sitemap"
 
 
-class DiscoveredWay(MessageModel):
+class DiscoveredOption(MessageModel):
     """A way that was looked at: how many entries it shows, how many of them with a date, and the newest date."""
 
     method: DiscoveryMethod
@@ -85,7 +85,7 @@ class Discovery(MessageModel):
     render: Render | None = None
     sections: list[PinnedSection] = Field(default_factory=list)
     recipes: list[SectionRecipe] = Field(default_factory=list)
-    ways: list[DiscoveredWay] = Field(default_factory=list)
+    options: list[DiscoveredOption] = Field(default_factory=list)
     problem: Message | None = None
     requests: int = 0
 
@@ -165,8 +165,8 @@ class _Found:
     def dated(self) -> int:
         return sum(entry.date is not None for entry in self.entries)
 
-    def describe(self, reason: Message, *, is_chosen: bool = False) -> DiscoveredWay:
-        return DiscoveredWay(
+    def describe(self, reason: Message, *, is_chosen: bool = False) -> DiscoveredOption:
+        return DiscoveredOption(
             method=self.method,
             url=self.url,
             entries=len(self.entries),
@@ -211,9 +211,9 @@ class _Search:
             problem = Message.of("discovery.log_in", url=page.url)
             return Discovery(url=page.url, title=_name_site(page), problem=problem, requests=self.requests)
         render = Render.ALWAYS if page.rendered and not static.rendered else None
-        return (await self._compare_ways(page)).model_copy(update={"render": render})
+        return (await self._compare_options(page)).model_copy(update={"render": render})
 
-    async def _compare_ways(self, page: Page) -> Discovery:
+    async def _compare_options(self, page: Page) -> Discovery:
         own = _Found(DiscoveryMethod.PAGE, page.url, page.candidates)
         is_home = is_home_address(page.final_url)
         sections = find_sections_by_rule(page, self.focus_areas) if is_home or self.focus_areas else []
@@ -225,7 +225,7 @@ class _Search:
             await self._read_well_known_feeds(page)
         await self._read_sitemaps(page, is_needed=not own.entries and not self.found)
         is_sectioned = len(sections) >= _MIN_SECTIONS and bool(own.entries)
-        chosen, reason = choose_way(own, self.found, sections=len(sections) if is_sectioned else 0)
+        chosen, reason = choose_option(own, self.found, sections=len(sections) if is_sectioned else 0)
         if chosen is own and not own.entries:
             reason = Message("discovery.nothing")
         return self._build(page, chosen, reason, [own, *self.found], is_home=is_home or bool(self.focus_areas))
@@ -328,10 +328,14 @@ class _Search:
     def _build(
         self, page: Page, chosen: _Found, reason: Message, others: Collection[_Found], *, is_home: bool = False
     ) -> Discovery:
-        ways = [chosen.describe(reason, is_chosen=True)]
-        ways += [way.describe(way.reason or Message("discovery.not_richer")) for way in others if way is not chosen]
+        options = [chosen.describe(reason, is_chosen=True)]
+        options += [
+            option.describe(option.reason or Message("discovery.not_richer"))
+            for option in others
+            if option is not chosen
+        ]
         title = _name_site(page)
-        discovery = Discovery(url=page.url, title=title, ways=ways, requests=self.requests)
+        discovery = Discovery(url=page.url, title=title, options=options, requests=self.requests)
         if chosen.method not in (DiscoveryMethod.PAGE, DiscoveryMethod.JSON):
             return discovery.model_copy(update={"url": chosen.url, "kind": SourceKind.FEED})
         name = extract_site_name(page.title) or title or get_host(page.url)
@@ -349,7 +353,7 @@ class _Search:
         return discovery.model_copy(update={"sections": [section] if is_list else []})
 
 
-def choose_way(own: _Found, others: Sequence[_Found], *, sections: int) -> tuple[_Found, Message]:
+def choose_option(own: _Found, others: Sequence[_Found], *, sections: int) -> tuple[_Found, Message]:
     """Return the richest way and why; the others get the reason why not.
 
     The page's own list comes first where its site has several sections, which one feed does not cover. A feed comes
@@ -359,19 +363,19 @@ def choose_way(own: _Found, others: Sequence[_Found], *, sections: int) -> tuple
     order = [DiscoveryMethod.JSON, DiscoveryMethod.FEED, DiscoveryMethod.NEWS_SITEMAP, DiscoveryMethod.SITEMAP]
     keys = {url_key(entry.url) for entry in own.entries}
     fitting = []
-    for way in sorted(others, key=lambda way: (-way.dated, order.index(way.method))):
-        covered = len(keys & {url_key(entry.url) for entry in way.entries})
-        args = {"covered": covered, "total": len(keys), "dated": way.dated, "own_dated": own.dated}
+    for option in sorted(others, key=lambda option: (-option.dated, order.index(option.method))):
+        covered = len(keys & {url_key(entry.url) for entry in option.entries})
+        args = {"covered": covered, "total": len(keys), "dated": option.dated, "own_dated": own.dated}
         if sections:
-            way.reason = Message("discovery.one_of_sections", {"sections": sections, **args})
+            option.reason = Message("discovery.one_of_sections", {"sections": sections, **args})
         elif keys and covered < _MIN_COVERED * len(keys):
-            way.reason = Message("discovery.covers_less", args)
-        elif keys and way.dated < own.dated:
-            way.reason = Message("discovery.fewer_dates", args)
+            option.reason = Message("discovery.covers_less", args)
+        elif keys and option.dated < own.dated:
+            option.reason = Message("discovery.fewer_dates", args)
         else:
-            fitting.append((way, Message("discovery.covers" if keys else "discovery.only_way", args)))
+            fitting.append((option, Message("discovery.covers" if keys else "discovery.only_way", args)))
     if not keys:
-        fitting.sort(key=lambda way: order.index(way[0].method))
+        fitting.sort(key=lambda option: order.index(option[0].method))
     if not fitting:
         code = "discovery.sections" if sections else "discovery.own_list"
         return own, Message.of(code, entries=len(own.entries), dated=own.dated, sections=sections)

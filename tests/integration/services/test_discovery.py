@@ -113,7 +113,7 @@ async def test_a_feed_that_a_page_without_a_list_names_is_read(app: App, site: A
     found = await add(app, site.url("/"))
 
     assert (found.source.kind, found.source.url) == (SourceKind.FEED, site.url("/syndication?format=rss"))
-    chosen, own = found.discovery.ways
+    chosen, own = found.discovery.options
     assert (chosen.method, chosen.entries, chosen.newest) == (DiscoveryMethod.FEED, 6, today)
     assert (own.method, own.is_chosen) == (DiscoveryMethod.PAGE, False)
     assert read_titles(await sweep(app, found)) == {title_of(number) for number in range(6)}
@@ -131,7 +131,7 @@ async def test_a_sitemap_that_only_robots_txt_names_gets_titles_and_dates_from_t
     found = await add(app, site.url("/"))
 
     assert (found.source.kind, found.source.url) == (SourceKind.FEED, site.url("/maps/all.xml"))
-    assert found.discovery.ways[0].method is DiscoveryMethod.SITEMAP
+    assert found.discovery.options[0].method is DiscoveryMethod.SITEMAP
     assert len(list_pages(site)) <= MAX_REQUESTS
     report = await sweep(app, found)
     assert read_titles(report) == {title_of(number) for number in range(6)}
@@ -147,23 +147,24 @@ async def test_a_news_sitemap_gives_titles_and_dates_itself(app: App, site: Any,
         f"</news:publication_date><news:title>{title_of(number)}</news:title></news:news></url>"
         for number, path in enumerate(paths)
     )
-    spaces = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:news="http://www.google.com/schemas/sitemap-news/0.9"'
+    protocols = "http://www.sitemaps.org/schemas/sitemap/0.9", "http://www.google.com/schemas/sitemap-news/0.9"
+    spaces = 'xmlns="{}" xmlns:news="{}"'.format(*protocols)
     site.on("/robots.txt", f"Sitemap: {site.url('/all.xml')}\nSitemap: {site.url('/news-sitemap.xml')}\n")
     site.on("/news-sitemap.xml", f"<urlset {spaces}>{entries}</urlset>")
     site.on("/", html_page(PROSE))
 
     found = await add(app, site.url("/"))
 
-    assert found.discovery.ways[0].method is DiscoveryMethod.NEWS_SITEMAP
+    assert found.discovery.options[0].method is DiscoveryMethod.NEWS_SITEMAP
     assert "/all.xml" not in site.paths()
     assert read_titles(await sweep(app, found)) == {title_of(number) for number in range(6)}
 
 
 SCRIPT_PAGE = """<div id="list"></div><script>
 document.cookie = "seen=1";
+const show = row => `<li><a href="/notices/${row.id}.html">${row.docTitle}</a> <span>${row.publishDate}</span></li>`;
 fetch("/api/notices?page=1&size=4").then(answer => answer.json()).then(found => {
-  document.getElementById("list").innerHTML = "<ul>" + found.data.records.map(row =>
-    `<li><a href="/notices/${row.id}.html">${row.docTitle}</a> <span>${row.publishDate}</span></li>`).join("") + "</ul>";
+  document.getElementById("list").innerHTML = `<ul>${found.data.records.map(show).join("")}</ul>`;
 });
 </script>"""
 
@@ -204,7 +205,7 @@ async def test_a_list_that_the_page_loads_as_json_is_read_there_page_by_page_wit
         "link_template": site.url("/notices/{id}.html"),
         "date": ["publishDate"],
     }
-    assert found.discovery.ways[0].method is DiscoveryMethod.JSON
+    assert found.discovery.options[0].method is DiscoveryMethod.JSON
     before = len(site.asked)
     report = await sweep(app, found)
     assert read_titles(report) == {title_of(number) for number in range(6)}
@@ -239,7 +240,7 @@ async def test_a_section_with_one_entry_is_a_list(app: App, site: Any, today: dt
     found = await add(app, site.url("/notices/"))
 
     assert found.source.sections == [{"name": "Energy Office", "url": site.url("/notices/")}]
-    assert found.discovery.ways[0].entries == 1
+    assert found.discovery.options[0].entries == 1
     assert read_titles(await sweep(app, found)) == {title_of(0)}
 
 
@@ -274,7 +275,7 @@ async def test_the_address_of_a_feed_stays_a_feed_and_one_without_scheme_falls_b
     found = await add(app, f"{site.host}/feed.xml")
 
     assert (found.source.kind, found.source.url) == (SourceKind.FEED, site.url("/feed.xml"))
-    assert [way.reason.code for way in found.discovery.ways] == ["discovery.is_feed"]
+    assert [option.reason.code for option in found.discovery.options] == ["discovery.is_feed"]
     assert list_pages(site) == ["/feed.xml"]
 
 
@@ -289,7 +290,7 @@ async def test_the_list_of_a_page_is_not_given_up_for_a_feed_of_something_else(
     found = await add(app, site.url("/notices/"))
 
     assert found.source.kind is SourceKind.SITE
-    feed = next(way for way in found.discovery.ways if way.method is DiscoveryMethod.FEED)
+    feed = next(option for option in found.discovery.options if option.method is DiscoveryMethod.FEED)
     assert (feed.is_chosen, feed.reason.code, feed.reason.args["covered"]) == (False, "discovery.covers_less", 0)
 
 
@@ -300,7 +301,7 @@ async def test_a_list_that_only_scripts_show_is_found_in_the_browser(app: App, s
 
     found = await add(app, site.url("/notices/"))
 
-    assert found.discovery.ways[0].entries == 6
+    assert found.discovery.options[0].entries == 6
     assert read_titles(await sweep(app, found)) == {title_of(number) for number in range(6)}
 
 
@@ -318,13 +319,13 @@ async def test_a_trial_shows_what_was_found_and_stores_nothing(app: App, site: A
     trial = await app.sweeps.run_trial(draft, discover_at=site.url("/"))
 
     assert trial.discovery is not None
-    assert (trial.kind, trial.discovery.ways[0].url, trial.would_save) == (SourceKind.FEED, site.url("/feed"), 6)
+    assert (trial.kind, trial.discovery.options[0].url, trial.would_save) == (SourceKind.FEED, site.url("/feed"), 6)
     assert await app.sources.list_sources() == []
 
 
 async def test_a_site_without_anything_costs_few_requests(app: App, site: Any) -> None:
     site.on("/", html_page(PROSE))
     found = await add(app, site.url("/"))
-    assert found.discovery.ways[0].reason.code == "discovery.nothing"
+    assert found.discovery.options[0].reason.code == "discovery.nothing"
     assert len(list_pages(site)) <= MAX_REQUESTS
     assert found.discovery.requests <= MAX_REQUESTS
