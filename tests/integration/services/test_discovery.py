@@ -215,6 +215,10 @@ async def test_a_list_that_the_page_loads_as_json_is_read_there_page_by_page_wit
     data = [request for request in asked if request.path.startswith("/api/notices")]
     assert [request.path for request in data] == ["/api/notices?page=1&size=4", "/api/notices?page=2&size=4"]
     assert all("cookie" not in request.headers for request in data)
+    first = next(item for item in report.items if item.title == title_of(0))
+    passages = {claim.kind: claim.passage for claim in (await app.proofs.get_proof(first.id)).claims}
+    assert title_of(0) in passages["list"]
+    assert str(today) in passages["date"]
 
 
 async def test_a_section_whose_json_is_gone_is_read_from_its_page_and_the_run_says_so(
