@@ -147,8 +147,8 @@ def list_addresses(url: str) -> list[str]:
 
 
 def is_discoverable(values: Mapping[str, Any]) -> bool:
-    """Whether a person left it to discovery how the source is read."""
-    return not any(values.get(name) for name in ("kind", "sections", "recipes"))
+    """Whether a person left it to discovery how the source is read; what is behind a log-in is not looked for."""
+    return not any(values.get(name) for name in ("kind", "sections", "recipes", "steps"))
 
 
 @dataclass
