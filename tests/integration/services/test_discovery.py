@@ -219,6 +219,7 @@ async def test_a_list_that_the_page_loads_as_json_is_read_there_page_by_page_wit
     passages = {claim.kind: claim.passage for claim in (await app.proofs.get_proof(first.id)).claims}
     assert title_of(0) in passages["list"]
     assert str(today) in passages["date"]
+    assert (await app.replays.replay(report.run_id)).is_identical
 
 
 async def test_a_section_whose_json_is_gone_is_read_from_its_page_and_the_run_says_so(
