@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from monitor.services.runs import RunService
     from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
+    from monitor.services.sources.catalogue import CatalogueService
     from monitor.services.sources.discovery import DiscoveryService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
@@ -182,11 +183,7 @@ class App:
 
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
 
-    @cached_property
-    def documents(self) -> "DocumentReader":
-        from monitor.extract.documents import DocumentReader
-
-        return DocumentReader(workers=self.workers, max_bytes=self.settings.pages.max_bytes)
+    documents: "_Part[DocumentReader]" = _Part("extract.documents.DocumentReader", max_bytes="settings.pages.max_bytes")
 
     @cached_property
     def bundles(self) -> "BundleFolder":
@@ -267,6 +264,7 @@ class App:
         "services.sources.discovery.DiscoveryService", new_loader="loaders.for_run"
     )
     trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
+    catalogue: "_Part[CatalogueService]" = _Part("services.sources.catalogue.CatalogueService")
     saved_search: "_Part[SavedSearch]" = _Part(
         "services.search.SavedSearch",
         build_search="search.build_source_search",

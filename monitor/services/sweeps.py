@@ -270,6 +270,7 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
+        source = self._resolve_addresses(source)
         deps = await self.dependency_factory.build(run, source, self.store, is_trial=False)
         return await self._begin(self.store, run, source, deps, since, until)
 
@@ -304,6 +305,7 @@ class SweepService(AuditedService):
 
         `UsageError` where robots.txt asks us to keep away from that address.
         """
+        source = self._resolve_addresses(source)
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
@@ -325,6 +327,14 @@ class SweepService(AuditedService):
                     deps = replace(deps, session=None)  # it is open
                     report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
                     return await load_trial_result(report, store, source=copy, title=title, discovery=discovery)
+
+    def _resolve_addresses(self, source: Source) -> Source:
+        """Return the source as a run reads it: with the instance of RSSHub in its addresses."""
+        if self.settings.rsshub.base_url is None:
+            return source
+        resolve = self.settings.rsshub.resolve
+        sections = [{**section, "url": resolve(section["url"])} for section in source.sections]
+        return source.model_copy(update={"url": resolve(source.url), "sections": sections})
 
     async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
         by.require(Role.EDITOR)
@@ -366,6 +376,7 @@ class SweepService(AuditedService):
         trial: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
+            source = self._resolve_addresses(source)
             deps = trial or await self.dependency_factory.build(run, source, store, is_trial=False)
             begin = partial(self._begin, store, run, source, deps, run.since, run.until)
             try:

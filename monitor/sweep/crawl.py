@@ -8,7 +8,7 @@ from monitor.db.tables.collection import SourceSection
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
-from monitor.page import Candidate
+from monitor.page import Candidate, is_feed_page
 from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import CoverageLedger, extend_window
@@ -71,6 +71,8 @@ class _SectionCrawler:
             self._reader.unseen.append(UnseenPlace(section=self._plan.name, url=self._plan.url, reason=NO_LIST_REASON))
             await self._record_fallback(NO_LIST_REASON)
             return self._build_reading(SectionEnd.ERROR).model_copy(update={"pages": 0})
+        if is_feed_page(first):
+            self._model = None
         ended = await self._crawl()
         for place in self._reader.unread_articles:
             reason = Message.of("cause.no_article_date", reason=place.reason)

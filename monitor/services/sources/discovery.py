@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from pydantic import BaseModel, Field
 
 from monitor.clock import Clock
+from monitor.config.rsshub import SCHEME
 from monitor.db.tables.collection import Source
 from monitor.errors import BrowserMissing, UsageError
 from monitor.extract.discovery import WELL_KNOWN_FEEDS, is_home_address, order_sitemaps
@@ -148,7 +149,8 @@ def list_addresses(url: str) -> list[str]:
 
 def is_discoverable(values: Mapping[str, Any]) -> bool:
     """Whether a person left it to discovery how the source is read; what is behind a log-in is not looked for."""
-    return not any(values.get(name) for name in ("kind", "sections", "recipes", "steps"))
+    is_route = str(values.get("url") or "").startswith(SCHEME)
+    return not is_route and not any(values.get(name) for name in ("kind", "sections", "recipes", "steps"))
 
 
 @dataclass
