@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
-from monitor.page import Candidate, Page, PageErrorCode
+from monitor.page import Candidate, Page, PageErrorCode, is_feed_page
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
@@ -56,8 +56,7 @@ class SectionReader:
         self._counted = 0
         self._barren = 0
         self._fetches = 0
-        # What a feed lists is opened for its summary anyway, and found remembered then.
-        self._max_fetches = max(MAX_ARTICLE_FETCHES, ledger.max_items) if plan.is_feed else MAX_ARTICLE_FETCHES
+        self._is_feed = plan.is_feed
         self._disallowed: set[str] = set()
 
     async def open(self, url: str) -> Page:
@@ -76,6 +75,7 @@ class SectionReader:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=page.error.reason))
             return page
         if key == url_key(self.plan.url):
+            self._is_feed = self._is_feed or is_feed_page(page)
             self.listed = len(page.candidates)
             self.listed_dated = sum(candidate.date is not None for candidate in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
@@ -171,9 +171,14 @@ class SectionReader:
         is_open = memory.item_id is None and candidate.date is not None
         return await self.date_candidate(candidate) if is_open and self._lacks_title(candidate) else candidate
 
+    @property
+    def _max_fetches(self) -> int:
+        """What a feed lists is opened for its summary anyway, and found remembered then."""
+        return max(MAX_ARTICLE_FETCHES, self.ledger.max_items) if self._is_feed else MAX_ARTICLE_FETCHES
+
     def _lacks_title(self, candidate: Candidate) -> bool:
         """Whether a sitemap lists a url that could be new, without its title."""
-        is_untitled = self.plan.is_feed and candidate.title == get_last_segment(candidate.url)
+        is_untitled = self._is_feed and candidate.title == get_last_segment(candidate.url)
         return is_untitled and (candidate.date is None or candidate.date in self.ledger.window)
 
     async def date_candidate(self, candidate: Candidate) -> Candidate:
