@@ -598,32 +598,6 @@ def files(
 
 
 @app.command()
-def articles(
-    folders: Annotated[
-        list[Path] | None, typer.Option("--pages", metavar="DIR", help="Labelled pages as in the corpus; may repeat.")
-    ] = None,
-    train: Annotated[bool, typer.Option("--train", help="Learn anew, and write the weights into the package.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Find title, day and text of labelled articles, or train what finds them; needs LightGBM for that."""
-    from benchmarks.train_articles import ArticleFigures, measure_and_train, measure_shipped
-
-    terminal = Terminal("en")
-    measure = measure_and_train if train else measure_shipped
-    try:
-        figures = measure(folders or [Path("../shared/corpus")], _build_step_printer(terminal))
-    except ModuleNotFoundError as error:
-        terminal.write_status(f"{error.name} is absent; install it with: .venv/bin/pip install lightgbm")
-        raise typer.Exit(1) from error
-    if as_json:
-        terminal.write_json({"bench": "articles", "figures": [entry.model_dump() for entry in figures]})
-        return
-    terminal.write_rows(
-        [tuple(ArticleFigures.model_fields), *[tuple(entry.model_dump().values()) for entry in figures]]
-    )
-
-
-@app.command()
 def lists(
     train: Annotated[bool, typer.Option("--train", help="Train on all labelled pages but the held ones.")] = False,
     folds: Annotated[bool, typer.Option("--folds", help="Train for each fifth of the sites on the others.")] = False,

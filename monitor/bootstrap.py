@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.catalogue import CatalogueService
+    from monitor.services.sources.discovery import DiscoveryService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.trials import TrialService
     from monitor.services.statements import StatementService
@@ -80,18 +81,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-_READING_MODULES = (
-    "monitor.extract.parse",
-    "monitor.extract.redirects",
-    "monitor.evidence.passages",
-    "monitor.policies.lifecycle",
-    "monitor.policies.facts",
-    "monitor.sweep.article",
-    "monitor.sweep.extracts",
-    "monitor.verify.grounding",
-)
-"""What workers are forked with: they read pages, which the program itself never does."""
 
 
 class _Part(Generic[T]):
@@ -166,10 +155,10 @@ class App:
 
     @cached_property
     def workers(self) -> "WorkerPool":
-        from monitor.isolation.pool import WorkerPool
+        from monitor.isolation.pool import READING_MODULES, WorkerPool
 
         judging = ("monitor.verify.judge",) if self.settings.llm.is_on else ()
-        workers = WorkerPool(preload=[*_READING_MODULES, *judging])
+        workers = WorkerPool(preload=[*READING_MODULES, *judging])
         self._stack.push_async_callback(workers.close)
         return workers
 
@@ -271,6 +260,9 @@ class App:
         "services.facts.FactsService", new_model="build_second_reader", new_prompts="prompts.load_active"
     )
 
+    discovery: "_Part[DiscoveryService]" = _Part(
+        "services.sources.discovery.DiscoveryService", new_loader="loaders.for_run"
+    )
     trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
     catalogue: "_Part[CatalogueService]" = _Part("services.sources.catalogue.CatalogueService")
     saved_search: "_Part[SavedSearch]" = _Part(

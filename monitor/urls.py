@@ -57,6 +57,11 @@ def get_host(url: str) -> str:
         return ""
 
 
+def get_last_segment(url: str) -> str:
+    """Return the last part of a URL's path, which stands for the title that a sitemap does not have."""
+    return url.rstrip("/").rsplit("/", 1)[-1]
+
+
 def is_on_site(url: str, site: str) -> bool:
     """Whether a URL's host is `site`, such as gov.cn, or a subdomain of it; a port in `site` has to match."""
     host, wanted = get_host(url), site.lower()

@@ -300,8 +300,12 @@ LOAD_MORE_WORDS = (
 
 
 class FetchMode(StrEnum):
-    """How an address was asked: as a page over HTTP, as a page drawn in the browser, or as a document to keep."""
+    """How an address was asked: as a page over HTTP, drawn in the browser, as a document to keep, or for its data.
+
+    Data is what a program reads, as JSON and feeds: it is asked for without cookies, as anybody may.
+    """
 
     HTTP = "http"
     RENDERED = "drawn"
     DOCUMENT = "document"
+    DATA = "data"

@@ -1,5 +1,6 @@
 """`monitor sources`: list, add, edit, try, import and export the monitored sources."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.db.tables.collection import Source
     from monitor.services.audit import Actor
     from monitor.services.sources.catalogue import AdditionReport, BodyAddition
+    from monitor.services.sources.discovery import Discovery
     from monitor.services.sweeps import TrialResult
 
 
@@ -104,6 +106,8 @@ def _parse_section(text: str) -> dict[str, str]:
 
 app = build_group()
 
+_BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
+
 _HEALTH_FIELDS = (
     "created_at",
     "last_run_at",
@@ -169,11 +173,25 @@ def add(
     as_json: JsonOption = False,
     **fields: OptionValue,
 ) -> None:
-    """Begin to watch a site, a feed, or what a search finds."""
+    """Begin to watch a site, a feed, or what a search finds; without --kind and --section the address decides."""
     terminal = get_terminal()
     values = {"name": _get_host(url), **collect_fields(fields), "url": url}
-    added = terminal.act(lambda app, by: app.sources.add(values, by=by))
-    _print_stored_source(terminal, added, "source.added", as_json=as_json)
+
+    async def add(app: "App", by: "Actor") -> "tuple[Source, Discovery | None]":
+        from monitor.services.sources.discovery import is_discoverable
+
+        if not is_discoverable(values):
+            return await app.sources.add(values, by=by), None
+        found = await app.discovery.add(values, by=by)
+        return found.source, found.discovery
+
+    added, discovery = terminal.act(add)
+    if as_json:
+        terminal.write_json(_build_source_json(added) | ({"discovery": discovery} if discovery else {}))
+        return
+    if discovery is not None:
+        _print_discovery(terminal, discovery)
+    _print_stored_source(terminal, added, "source.added", as_json=False)
 
 
 @app.command()
@@ -257,14 +275,21 @@ def try_source(
     values = {"name": _get_host(url_or_name), **collect_fields(fields), "url": url_or_name}
 
     async def run_trial(app: "App") -> "TrialResult":
+        from monitor.services.sources.discovery import is_discoverable, list_addresses
+
         is_stored = any(source.name == url_or_name for source in await app.sources.list_sources())
-        # What is no source, no url and not said to be a query is a mistyped name.
-        if is_stored or ("://" not in url_or_name and values.get("kind") != SourceKind.QUERY):
+        is_address = "://" in url_or_name or _BARE_ADDRESS.fullmatch(url_or_name) is not None
+        discover_at = None
+        # What is no source, no address and not said to be a query is a mistyped name.
+        if is_stored or (not is_address and values.get("kind") != SourceKind.QUERY):
             source = await app.sources.get(url_or_name)
+        elif is_discoverable(values):
+            discover_at = url_or_name
+            source = app.sources.build_draft({**values, "url": list_addresses(url_or_name)[0]})
         else:
             source = app.sources.build_draft(values)
         with show_progress(terminal, is_quiet=as_json) as on_progress:
-            return await app.sweeps.run_trial(source, on_progress=on_progress)
+            return await app.sweeps.run_trial(source, on_progress=on_progress, discover_at=discover_at)
 
     trial = terminal.run(run_trial)
     if as_json:
@@ -385,7 +410,25 @@ def _get_host(url: str) -> str:
     return get_host(url).removeprefix("www.") or url
 
 
+def _print_discovery(terminal: Terminal, discovery: "Discovery") -> None:
+    if discovery.problem is not None:
+        terminal.complain(discovery.problem)
+    terminal.write_records(
+        discovery.options,
+        lambda option: {
+            "method": terminal.word("discovery_method", option.method),
+            "chosen": terminal.translate("yes" if option.is_chosen else "no"),
+            "entries": option.entries,
+            "newest": option.newest,
+            "url": option.url,
+            "reason": option.reason,
+        },
+    )
+
+
 def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
+    if trial.discovery is not None:
+        _print_discovery(terminal, trial.discovery)
     status = terminal.word("status", trial.status)
     terminal.print("trial.heading", source=trial.source, status=status, number=trial.would_save)
     for section in trial.sections:

@@ -2,8 +2,10 @@
 
 import datetime as dt
 import html
+import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +19,7 @@ from monitor.fetch.result import FetchResult
 from monitor.markup import parse_html
 from monitor.pages.parsing import unpack_body
 from monitor.urls import clean_url, url_key
+from monitor.vocabulary import FetchMode
 
 MAX_PASSAGE_CHARS = 600
 _MIN_LINK_CHARS = 8  # a shorter link beside a record's own is one of its marks, not another record
@@ -28,10 +31,28 @@ _MAX_DISTANCE_TEXTS = 60  # texts above or below a link in which its date is loo
 _TAG = re.compile(r"<!\[CDATA\[|\]\]>|<[^>]*>")
 
 
+def _read_source(result: FetchResult) -> str:
+    """Return what was received as text; JSON in one form, however its letters were written."""
+    source = decode(*unpack_body(result))[0]
+    if result.mode is FetchMode.DATA:
+        with suppress(ValueError, RecursionError):
+            return json.dumps(json.loads(source), ensure_ascii=False)
+    return source
+
+
+def _iter_records(value: object) -> Iterator[object]:
+    """Yield the objects in the arrays of JSON."""
+    if isinstance(value, list):
+        yield from (entry for entry in value if isinstance(entry, dict))
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _iter_records(child)
+
+
 class PassageFinder:
     def __init__(self, result: FetchResult) -> None:
         self._url = result.final_url
-        self._source = decode(*unpack_body(result))[0]
+        self._source = _read_source(result)
+        self._is_data = result.mode is FetchMode.DATA
         self._today = result.at.date() + dt.timedelta(days=1)
 
     def find_row(self, url: str, title: str, date: dt.date | None = None) -> str:
@@ -86,6 +107,8 @@ class PassageFinder:
 
     @cached_property
     def _entries(self) -> list[str]:
+        if self._is_data and self._source.startswith(("{", "[")):
+            return [json.dumps(record, ensure_ascii=False) for record in _iter_records(json.loads(self._source))]
         return [entry for tag in _ENTRY_TAGS for entry in _iter_between(self._source, f"<{tag}", f"</{tag}>")]
 
     @cached_property
@@ -225,7 +248,7 @@ class HighlightedText:
 
 def highlight_passage(result: FetchResult, passage: str, near: str = "") -> HighlightedText:
     """Return the text of a recorded page with the passage in it, of several places the nearest to the words `near`."""
-    source = decode(*unpack_body(result))[0]
+    source = _read_source(result)
     text = _extract_text(source, result.final_url)
     found = highlight_text(text, passage, near=near)
     if found.start is not None or not passage.strip():

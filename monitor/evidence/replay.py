@@ -46,6 +46,11 @@ class ReplayTransport:
     def can_render(self) -> bool:
         return self._can_render
 
+    def list_sitemaps(self, url: str) -> list[str]:
+        """Nothing is looked for: a run that is done again knows its source."""
+        del url
+        return []
+
     def renders_first(self, url: str) -> bool:
         known = self._records_by_request
         return (url, FetchMode.RENDERED) in known and (url, FetchMode.HTTP) not in known

@@ -13,7 +13,7 @@ from monitor.dates import find_days, publication_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import collapse_whitespace
 from monitor.page import Attachment, Candidate, Page
-from monitor.urls import clean_url, is_same_site
+from monitor.urls import clean_url, get_last_segment, is_same_site
 from monitor.vocabulary import DateSource
 
 _ROOT = re.compile(r"<\s*(?:\w+:)?(rss|feed|rdf|urlset|sitemapindex)\b", re.IGNORECASE)
@@ -69,7 +69,7 @@ def _list_children(element: etree._Element, name: str) -> Iterator[etree._Elemen
 
 
 def _get_text(element: etree._Element, name: str) -> str:
-    texts = (collapse_whitespace(_strip_markup(_join_text(child))) for child in _list_children(element, name))
+    texts = (collapse_whitespace(strip_markup(_join_text(child))) for child in _list_children(element, name))
     return next(filter(None, texts), "")
 
 
@@ -77,7 +77,7 @@ def _join_text(element: etree._Element) -> str:
     return "".join(map(str, element.itertext()))
 
 
-def _strip_markup(written: str) -> str:
+def strip_markup(written: str) -> str:
     """Return the text of a title that may contain markup, plain or escaped."""
     return _MARKUP.sub(" ", unescape(_MARKUP.sub(" ", written)))
 
@@ -89,13 +89,13 @@ def _build_candidate(entry: etree._Element, base: str, today: dt.date) -> Candid
         return None
     title = _get_text(entry, "title") or _get_news_text(entry, "title")
     texts = filter(None, (_get_text(entry, name) or _get_news_text(entry, name) for name in _DATE_FIELDS))
-    day = next(filter(None, (_parse_date_text(text, today) for text in texts)), None)
+    day = next(filter(None, (parse_date_text(text, today) for text in texts)), None)
     return _make_candidate(title, url, base, day, list(_list_enclosures(entry, base)))
 
 
 def _make_candidate(title: str, url: str, base: str, day: dt.date | None, attachments: list[Attachment]) -> Candidate:
     return Candidate(
-        title=title or url.rstrip("/").rsplit("/", 1)[-1],
+        title=title or get_last_segment(url),
         url=url,
         date=day,
         date_source=DateSource.FEED if day else DateSource.UNKNOWN,
@@ -126,7 +126,8 @@ def _get_news_text(entry: etree._Element, name: str) -> str:
     return next((_get_text(child, name) for child in entry if _get_local_name(child) == "news"), "")
 
 
-def _parse_date_text(text: str, today: dt.date) -> dt.date | None:
+def parse_date_text(text: str, today: dt.date) -> dt.date | None:
+    """Return the day of a date as RFC 2822 or as people write it, with its year; None for any other text."""
     text = text[:_MAX_DATE_CHARS]
     try:
         moment = parsedate_to_datetime(text)
@@ -160,8 +161,8 @@ def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Ca
         fields = {key: value for key, value in stated if isinstance(value, str)}
         address = fields.get("url") or fields.get("external_url")
         if url := clean_url(address, base) if address else None:
-            title = collapse_whitespace(_strip_markup(fields.get("title") or ""))
-            day = _parse_date_text(fields.get("date_published") or fields.get("date_modified") or "", today)
+            title = collapse_whitespace(strip_markup(fields.get("title") or ""))
+            day = parse_date_text(fields.get("date_published") or fields.get("date_modified") or "", today)
             found.setdefault(url, _make_candidate(title, url, base, day, []))
     title, following = feed.get("title"), feed.get("next_url")
     return (

@@ -67,6 +67,7 @@ class OutgoingRequest:
     headers: Mapping[str, str]
     content: bytes | None
     cache_policy: CachePolicy | None
+    sends_cookies: bool = True
 
     def follow_redirect(self, status: int, location: str) -> "OutgoingRequest":
         """Return the next request. Headers and body go to no other host nor out of https, a body never with GET."""
@@ -153,6 +154,7 @@ class HttpClient:
         max_bytes: int | None = None,
         timeout_s: float | None = None,
         cache_policy: CachePolicy | None = None,
+        sends_cookies: bool = True,
     ) -> Response:
         """Return the page after all redirects; raise `FetchError` if the response is an error or none came.
 
@@ -160,7 +162,7 @@ class HttpClient:
         connections, 502, 503, 504, and 429 if the site's Retry-After is short.
         """
         return await self._send_with_retries(
-            OutgoingRequest(url, method, headers or {}, content, cache_policy),
+            OutgoingRequest(url, method, headers or {}, content, cache_policy, sends_cookies),
             max_bytes=max_bytes or self._max_bytes,
             max_redirects=_MAX_REDIRECTS,
             may_retry=method in ("GET", "HEAD"),
@@ -249,6 +251,8 @@ class HttpClient:
                 timeout=httpx.Timeout(self._timeout_s, connect=min(_CONNECT_TIMEOUT_S, self._timeout_s)),
                 extensions={"cache_policy": outgoing.cache_policy},
             )
+            if not outgoing.sends_cookies:
+                request.headers.pop("cookie", None)
             response = await self._http.send(request, stream=True)
             try:
                 body = await read_body(response, max_bytes)

@@ -100,6 +100,13 @@ class Politeness:
         robots = host.robots.get(scheme) if host else None
         return robots.note if robots else None
 
+    def list_sitemaps(self, url: str) -> list[str]:
+        """Return the sitemaps that the robots.txt that applies to `url` names, if it was read."""
+        scheme, name = _split_origin(url)
+        host = self._hosts.get(name)
+        robots = host.robots.get(scheme) if host else None
+        return list(robots.rules.sitemaps) if robots and robots.rules else []
+
     def _get_host(self, name: str) -> _HostState:
         if host := self._hosts.get(name):
             return host

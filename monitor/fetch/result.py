@@ -54,7 +54,8 @@ class FetchResult:
 
     `at` is when the request was made. Header names are in lower case; `body` is decompressed, for a rendered page it
     is the final document, and None if nothing came. `hops` are the URLs on the way to `final_url`. `notes` says by URL
-    what the run should report besides; `record` is the id under which the result was kept.
+    what the run should report besides; `record` is the id under which the result was kept. `data_urls` are what a
+    rendered page's scripts asked for, where a plain GET answered it; they are not kept.
     """
 
     url: str
@@ -66,6 +67,7 @@ class FetchResult:
     body: bytes | None = None
     hops: tuple[str, ...] = ()
     is_cut_short: bool = False
+    data_urls: tuple[str, ...] = ()
     error: PageError | None = None
     notes: Mapping[str, Message] = field(default_factory=dict)
     record: str | None = None
@@ -80,7 +82,8 @@ class Response:
     """A response: header names in lower case, the body decompressed and within the limit.
 
     `hops` are the URLs that redirected, first to last; `final_url` is where they ended. `is_from_cache`: the body came
-    from disk. `is_cut_short`: the list on the rendered page could be extended further than it was.
+    from disk. `is_cut_short`: the list on the rendered page could be extended further than it was. `data_urls` are
+    what its scripts asked for.
     """
 
     url: str
@@ -91,6 +94,7 @@ class Response:
     hops: tuple[str, ...] = ()
     is_from_cache: bool = False
     is_cut_short: bool = False
+    data_urls: tuple[str, ...] = ()
 
     @property
     def content_type(self) -> str | None:
@@ -279,6 +283,10 @@ class Transport(Protocol):
 
     def can_render(self) -> bool:
         """Whether there is a browser; it may still fail to start."""
+        ...
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        """Return the sitemaps that the robots.txt of a site names, once something was fetched from it."""
         ...
 
     def renders_first(self, url: str) -> bool:

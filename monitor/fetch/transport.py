@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from monitor.fetch.browser.renderer import Renderer
 
+_DATA_HEADERS = {"accept": "application/json, application/xml;q=0.9, */*;q=0.8"}
+_CACHE_POLICIES = {FetchMode.HTTP: CachePolicy.REVALIDATE, FetchMode.DOCUMENT: CachePolicy.REUSE}
+
 RENDERED_FOLDERS_FILE = "drawn-folders.tsv"
 
 # After this time a site is tried without a browser again; it may have been rebuilt.
@@ -169,7 +172,9 @@ class SiteTransport:
                         url,
                         max_bytes=self.pages.max_bytes,
                         timeout_s=self.pages.timeout_s,
-                        cache_policy=CachePolicy.REUSE if mode is FetchMode.DOCUMENT else CachePolicy.REVALIDATE,
+                        headers=_DATA_HEADERS if mode is FetchMode.DATA else None,
+                        cache_policy=_CACHE_POLICIES.get(mode),
+                        sends_cookies=mode is not FetchMode.DATA,
                     )
         except FetchError as failure:
             error, response = failure.error, failure.response
@@ -195,11 +200,15 @@ class SiteTransport:
                 body=response.body,
                 hops=response.hops,
                 is_cut_short=response.is_cut_short,
+                data_urls=response.data_urls,
             )
         return result if self.recorder is None else await _record(result, self.recorder)
 
     def can_render(self) -> bool:
         return self.renderer.is_available()
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        return self.politeness.list_sitemaps(url)
 
     def renders_first(self, url: str) -> bool:
         return self.rendered_folders.contains(url, self.clock.now().date())

@@ -24,6 +24,7 @@ from monitor.services.evidence import EvidenceRecordSchema, ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
 from monitor.services.research.views import ResearchView
 from monitor.services.runs import RunReport
+from monitor.services.sources.discovery import Discovery, DiscoveryMethod
 from monitor.verify.statements import StatementCounts
 from monitor.vocabulary import DateSource, ItemType, JudgedBy, RunStatus, SourceKind, SummaryBy, Verdict
 
@@ -144,8 +145,31 @@ class SourceListOutput(BaseModel):
     total: int
 
 
+class OptionOutput(BaseModel):
+    """A way to read a site, and why it was chosen or not."""
+
+    method: DiscoveryMethod
+    url: Line
+    entries: int
+    dated: int
+    newest: dt.date | None
+    is_chosen: bool
+    reason: str
+
+
+class DiscoveryOutput(BaseModel):
+    """How a site can be read, the richest way first; `problem` says why it cannot be read as it is."""
+
+    url: Line
+    title: Line
+    kind: SourceKind
+    options: list[OptionOutput]
+    sections: list[Line]
+    problem: str | None
+
+
 class RunOutput(BaseModel):
-    """A run as it stands: it may still wait or be under way."""
+    """A run as it stands: it may still wait or be under option."""
 
     run_id: str
     source: str
@@ -271,6 +295,29 @@ def render_sources(sources: SourceListOutput) -> Iterable[str]:
         yield f"- {source.name} ({source.kind}, {state}, {source.open_alarms} alarms) {source.url}"
         if source.last_error:
             yield f"> {source.last_error}"
+
+
+def build_discovery_output(found: Discovery) -> DiscoveryOutput:
+    options = [
+        {**option.model_dump(exclude={"reason"}), "reason": render(option.reason, "en")} for option in found.options
+    ]
+    return DiscoveryOutput(
+        **found.model_dump(include={"url", "title", "kind"}),
+        sections=[f"{section.name} {section.url}" for section in found.sections],
+        options=[OptionOutput.model_validate(option) for option in options],
+        problem=render(found.problem, "en") if found.problem else None,
+    )
+
+
+def render_discovery(found: DiscoveryOutput) -> Iterable[str]:
+    yield f"{found.url} is read as a source of kind {found.kind}:"
+    if found.problem:
+        yield f"> {found.problem}"
+    for option in found.options:
+        newest = f", newest {option.newest}" if option.newest else ""
+        state = "chosen" if option.is_chosen else "not chosen"
+        yield f"- {state}: {option.method} {option.url} ({option.entries} entries{newest})"
+        yield f"  {option.reason}"
 
 
 def build_run_output(report: RunReport) -> RunOutput:

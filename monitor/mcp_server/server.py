@@ -20,18 +20,21 @@ from monitor.exports.document import normalize_line
 from monitor.mcp_server.answers import (
     UNTRUSTED_NOTICE,
     BriefingOutput,
+    DiscoveryOutput,
     ItemDetailOutput,
     ItemListOutput,
     ResearchOutput,
     RunOutput,
     SourceListOutput,
     SourceOutput,
+    build_discovery_output,
     build_item_detail,
     build_item_output,
     build_research_output,
     build_run_output,
     build_tool_result,
     raise_tool_errors,
+    render_discovery,
     render_item,
     render_item_list,
     render_page,
@@ -150,6 +153,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     server = MCPServer("monitor", title="Monitor", version=__version__, instructions=_INSTRUCTIONS)
     running = InProcessRunner(app)
     _add_read_tools(server, app)
+    _add_discovery_tools(server, app)
     add_catalogue_tools(server, app)
     _add_policy_tools(server, app)
     _add_deadline_tools(server, app)
@@ -212,6 +216,17 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
             rows = [SourceOutput.model_validate(source.model_dump()) for source in listed.sources]
             found = SourceListOutput(sources=rows, total=listed.total)
             return build_tool_result(found, render_sources(found))
+
+
+def _add_discovery_tools(server: MCPServer, app: App) -> None:
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
+    async def discover_source(
+        url: Annotated[str, Field(min_length=1, max_length=2000, description="With or without its scheme")],
+    ) -> Annotated[CallToolResult, DiscoveryOutput]:
+        """Find out how the site at an address can be read: feed, JSON, sitemap or page, and why; nothing is stored."""
+        with raise_tool_errors():
+            found = build_discovery_output(await app.discovery.discover(url))
+            return build_tool_result(found, render_discovery(found))
 
 
 def _add_policy_tools(server: MCPServer, app: App) -> None:

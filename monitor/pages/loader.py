@@ -18,7 +18,7 @@ from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
 from monitor.fetch.guard import Guard
 from monitor.fetch.log_in import LogIn
-from monitor.fetch.result import FetchError, Recorder, Transport
+from monitor.fetch.result import FetchError, FetchResult, Recorder, Transport
 from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
@@ -46,6 +46,14 @@ class PageLoader(Protocol):
 
     async def download(self, url: str, folder: Path) -> Path:
         """Save the document at `url` in `folder` under a name of ours; `WorkFailed` where that fails."""
+
+    async def fetch_data(self, url: str) -> FetchResult:
+        """Return what came of asking for data, as JSON or a feed, without cookies; a failure is its `error`."""
+        ...
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        """Return the sitemaps that the robots.txt of a site names, once something was loaded from it."""
+        ...
 
     def can_render(self) -> bool: ...
 
@@ -166,6 +174,12 @@ class Loader:
         )
         name = f"{hashlib.sha256(body).hexdigest()[:16]}.{extension}"
         return await asyncio.to_thread(_write_file, folder, name, body)
+
+    async def fetch_data(self, url: str) -> FetchResult:
+        return await self._strategy.fetch(url, FetchMode.DATA)
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        return self.transport.list_sitemaps(url)
 
     def notes(self) -> Mapping[str, Message]:
         return dict(self._strategy.notes)

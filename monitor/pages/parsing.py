@@ -62,7 +62,7 @@ async def parse_result(
     """
     error = result.error
     if error is None and result.body is not None:
-        if parsed is not None and (known := await parsed.find(result, hints)) is not None:
+        if parsed is not None and task is None and (known := await parsed.find(result, hints)) is not None:
             return known
         result = replace(result, notes={})
         try:

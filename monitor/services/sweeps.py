@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime as dt
-import re
 import secrets
 import tempfile
 from collections import defaultdict
@@ -27,7 +26,7 @@ from monitor.fetch.session import LogInSession
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
-from monitor.page import Candidate, Page, is_feed_page
+from monitor.page import Candidate
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.policies import PolicyService
@@ -36,6 +35,8 @@ from monitor.services.runs import RunReport, RunService, load_run_report
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import get_timezone
 from monitor.services.search import SavedSearch
+from monitor.services.sources.discovery import Discovery, DiscoveryService
+from monitor.services.sources.names import extract_site_name
 from monitor.steps import StepRunner
 from monitor.sweep.context import SweepDependencies
 from monitor.sweep.ledger import build_window
@@ -43,12 +44,6 @@ from monitor.sweep.pipeline import run_sweep
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.vocabulary import Disposition, Phase, Render, Role, RunStatus, SourceKind
 
-_TITLE_SEPARATOR = re.compile(r"\s*[|｜_—–·»>]\s*|\s+-+\s+|(?<=[\u3000-\u9fff])-+|-+(?=[\u3000-\u9fff])")
-_NAME_AFFIXES = re.compile(r"^(欢迎(访问|光临|来到)|welcome to )|(门户)?(网站)?(首页)?$", re.IGNORECASE)
-_GENERIC_NAME = re.compile(
-    r"(网站|门户|官网)?(首页|主页)|home( ?page)?|welcome|index|start(seite)?|accueil|rss|atom|欢迎您?", re.IGNORECASE
-)
-_MAX_NAME_CHARS = 60
 _POLL_INTERVAL_S = 0.5
 
 
@@ -66,7 +61,10 @@ class TrialSection(BaseModel):
 
 
 class TrialResult(MessageModel):
-    """What a sweep would find and save; `kind` is what the source was tried as, `title` what the site calls itself."""
+    """What a sweep would find and save; `kind` is what the source was tried as, `title` what the site calls itself.
+
+    `discovery` is what was found at its address, where that was left to discovery.
+    """
 
     source: str
     kind: SourceKind
@@ -74,11 +72,14 @@ class TrialResult(MessageModel):
     status: RunStatus
     error: Message | None = None
     would_save: int = 0
+    discovery: Discovery | None = None
     sections: list[TrialSection] = Field(default_factory=list)
     fallbacks: list[FallbackSchema] = Field(default_factory=list)
 
 
-async def load_trial_result(report: RunReport, store: Store, *, source: Source, home: Page | None) -> TrialResult:
+async def load_trial_result(
+    report: RunReport, store: Store, *, source: Source, title: str, discovery: Discovery | None
+) -> TrialResult:
     found: dict[int, list[TrialCandidate]] = defaultdict(list)
     for row in await store.runs.load_ledger(report.run_id):
         candidate = Candidate(title=row.title, url=row.url, date=row.date, date_source=row.date_source)
@@ -86,7 +87,8 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
     return TrialResult(
         source=report.source,
         kind=source.kind,
-        title=extract_site_name(home.site or home.title) if home is not None else "",
+        title=title,
+        discovery=discovery,
         status=report.status,
         error=report.error,
         would_save=report.coverage.saved,
@@ -96,13 +98,6 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
         ],
         fallbacks=report.fallbacks,
     )
-
-
-def extract_site_name(title: str) -> str:
-    """Return the name of a site from the title of its home page: the first part that says more than "home"."""
-    parts = [part.strip() for part in _TITLE_SEPARATOR.split(title)]
-    name = next((part for part in parts if part and not _GENERIC_NAME.fullmatch(part)), "")
-    return (_NAME_AFFIXES.sub("", name).strip() or name)[:_MAX_NAME_CHARS]
 
 
 _log = get_logger("sweeps")
@@ -142,6 +137,7 @@ class SweepService(AuditedService):
     policies: PolicyService
     dependency_factory: RunDependencyFactory
     saved_search: SavedSearch
+    discovery: DiscoveryService
 
     def __post_init__(self) -> None:
         self._cancellation = CancellationWatcher(self.store.runs.list_cancel_requested)
@@ -303,9 +299,12 @@ class SweepService(AuditedService):
         return _TakenRun(run=run.model_copy(update=begun), source=source, deps=deps, start=start)
 
     async def run_trial(
-        self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
+        self, source: Source, *, on_progress: ProgressCallback | None = None, discover_at: str | None = None
     ) -> TrialResult:
-        """Run a source in a temporary database; with `detect_kind`, an address that is a feed is tried as one."""
+        """Run a source in a temporary database, in the way that discovery finds at the address `discover_at`, if given.
+
+        `UsageError` where robots.txt asks us to keep away from that address.
+        """
         source = self._resolve_addresses(source)
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
@@ -314,15 +313,20 @@ class SweepService(AuditedService):
                 run = await self._create_run(store, copy, None, None, executor="try")
                 deps = await self.dependency_factory.build(run, copy, store, is_trial=True)
                 async with _open_session(deps.session):
-                    home = None
-                    if source.kind is not SourceKind.QUERY and not source.sections:
-                        # The run finds the page remembered: it is asked for once.
+                    title, discovery = "", None
+                    # The run finds the page remembered: it is asked for once.
+                    if discover_at is not None:
+                        discovery = await self.discovery.discover(
+                            discover_at, loader=deps.loader, focus_areas=source.focus_areas
+                        )
+                        title = discovery.title
+                        copy = await store.sources.update(copy.name, **discovery.values)
+                    elif source.kind is not SourceKind.QUERY and not source.sections:
                         home = await deps.loader.load(source.url, render=source.render or Render.AUTO)
-                    if detect_kind and home is not None and is_feed_page(home):
-                        copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
+                        title = extract_site_name(home.site or home.title)
                     deps = replace(deps, session=None)  # it is open
                     report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
-                    return await load_trial_result(report, store, source=copy, home=home)
+                    return await load_trial_result(report, store, source=copy, title=title, discovery=discovery)
 
     def _resolve_addresses(self, source: Source) -> Source:
         """Return the source as a run reads it: with the instance of RSSHub in its addresses."""

@@ -21,6 +21,7 @@ from monitor.page import ChangeKind
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import crawl_section
+from monitor.sweep.json_lists import JsonListLoader, find_json_recipes
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.navigate import navigate
 from monitor.sweep.progress import Progress, ProgressCallback, describe_end
@@ -63,6 +64,9 @@ async def run_sweep(
             deps.loader, source=source, query_runner=deps.query_runner, window=window, clock=deps.clock
         )
         deps = replace(deps, loader=loader)
+    if recipes := find_json_recipes(source):
+        json_loader = JsonListLoader(deps.loader, recipes, workers=deps.workers, timezone=source.timezone)
+        deps = replace(deps, loader=json_loader)
     if deps.model is not None and deps.on_progress is not None:
         deps = replace(deps, model=ReportingModel(deps.model, deps.on_progress))
     context = RunContext(run_id=run.id, source=source, window=window, deps=deps)

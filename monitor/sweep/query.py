@@ -12,6 +12,7 @@ from urllib.parse import quote
 from monitor.clock import Clock
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Source
+from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.page import NO_HINTS, Candidate, Page, PageError, PageErrorCode, PageHints
 from monitor.pages.loader import PageLoader
@@ -94,6 +95,12 @@ class QueryLoader:
 
     async def download(self, url: str, folder: Path) -> Path:
         return await self._loader.download(url, folder)
+
+    async def fetch_data(self, url: str) -> FetchResult:
+        return await self._loader.fetch_data(url)
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        return self._loader.list_sitemaps(url)
 
     def can_render(self) -> bool:
         return self._loader.can_render()

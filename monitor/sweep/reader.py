@@ -7,12 +7,12 @@ from typing import Any
 from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
-from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints
+from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints, is_feed_page
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
-from monitor.urls import url_key
+from monitor.urls import get_last_segment, url_key
 from monitor.vocabulary import DateSource, Disposition, EventKind, Phase, SectionEnd
 
 MAX_CANDIDATES_PER_PAGE = 5_000
@@ -60,6 +60,7 @@ class SectionReader:
         self._counted = 0
         self._barren = 0
         self._fetches = 0
+        self._is_feed = plan.is_feed
         self._disallowed: set[str] = set()
         self.learned: SectionRecipe | None = None
         self.is_drifted = False
@@ -102,6 +103,7 @@ class SectionReader:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=page.error.reason))
             return page
         if key == url_key(self.plan.url):
+            self._is_feed = self._is_feed or is_feed_page(page)
             self.listed = len(page.candidates)
             self.listed_dated = sum(candidate.date is not None for candidate in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
@@ -203,22 +205,43 @@ class SectionReader:
         unopened: dict[str, Message] = {}
         for candidate in candidates:
             key = url_key(candidate.url)
-            if candidate.date is not None or self.ledger.find(candidate.url) is not None:
+            is_whole = candidate.date is not None and not self._lacks_title(candidate)
+            if is_whole or self.ledger.find(candidate.url) is not None:
                 dated.append(candidate)
             elif key in known:
-                memory = known[key]
-                dated.append(candidate.model_copy(update={"date": memory.date, "date_source": memory.date_source}))
+                dated.append(await self._recall(candidate, known[key]))
             else:
-                if self._fetches >= MAX_ARTICLE_FETCHES:
+                if self._fetches >= self._max_fetches:
                     unopened[key] = NOT_OPENED
                 dated.append(await self.date_candidate(candidate))
                 if key in self._disallowed:
                     unopened[key] = ROBOTS
         return dated, unopened
 
+    async def _recall(self, candidate: Candidate, memory: KnownCandidate) -> Candidate:
+        """Return the candidate with the date that is remembered; what may still be saved gets its title."""
+        if candidate.date is None or memory.date is not None:
+            candidate = candidate.model_copy(update={"date": memory.date, "date_source": memory.date_source})
+        is_open = memory.item_id is None and candidate.date is not None
+        return await self.date_candidate(candidate) if is_open and self._lacks_title(candidate) else candidate
+
+    @property
+    def _max_fetches(self) -> int:
+        """What a feed lists is opened for its summary anyway, and found remembered then."""
+        return max(MAX_ARTICLE_FETCHES, self.ledger.max_items) if self._is_feed else MAX_ARTICLE_FETCHES
+
+    def _lacks_title(self, candidate: Candidate) -> bool:
+        """Whether a sitemap lists a url that could be new, without its title."""
+        is_untitled = self._is_feed and candidate.title == get_last_segment(candidate.url)
+        return is_untitled and (candidate.date is None or candidate.date in self.ledger.window)
+
     async def date_candidate(self, candidate: Candidate) -> Candidate:
-        """Return the candidate with the date of its article, while articles may still be opened for dates."""
-        if self._fetches >= MAX_ARTICLE_FETCHES:
+        """Return the candidate with the date of its article, and its title where it has none.
+
+        Only while articles may still be opened for that. The date of a sitemap is that of the last change: the one that
+        the article states comes before it.
+        """
+        if self._fetches >= self._max_fetches:
             return candidate
         self._fetches += 1
         article = await self._load(candidate.url, PageHints(expected=ExpectedPage.ARTICLE))
@@ -229,10 +252,13 @@ class SectionReader:
             if is_disallowed_by_robots(article):
                 self._disallowed.add(url_key(candidate.url))
             return candidate
-        if article.published_on is None:
-            return candidate
-        source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
-        return candidate.model_copy(update={"date": article.published_on, "date_source": source})
+        found: dict[str, object] = {}
+        if article.title and self._lacks_title(candidate):
+            found["title"] = article.title
+        if article.published_on is not None and (candidate.date is None or article.stated_date is not None):
+            source = DateSource.URL if article.date_source is DateSource.URL else DateSource.PAGE
+            found |= {"date": article.published_on, "date_source": source}
+        return candidate.model_copy(update=found)
 
     async def _load(self, url: str, hints: PageHints) -> Page:
         is_list = hints.expected is not ExpectedPage.ARTICLE

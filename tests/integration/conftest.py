@@ -13,6 +13,7 @@ import pytest
 
 from monitor.config.model import NetworkSettings, PagesSettings
 
+_TLS_HANDSHAKE = b"\x16"
 _EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
 
@@ -69,7 +70,10 @@ class LoopbackSite:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            opening = await reader.readexactly(1)
+            if opening == _TLS_HANDSHAKE:  # as servers without TLS do
+                return
+            head = (opening + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.split("\r\n")
             method, path, _ = first.split(" ", 2)
             headers = {

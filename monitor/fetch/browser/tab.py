@@ -147,6 +147,7 @@ class Tab:
             body=body,
             hops=view.response.hops,
             is_cut_short=is_cut_short,
+            data_urls=tuple(self.traffic.data_urls),
         )
 
     async def clear(self) -> None:

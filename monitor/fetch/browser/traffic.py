@@ -17,6 +17,8 @@ from monitor.urls import get_host
 BLOCKED_TYPES = ("Image", "Media", "Font")
 _UNAWAITED_TYPES = frozenset({*BLOCKED_TYPES, "EventSource", "WebSocket", "Ping", "CSPViolationReport", "Prefetch"})
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_DATA_TYPES = ("XHR", "Fetch")
+_MAX_DATA_URLS = 20
 _NAVIGATION_ABORTED = "net::ERR_ABORTED"  # the browser's word for a page that was left before it had loaded
 _MAX_TOTAL_FACTOR = 4  # all that a page loads may be as large as so many pages
 
@@ -37,7 +39,8 @@ class Traffic:
     The events come in one session with the answers of the page's own scripts, so a request that a script made is known
     before the script's answer is. `main_response` is the document's; `failed_url` is the URL at which the last
     navigation ended without one. `interrupted` is set when the document breaks off, which the browser waits for
-    forever. `answers` counts them by endpoint: host and path. `on_excess` is called once if the page loads too much.
+    forever. `answers` counts them by endpoint: host and path. `data_urls` are what its scripts got with plain GET, JSON
+    first. `on_excess` is called once if the page loads too much.
     """
 
     def __init__(self, session: CDPSession, frame_id: str, *, max_bytes: int, on_excess: Callable[[], None]) -> None:
@@ -71,6 +74,8 @@ class Traffic:
         self.failed_url: str | None = None
         self.failure_text = ""
         self.answers: Counter[str] = Counter()
+        self._data_urls: dict[str, bool] = {}
+        self._asked_urls: dict[str, str] = {}
         self._redirect_url = ""
         self._navigation_id = ""
         self._hops: dict[str, list[str]] = {}
@@ -88,6 +93,10 @@ class Traffic:
     def pending_endpoints(self) -> frozenset[str]:
         """Host and path of what the page still waits for."""
         return frozenset(endpoint for _, endpoint in self._pending.values())
+
+    @property
+    def data_urls(self) -> list[str]:
+        return sorted(self._data_urls, key=lambda url: not self._data_urls[url])[:_MAX_DATA_URLS]
 
     @property
     def is_redirected_off_web(self) -> bool:
@@ -112,15 +121,20 @@ class Traffic:
             self.failed_url, self.failure_text = None, ""
             self._navigation_id, self._redirect_url = request_id, url
             self._hops.setdefault(request_id, []).append(url)
+        if event.get("type") in _DATA_TYPES and event["request"].get("method") == "GET":
+            self._asked_urls[request_id] = url
         # Without a loader it is the script of a worker, whose end is told elsewhere.
         loader = event.get("loaderId")
         if loader and event.get("type") not in _UNAWAITED_TYPES and url.startswith("http"):
             self._pending[request_id] = (loader, _get_endpoint(url))
 
     def _on_response(self, event: dict[str, Any]) -> None:
+        request_id, response = event["requestId"], event["response"]
+        asked = self._asked_urls.get(request_id)
+        if asked is not None and response["status"] == 200 and len(self._data_urls) < _MAX_DATA_URLS * 2:
+            self._data_urls.setdefault(asked, "json" in str(response.get("mimeType")))
         if not self._is_main(event):
             return
-        request_id, response = event["requestId"], event["response"]
         hops = self._hops.get(request_id) or [response["url"]]
         self.main_response = MainResponse(
             request_id, int(response["status"]), _read_headers(response["headers"]), tuple(hops)

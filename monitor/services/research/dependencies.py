@@ -15,6 +15,7 @@ from monitor.db.tables.research import Research
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.extract.documents import DocumentReader
+from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
@@ -81,6 +82,12 @@ class ResearchPageLoader:
 
     async def download(self, url: str, folder: Path) -> Path:
         return await self.loader.download(url, folder)
+
+    async def fetch_data(self, url: str) -> FetchResult:
+        return await self.loader.fetch_data(url)
+
+    def list_sitemaps(self, url: str) -> list[str]:
+        return self.loader.list_sitemaps(url)
 
     def can_render(self) -> bool:
         return self.loader.can_render()

@@ -12,6 +12,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -28,6 +29,7 @@ from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
 from monitor.log_in import LogInStep, StepKind, format_step
+from monitor.recipe import SectionRecipe
 from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind
@@ -78,6 +80,7 @@ class SourceFields(BaseModel):
     focus_areas: list[FocusArea] = Field(default_factory=list, max_length=200)
     rules: StorableText = Field(default="", max_length=2000)
     sections: list[SectionForm] = Field(default_factory=list, max_length=200)
+    recipes: list[SectionRecipe] = Field(default_factory=list, max_length=200)
     steps: list[LogInStep] = Field(default_factory=list, max_length=30)
     schedule: OneLineText | None = Field(default=None, max_length=200)
     timezone: OneLineText | None = Field(default=None, max_length=64)
@@ -91,6 +94,10 @@ class SourceFields(BaseModel):
     language: OneLineText | None = Field(default=None, max_length=40)
     summary_language: OneLineText = Field(default="zh", max_length=40)
     enabled: StrictBoolean = True
+
+    @field_serializer("recipes")
+    def _dump_recipes(self, recipes: list[SectionRecipe]) -> list[dict[str, Any]]:
+        return [recipe.model_dump(mode="json") for recipe in recipes]
 
     @field_validator("focus_areas", "keywords_include", "keywords_exclude", "tags")
     @classmethod

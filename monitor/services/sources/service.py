@@ -18,6 +18,7 @@ from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.log_in import LogInStep
+from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.schedules import find_next_fire_time
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
@@ -72,6 +73,7 @@ class SourceSchema(SourceHealthSummary):
     focus_areas: list[str]
     rules: str
     sections: list[PinnedSection]
+    recipes: list[SectionRecipe]
     steps: list[LogInStep]
     schedule: str | None
     timezone: str | None

@@ -17,6 +17,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.audit import Actor
+from monitor.services.sources.discovery import list_addresses
 from monitor.services.sources.form import dump_form_values
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService, TrialResult
@@ -94,13 +95,19 @@ class TrialService:
         self._jobs: dict[str, _TrialJob] = {}
 
     async def start(
-        self, values: Mapping[str, Any], *, by: Actor, source_id: int | None = None, detect_kind: bool = False
+        self, values: Mapping[str, Any], *, by: Actor, source_id: int | None = None, discovers: bool = False
     ) -> TrialReport:
-        """Begin to try a source as written, or a stored one with changes; `Conflict` where many wait already."""
+        """Begin to try a source as written, or a stored one with changes; `Conflict` where many wait already.
+
+        With `discovers`, the address decides how it is read; it needs no scheme then.
+        """
         by.require(Role.EDITOR)
         self._forget_expired()
         if sum(not job.report.state.is_final for job in self._jobs.values()) >= MAX_UNFINISHED_TRIALS:
             raise Conflict("trial.too_many")
+        address = str(values.get("url") or "") if discovers else None
+        if address is not None:
+            values = {**values, "url": list_addresses(address)[0]}
         stored = await self._sources.get_by_id(source_id) if source_id is not None else None
         source = self._sources.build_draft(values, stored=stored)
         report = TrialReport(
@@ -112,7 +119,7 @@ class TrialService:
             source_id=source_id,
         )
         job = self._jobs[report.id] = _TrialJob(report=report)
-        job.task = asyncio.create_task(self._execute(job, source, detect_kind=detect_kind))
+        job.task = asyncio.create_task(self._execute(job, source, discover_at=address))
         return report
 
     def get(self, trial_id: str) -> TrialReport:
@@ -128,7 +135,7 @@ class TrialService:
         for job in list(self._jobs.values()):
             await _stop_job(job)
 
-    async def _execute(self, job: _TrialJob, source: Source, *, detect_kind: bool) -> None:
+    async def _execute(self, job: _TrialJob, source: Source, *, discover_at: str | None) -> None:
         report = job.report
 
         def report_progress(progress: Progress) -> None:
@@ -139,7 +146,7 @@ class TrialService:
             async with self._slots, asyncio.timeout(self._max_trial_s):
                 report.state = TrialState.RUNNING
                 report.result = await self._sweeps.run_trial(
-                    source, on_progress=report_progress, detect_kind=detect_kind
+                    source, on_progress=report_progress, discover_at=discover_at
                 )
                 report.state = TrialState.DONE
         except TimeoutError:

@@ -8,6 +8,7 @@ from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
 from monitor.services.audit import AuditAction
+from monitor.services.sources.discovery import Discovery, is_discoverable
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
 from monitor.services.sources.form import SourceFields, SourceForm
 from monitor.services.sources.service import (
@@ -71,12 +72,19 @@ class RunStarted(BaseModel, json_schema_extra={"examples": [{"run_id": "s1-20260
 
 
 class TrialRequest(SourceFields, json_schema_extra={"examples": [_EXAMPLE_TRIAL]}):
-    """A source to try: at least its address. Without a `kind`, an address that is a feed is tried as one.
+    """A source to try: at least its address. Without `kind` and `sections`, discovery finds how it is read.
 
     With `source_id`, the stored source with these fields changed.
     """
 
     source_id: int | None = Field(default=None, ge=1, le=2**31 - 1)
+
+
+class DiscoveryRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"url": "nea.gov.cn"}]}):
+    """An address, with or without its scheme; sections that fit the focus areas are looked for first."""
+
+    url: str = Field(min_length=1, max_length=2000)
+    focus_areas: list[Annotated[str, Field(max_length=2000)]] = Field(default_factory=list, max_length=200)
 
 
 class BulkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BULK]}):
@@ -129,6 +137,15 @@ async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChange
     return BulkChangeSchema(changed=[source.id or 0 for source in changed])
 
 
+@router.post("/discover", summary="Find out how a site can be read", dependencies=[RUN_SCOPE])
+async def discover(app: AppDep, _: Editor, asked: DiscoveryRequest) -> Discovery:
+    """The ways in which the site at an address can be read, the richest first, and why; nothing is stored.
+
+    `url`, `kind`, `render`, `sections` and `recipes` are the fields of the source that reads it so.
+    """
+    return await app.discovery.discover(asked.url, focus_areas=asked.focus_areas)
+
+
 @router.post("/trials", status_code=202, summary="Try a source out", dependencies=[RUN_SCOPE])
 async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialReport:
     """A dry run in the background of this process: ask for it again to see how far it is. Nothing is stored."""
@@ -136,7 +153,7 @@ async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialRep
     return await app.trials.start(
         add_default_name(values) if asked.source_id is None else values,
         source_id=asked.source_id,
-        detect_kind="kind" not in values,
+        discovers=asked.source_id is None and is_discoverable(values),
         by=principal,
     )
 

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -18,12 +19,14 @@ from monitor.i18n.message import Message
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
 from monitor.services.settings import SecretSettingSchema
+from monitor.services.sources.discovery import is_discoverable
 from monitor.services.sources.exchange import (
     MAX_IMPORT_BYTES,
     SourceListFormat,
     detect_format,
     format_section,
     format_steps,
+    parse_json_cell,
     parse_section,
 )
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
@@ -66,6 +69,8 @@ async def _parse_source_form(request: Request) -> dict[str, Any]:
         values[name] = "true" in form.getlist(name)
     pinned = [*_split_lines(texts["sections"]), *(str(line) for line in form.getlist("pin"))]
     values["sections"] = [parse_section(line) for line in dict.fromkeys(pinned)]
+    if texts["recipes"]:
+        values["recipes"] = parse_json_cell(texts["recipes"])
     values["steps"] = _split_lines(texts["steps"])
     return values
 
@@ -78,6 +83,7 @@ def _format_source_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     for name in _LIST_FIELDS:
         texts[name] = "\n".join(map(str, whole[name]))
     texts["sections"] = "\n".join(format_section(section) for section in whole["sections"])
+    texts["recipes"] = json.dumps(whole["recipes"], ensure_ascii=False) if whole["recipes"] else ""
     texts["steps"] = "\n".join(format_steps(whole["steps"]))
     return texts
 
@@ -171,12 +177,14 @@ async def start(app: AppDep, renderer: Renderer, request: Request, principal: Ed
     """Begin to try the address; nothing is stored."""
     form = await request.form()
     kind, is_whole = str(form.get("kind") or _AUTO_KIND), "whole" in form
-    values["url"] = _normalize_address(values["url"], kind)
+    discovers = kind == _AUTO_KIND and is_discoverable({**values, "kind": None})
+    if not discovers:
+        values["url"] = _normalize_address(values["url"], kind)
     values["kind"] = SourceKind.SITE if kind == _AUTO_KIND else kind
     if not is_whole:  # what the short form does not ask for is at its default, switches too
         values |= {"enabled": True, "allow_other_hosts": True}
     try:
-        trial = await app.trials.start(add_default_name(values), by=principal, detect_kind=kind == _AUTO_KIND)
+        trial = await app.trials.start(add_default_name(values), by=principal, discovers=discovers)
     except UsageError as error:
         if is_whole:
             return _render_form(app, renderer, values, error)
@@ -212,7 +220,7 @@ async def show_trial(app: AppDep, renderer: Renderer, _: Editor, trial_id: Trial
     stored = await app.sources.get_by_id(report.source_id) if report.source_id is not None else None
     sections = result.sections if result else []
     if result is not None:
-        values["kind"] = result.kind
+        values |= {"kind": result.kind} if result.discovery is None else result.discovery.values
         is_named_by_us = stored is None and values["name"] == add_default_name({**values, "name": ""})["name"]
         if is_named_by_us and result.title:
             values["name"] = result.title

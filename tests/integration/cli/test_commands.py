@@ -263,3 +263,25 @@ async def test_a_model_that_answers_is_used_and_its_cost_is_told(monitor: Any, m
     assert said.code == 0
     assert "calls" in said.out
     assert "coverage:" in said.out
+
+
+async def test_an_address_is_enough_and_one_that_robots_txt_closes_is_refused_in_words(
+    monitor: Any, site: Any, today: Any
+) -> None:
+    monitor.environment["MONITOR_NETWORK__ALLOWED_PRIVATE_HOSTS"] = json.dumps([site.host])
+    day = f"{today():%a, %d %b %Y} 00:00:00 GMT"
+    entry = f"<item><title>Notice on grid tariffs</title><link>/1.html</link><pubDate>{day}</pubDate></item>"
+    site.on("/", "<html><head><link rel=alternate type=application/rss+xml href=/all></head><body>Hello</body></html>")
+    site.on("/all", f"<rss><channel><title>Office</title>{entry}</channel></rss>")
+    site.on("/robots.txt", "User-agent: *\nDisallow: /closed/\n")
+
+    added = await monitor("sources", "add", site.host, "--name", "office")
+    assert added.code == 0, added.err
+    assert "The page shows no list; entries with a date here: 1." in added.out
+    run = (await monitor("sweep", "--json")).document["runs"][0]
+    assert [item["title"] for item in run["items"]] == ["Notice on grid tariffs"]
+
+    refused = await monitor("sources", "add", site.url("/closed/"))
+    assert (refused.code, "robots.txt" in refused.complaint) == (2, True)
+    listed = (await monitor("sources", "list", "--json")).document["sources"]
+    assert [(source["kind"], source["url"]) for source in listed] == [("feed", site.url("/all"))]

@@ -59,6 +59,7 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
             "read_item",
             "policies",
             "list_sources",
+            "discover_source",
             "search_catalogue",
             "add_from_catalogue",
             "addition_status",

@@ -37,6 +37,8 @@ from monitor.services.prompts import PromptService
 from monitor.services.recording import RunDependencyFactory
 from monitor.services.runs import RunReport, RunService
 from monitor.services.search import SavedSearch, SearchService
+from monitor.services.sources.discovery import DiscoveryService
+from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService
 from monitor.steps import InProcessSteps
 from monitor.sweep.agent import AgentResult, CrawlAgent
@@ -271,6 +273,12 @@ async def bureau(
             policies=PolicyService(store=store, clock=movable_clock, settings=settings, workers=workers),
             dependency_factory=recording,
             saved_search=saved_search,
+            discovery=DiscoveryService(
+                sources=SourceService(store=store, clock=movable_clock, timezone=settings.timezone),
+                workers=workers,
+                clock=movable_clock,
+                new_loader=loader.for_run,
+            ),
         )
         yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search, workers)
 

@@ -236,6 +236,7 @@ MATRIX: dict[str, Entry] = {
     "GET /api/sources": may(READER, 200),
     "POST /api/sources": may(EDITOR, 422),
     "POST /api/sources/bulk": may(EDITOR, 422),
+    "POST /api/sources/discover": may(EDITOR, 422, scopes=("run",)),
     "POST /api/sources/trials": may(EDITOR, 422, scopes=("run",)),
     "GET /api/sources/trials/{trial_id}": may(EDITOR, 404),
     "DELETE /api/sources/trials/{trial_id}": may(EDITOR, 404),

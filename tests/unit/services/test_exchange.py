@@ -29,6 +29,17 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 words = texts.filter(normalize_line)
 urls = st.sampled_from(["https://gov.example/", "http://a.example:8080/路径?b=1&c=<2>", "https://例子.example/x"])
 sections = st.fixed_dictionaries({"name": words, "url": urls})
+recipes = st.fixed_dictionaries(
+    {
+        "url": urls,
+        "how": st.fixed_dictionaries(
+            {"kind": st.just("json"), "url": urls, "title": st.lists(texts, min_size=1, max_size=2)},
+            optional={"rows": st.lists(texts, max_size=2), "link_template": texts},
+        ),
+        "taught_by": st.sampled_from(["person", "discovery"]),
+        "taught_at": st.just("2026-02-03T07:00:00Z"),
+    }
+)
 steps = st.sampled_from(
     [
         'fill a[name="x;y"] with text  a; b\\',
@@ -40,6 +51,7 @@ steps = st.sampled_from(
 )
 fields = {
     "steps": st.lists(steps, max_size=4),
+    "recipes": st.lists(recipes, max_size=2),
     "kind": st.sampled_from(["site", "feed"]),
     "focus_areas": st.lists(texts, max_size=3),
     "rules": texts,
