@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.service import SourceService
+    from monitor.services.sources.teaching import TeachingService
     from monitor.services.sources.trials import TrialService
     from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
@@ -193,11 +194,7 @@ class App:
 
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
 
-    @cached_property
-    def documents(self) -> "DocumentReader":
-        from monitor.extract.documents import DocumentReader
-
-        return DocumentReader(workers=self.workers, max_bytes=self.settings.pages.max_bytes)
+    documents: "_Part[DocumentReader]" = _Part("extract.documents.DocumentReader", max_bytes="settings.pages.max_bytes")
 
     @cached_property
     def bundles(self) -> "BundleFolder":
@@ -241,6 +238,9 @@ class App:
     # Sources and what is gathered from them.
 
     sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
+    teaching: "_Part[TeachingService]" = _Part(
+        "services.sources.teaching.TeachingService", new_loader="loaders.for_run"
+    )
     sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
     runs: "_Part[RunService]" = _Part("services.runs.RunService")
     replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")

@@ -114,9 +114,10 @@ def _evaluate_section(
     kinds = set(found)
     if row.ended not in (None, SectionEnd.ERROR):
         found |= {AlarmKind.SILENCE: _check_silence(state, today), AlarmKind.GAP: _check_gap(row)}
-        kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING}
+        kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING, AlarmKind.DRIFT}
     elif not is_source_down and not any(found.values()):
         found[AlarmKind.FAILING] = _check_section_failing(state)
+    found[AlarmKind.DRIFT] = _check_drift(state)
     findings = [
         AlarmFinding(kind=kind, message=message, section=row.name, section_key=url_key(row.url))
         for kind, message in found.items()
@@ -159,6 +160,13 @@ def _check_gap(row: RunSection) -> Message | None:
     return Message.of("alarm.gap", pages=row.pages, ended=describe_end(row.ended or SectionEnd.END))
 
 
+def _check_drift(state: SectionHistory) -> Message | None:
+    """The section's recipe no longer fits its page, and nothing on the page shows what became of the list."""
+    if state.memory is None or state.memory.drifted_on is None:
+        return None
+    return Message.of("alarm.drift", since=state.memory.drifted_on.isoformat())
+
+
 def _check_section_failing(state: SectionHistory) -> Message | None:
     readings = (state.row, *state.earlier)
     failures = len(list(takewhile(lambda row: row.ended is SectionEnd.ERROR, readings)))
@@ -192,7 +200,10 @@ _COUNT_TTL = dt.timedelta(seconds=15)
 
 
 class SectionHealth(BaseModel):
-    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news."""
+    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news.
+
+    `drifted_on` is the day since which its recipe has not fitted its page.
+    """
 
     name: str
     url: str
@@ -201,6 +212,7 @@ class SectionHealth(BaseModel):
     silent_after_days: int | None = None
     last_complete_on: dt.date | None
     is_unfinished: bool
+    drifted_on: dt.date | None = None
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
@@ -341,5 +353,6 @@ def _build_section_health(section: SourceSection) -> SectionHealth:
         silent_after_days=cadence and cadence.silent_after_days,
         last_complete_on=section.last_complete_on,
         is_unfinished=section.is_unfinished,
+        drifted_on=section.drifted_on,
         arrivals=sorted(days),
     )

@@ -80,7 +80,7 @@ class SectionReader:
 
     @property
     def _hints(self) -> PageHints:
-        if self.plan.is_home or self.plan.is_query or self.plan.is_feed:
+        if self.plan.is_query or self.plan.is_feed or (self.plan.is_home and self._recipe is None):
             return NO_HINTS
         how = self._recipe.how if self._recipe is not None and not self._examples else None
         recipe = how if isinstance(how, ListRecipe) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
@@ -41,7 +41,7 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost
 from monitor.i18n.message import Message
 from monitor.page import Candidate
-from monitor.recipe import SectionRecipe
+from monitor.recipe import MAX_RECIPES, SectionRecipe
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition, SectionEnd
 
@@ -85,6 +85,11 @@ class SectionStore(Queries):
         row = _build_section_row(source_id, plan, is_unfinished=True) | {"head": [], "arrivals": []}
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, SourceSection, [row], key=_URL_KEY, update=["is_unfinished"])
+
+    async def end_drift(self, source_id: int, url: str) -> None:
+        """Note that what a section's recipe says no longer differs from its page."""
+        mine = (col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url))
+        await self._execute(update(SourceSection).where(*mine).values(drifted_on=None))
 
     async def list_for_source(self, source_id: int) -> list[SourceSection]:
         """All sections of a source, in the order in which they were first read."""
@@ -282,7 +287,10 @@ async def _save_section(
     section = (await session.scalars(select(SourceSection).where(*mine))).one()
     section.last_read_at = at
     section.is_unfinished = not reading.ended.is_complete
-    section.drifted_on = (section.drifted_on or on) if reading.is_drifted else None
+    if reading.is_drifted:
+        section.drifted_on = section.drifted_on or on
+    elif reading.ended is not SectionEnd.ERROR:  # a page that was not seen says nothing of its recipe
+        section.drifted_on = None
     if reading.recipe is not None:
         await _save_recipe(session, source_id, reading.recipe)
     if reading.ended is SectionEnd.ERROR:
@@ -300,7 +308,7 @@ async def _save_recipe(session: AsyncSession, source_id: int, recipe: SectionRec
     source = await session.get(Source, source_id)
     if source is not None:
         others = [known for known in source.recipes if url_key(known["url"]) != url_key(recipe.url)]
-        source.recipes = [*others, recipe.model_dump(mode="json")]
+        source.recipes = [*others, recipe.model_dump(mode="json")][-MAX_RECIPES:]
 
 
 def _build_section_row(source_id: int, plan: SectionPlan, *, is_unfinished: bool) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
 
 LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags")
+_JSON_FIELDS = ("recipes",)
 _NUMBER_FIELDS = ("window_days", "max_items")
 _BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
 
@@ -85,13 +86,25 @@ def _parse_row(row: dict[str, str]) -> dict[str, Any]:
 def _parse_value(field: str, text: str) -> Any:
     if field in LIST_FIELDS:
         return _parse_list(field, text)
+    if field in _JSON_FIELDS:
+        return parse_json_cell(text)
     if field in _NUMBER_FIELDS and text.strip().isdecimal():
         return int(text)
     return _BOOLEAN_WORDS.get(text.strip().lower(), text) if field in _BOOLEAN_FIELDS else text
 
 
+def parse_json_cell(text: str) -> Any:
+    """Return what a cell or a hidden field holds as JSON; the text itself, which no check takes, where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _format_cell(field: str, value: Any) -> str:
-    if isinstance(value, list):
+    if field in _JSON_FIELDS:
+        text = json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, list):
         entries = [format_section(entry) if field == "sections" else entry for entry in value]
         text = "; ".join(re.sub(r"([\\;])", r"\\\1", entry) for entry in entries)
     else:

@@ -4,7 +4,16 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
@@ -15,6 +24,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+from monitor.recipe import SectionRecipe
 from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url
 from monitor.vocabulary import Render, SourceKind
@@ -64,6 +74,7 @@ class SourceFields(BaseModel):
     focus_areas: list[FocusArea] = Field(default_factory=list, max_length=200)
     rules: StorableText = Field(default="", max_length=2000)
     sections: list[SectionForm] = Field(default_factory=list, max_length=200)
+    recipes: list[SectionRecipe] = Field(default_factory=list, max_length=200)
     schedule: OneLineText | None = Field(default=None, max_length=200)
     timezone: OneLineText | None = Field(default=None, max_length=64)
     window_days: StrictInteger | None = Field(default=None, ge=1, le=3650)
@@ -76,6 +87,10 @@ class SourceFields(BaseModel):
     language: OneLineText | None = Field(default=None, max_length=40)
     summary_language: OneLineText = Field(default="zh", max_length=40)
     enabled: StrictBoolean = True
+
+    @field_serializer("recipes")
+    def _dump_recipes(self, recipes: list[SectionRecipe]) -> list[dict[str, Any]]:
+        return [recipe.model_dump(mode="json") for recipe in recipes]
 
     @field_validator("focus_areas", "keywords_include", "keywords_exclude", "tags")
     @classmethod

@@ -17,6 +17,7 @@ from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.schedules import find_next_fire_time
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
@@ -71,6 +72,7 @@ class SourceSchema(SourceHealthSummary):
     focus_areas: list[str]
     rules: str
     sections: list[PinnedSection]
+    recipes: list[SectionRecipe]
     schedule: str | None
     timezone: str | None
     window_days: int | None
