@@ -68,7 +68,7 @@ def add_teaching_tools(server: MCPServer, app: App) -> None:
     async def look_at_section(
         name: SourceName, section_url: SectionUrl
     ) -> Annotated[CallToolResult, SectionPageOutput]:
-        """Load a section's page now: the lists that it could be read as, the one that is read, and all its links."""
+        """Load a section's page now: its likely lists, the one that is read, and all its links."""
         with raise_tool_errors():
             source = await app.sources.get(name)
             look = _build_page_output(await app.teaching.look(source.id or 0, section_url, by=ASSISTANT))

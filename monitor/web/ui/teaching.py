@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Response
 
 from monitor.bootstrap import App
-from monitor.errors import MonitorError, NotFound, UsageError, WorkFailed
+from monitor.errors import UsageError, WorkFailed
 from monitor.i18n.message import Message
 from monitor.services.audit import Actor
 from monitor.web.api.sources import SourceId
@@ -39,10 +39,8 @@ async def teach(
     """Show what would be read; once that was seen (`save`), keep it."""
     try:
         taught = await app.teaching.teach(source_id, url, example, by=principal, save=bool(save))
-    except NotFound:
-        raise
-    except (UsageError, WorkFailed) as error:
-        return await _render_choice(app, renderer, source_id, url, by=principal, error=error, picked=example)
+    except UsageError as error:
+        return await _render_choice(app, renderer, source_id, url, by=principal, error=error.message, picked=example)
     if taught.is_saved:
         return renderer.redirect(f"/sources/{source_id}", notice="section_taught")
     return renderer.render(
@@ -68,22 +66,20 @@ async def _render_choice(
     url: str,
     *,
     by: Actor,
-    error: MonitorError | None = None,
+    error: Message | None = None,
     picked: list[str] | None = None,
 ) -> Response:
-    source = await app.sources.get_by_id(source_id)
-    complaint: Message | None = error.message if error is not None else None
-    look = None
+    look, unseen = None, None
     try:
         look = await app.teaching.look(source_id, url, by=by)
     except WorkFailed as failure:
-        complaint = complaint or failure.message
+        unseen = failure.message
     return renderer.render(
         "sources/teach.html",
-        status=400 if error is not None else 200,
-        source=source,
+        status=200 if error is None else 400,
+        source=await app.sources.get_by_id(source_id),
         url=url,
         look=look,
-        error=complaint,
+        error=error or unseen,
         picked=picked or [],
     )
