@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
+from monitor.i18n.catalogue import render
 from monitor.services.sources.exchange import (
     MAX_IMPORT_SOURCES,
     SourceListFormat,
@@ -29,7 +30,19 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 words = texts.filter(normalize_line)
 urls = st.sampled_from(["https://gov.example/", "http://a.example:8080/路径?b=1&c=<2>", "https://例子.example/x"])
 sections = st.fixed_dictionaries({"name": words, "url": urls})
+recipes = st.fixed_dictionaries(
+    {
+        "url": urls,
+        "how": st.fixed_dictionaries(
+            {"kind": st.just("json"), "url": urls, "title": st.lists(texts, min_size=1, max_size=2)},
+            optional={"rows": st.lists(texts, max_size=2), "link_template": texts},
+        ),
+        "taught_by": st.sampled_from(["person", "discovery"]),
+        "taught_at": st.just("2026-02-03T07:00:00Z"),
+    }
+)
 fields = {
+    "recipes": st.lists(recipes, max_size=2),
     "kind": st.sampled_from(["site", "feed"]),
     "focus_areas": st.lists(texts, max_size=3),
     "rules": texts,
@@ -171,3 +184,43 @@ def test_aliases_that_multiply_are_refused() -> None:
 @pytest.mark.parametrize(("name", "kind"), [("a.OPML", "opml"), ("a.xml", "opml"), ("a.csv", "csv"), ("a", "yaml")])
 def test_the_name_of_a_file_tells_its_form(name: str, kind: str) -> None:
     assert detect_format(name) == kind
+
+
+RECIPE = {
+    "url": "https://gov.example/news/?b=1;2",
+    "how": {"kind": "list", "steps": ["ul.list", "li.", "a."], "link_steps": ["a."], "heading": "通知; 公告\\"},
+    "taught_by": "person",
+    "taught_at": "2026-02-03T07:00:00Z",
+    "examples": ["https://gov.example/news/1.html"],
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_what_was_taught_of_a_section_comes_back_as_it_was(kind: str) -> None:
+    wanted = form({"name": "a", "url": "https://gov.example/", "recipes": [RECIPE]})
+    (found,) = there_and_back([wanted], kind)
+    assert found.recipes == wanted.recipes
+    assert found.recipes[0].examples == RECIPE["examples"]
+
+
+def test_of_two_recipes_for_one_section_the_last_counts() -> None:
+    other = {**RECIPE, "url": "http://www.gov.example/news/?b=1;2", "taught_by": "model"}
+    assert [kept.taught_by for kept in form({"name": "a", "url": "https://a.example/", "recipes": [RECIPE, other]}).recipes] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "field"),
+    [
+        ("not JSON", "recipes:"),
+        ('{"url": "https://a.example/"}', "recipes:"),
+        ('[{"url": "https://a.example/", "taught_by": "person", "taught_at": "2026-02-03T07:00:00Z"}]', "recipes.0.how"),
+        ('[{"url": "ftp://a.example/", "how": {"kind": "list", "steps": ["a."]}, "taught_by": "person",'
+         ' "taught_at": "2026-02-03T07:00:00Z"}]', "recipes"),
+    ],
+)
+def test_a_recipe_that_is_none_is_told_by_its_place(cell: str, field: str) -> None:
+    quoted = cell.replace('"', '""')
+    (row,) = parse_rows(f'name,url,recipes\na,https://a.example/,"{quoted}"\n'.encode(), SourceListFormat.CSV, label="it")
+    with pytest.raises(UsageError) as refused:
+        form(row)
+    assert field in render(refused.value.message, "en")
