@@ -2,11 +2,10 @@
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -74,13 +73,6 @@ OWN_FEATURES = (
     "after_h1",
     "before_pager",
     "between",
-    "largest_gap",
-    "parents",
-    "uneven_dates",
-    "uneven_links",
-    "uneven_rows",
-    "above_text",
-    "same_path_as_page",
 )
 PAGE_FEATURES = (
     "page_prose",
@@ -122,18 +114,6 @@ class _LinkTraits(NamedTuple):
     has_digit: bool
 
 
-def _measure_spread(widths: Sequence[int]) -> float:
-    """Return how far widths lie from their mean, as a part of it."""
-    middle = sum(widths) / len(widths)
-    return min(3.0, sum(abs(width - middle) for width in widths) / len(widths) / middle) if middle else 0.0
-
-
-def _share_folders(path: str, other: str) -> float:
-    """Return how many folders two paths share from their start."""
-    pairs = zip(path.strip("/").split("/"), other.strip("/").split("/"), strict=False)
-    return float(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1] != "", pairs)))
-
-
 class GroupFeatures:
     """Measures the groups of one page; prefix sums over its texts answer for any row in two look-ups."""
 
@@ -159,7 +139,6 @@ class GroupFeatures:
         self._prose = [0, *accumulate(sentences)]
         self._links = [0, *accumulate(anchored)]
         self._headings = [0, *accumulate([element.tag in _HEADING_TAGS for element in page.elements])]
-        self._heading_ends = sorted(element.text_end for element in page.elements if element.tag in _HEADING_TAGS)
         self._traits: dict[int, _LinkTraits] = {}
         self._landmarks: dict[int, bool] = {}
         self._pagers = [anchor.element.text_start for anchor in page.anchors if is_pager_text(anchor.text)]
@@ -235,25 +214,8 @@ class GroupFeatures:
             (first.text_start - self._h1) / texts if self._h1 else -2.0,
             float(bool(after)),
             1 - min(1.0, sum(row_widths) / max(1, span)),
-            max((b.text_start - a.text_end for a, b in pairwise(rows)), default=0) / texts,
-            math.log2(len(parents)),
-            self._compare_halves([self._dates[row.text_end] > self._dates[row.text_start] for row in rows]),
-            _measure_spread(link_widths),
-            _measure_spread(capped),
-            math.log2(1 + self._widths[first.text_start] - self._widths[self._find_heading_end(first)]),
-            _share_folders(self._path, urlsplit(first.url).path),
         )
         return RowGroup(rows, dict(zip(OWN_FEATURES, values, strict=True)))
-
-    def _compare_halves(self, flags: list[bool]) -> float:
-        """Return how far the share of true flags differs between the first and the second half."""
-        half = (len(flags) + 1) // 2
-        return abs(sum(flags[:half]) / half - sum(flags[half:]) / max(1, len(flags) - half))
-
-    def _find_heading_end(self, row: ListRow) -> int:
-        """Return where the last heading before a row ends, in texts."""
-        place = bisect_right(self._heading_ends, row.text_start)
-        return self._heading_ends[place - 1] if place else 0
 
     def complete(self, groups: Sequence[RowGroup]) -> list[list[float]]:
         """Return a row of `FEATURES` for each of all groups of the page."""
