@@ -86,10 +86,10 @@ class SectionStore(Queries):
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, SourceSection, [row], key=_URL_KEY, update=["is_unfinished"])
 
-    async def end_drift(self, source_id: int, url: str) -> None:
-        """Note that what a section's recipe says no longer differs from its page."""
+    async def forget_list(self, source_id: int, url: str) -> None:
+        """Forget what was seen of a section's list, for another one is its list from now on."""
         mine = (col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url))
-        await self._execute(update(SourceSection).where(*mine).values(drifted_on=None))
+        await self._execute(update(SourceSection).where(*mine).values(drifted_on=None, head=[], arrivals=[]))
 
     async def list_for_source(self, source_id: int) -> list[SourceSection]:
         """All sections of a source, in the order in which they were first read."""

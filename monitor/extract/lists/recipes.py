@@ -1,7 +1,7 @@
 """Learns what marks the rows of a chosen list, and finds them by it on a later page."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
@@ -18,6 +18,9 @@ _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
 _Value = TypeVar("_Value", bound=Hashable)
+_MAX_STRANGER_LOSS = 0.25  # of the score of a group none of whose other rows is like the example
+_MIN_ROW_FIT = 0.9  # of a single row: any link of a page has a row, and many are alike
+_MAX_ALIKE_PART = 0.1  # what rows add that stand where the recipe says, or have its shape of urls
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
@@ -55,16 +58,50 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
     if not fits:
         return None, 0.0
-    fit, group = max(fits, key=lambda found: found[0] + _MAX_SCORE_PART * found[1].score)
+
+    def rate(found: tuple[float, RowGroup]) -> float:
+        alike = sum(
+            _list_steps(row.anchor.element) == recipe.steps or _describe_url(row.url) == recipe.url_shape
+            for row in found[1].rows
+        )
+        return found[0] + _MAX_SCORE_PART * found[1].score + _MAX_ALIKE_PART * alike / len(found[1].rows)
+
+    fit, group = max(fits, key=rate)
     return (group if fit >= MIN_RECIPE_FIT else None), fit
 
 
+def choose_row_by_recipe(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> tuple[ListRow | None, float]:
+    """Return the only row that is left of a list, None where no row fits its recipe well, and how well it does."""
+    fits = [(measure_fit(page, recipe, [row]), row) for row in rows]
+    if not fits:
+        return None, 0.0
+    fit, row = max(fits, key=lambda found: found[0])
+    return (row if fit >= _MIN_ROW_FIT else None), fit
+
+
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
-    """Return the likeliest of the groups with the most of the example urls; None where no group has one."""
+    """Return the likeliest of the groups with the most of the example urls; None where no group has one.
+
+    A group whose rows are mostly unlike an example, in their way and their url, is only taken where there is no other.
+    """
     wanted = {url_key(url) for url in examples}
     held = [(len(wanted & {url_key(row.url) for row in group.rows}), group) for group in groups]
     most = max((count for count, _ in held), default=0)
-    return max((group for count, group in held if count == most), key=lambda group: group.score) if most else None
+    if not most:
+        return None
+    return max((group for count, group in held if count == most), key=lambda group: _rate_example_group(group, wanted))
+
+
+def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:
+    """Return whether the examples are like most rows, and the group's score, less where few rows are like the first."""
+    ways = [_list_steps(row.anchor.element) for row in group.rows]
+    shapes = [_describe_url(row.url) for row in group.rows]
+    way, shape = _find_common(ways), _find_common(shapes)
+    mine = [place for place, row in enumerate(group.rows) if url_key(row.url) in wanted]
+    is_alike = all(ways[place] == way or shapes[place] == shape for place in mine)
+    alike = ways.count(ways[mine[0]]) + shapes.count(shapes[mine[0]])
+    share = alike / (2 * len(group.rows))
+    return is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:

@@ -126,9 +126,9 @@ class TeachingService(AuditedService):
             await self.record(by, AuditAction.SOURCE_TEACH, source.name, section=url, examples=recipe.examples)
 
     async def _store_recipes(self, source: Source, url: str, recipes: list[dict[str, Any]]) -> None:
-        """Store the recipes of a source; that of the section at `url` no longer drifts."""
+        """Store the recipes of a source; the section at `url` begins anew, without a drift, a cadence and a gap."""
         await self.store.sources.update(source.name, recipes=recipes)
-        await self.store.sections.end_drift(source.id or 0, url)
+        await self.store.sections.forget_list(source.id or 0, url)
         await self.store.alarms.reconcile(
             source.id or 0,
             run_id="",
