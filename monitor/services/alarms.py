@@ -17,6 +17,7 @@ from monitor.db.tables.collection import Fallback, Run, RunSection, Source, Sour
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
+from monitor.recipe import SectionRecipe
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
 from monitor.services.schedules import get_timezone
@@ -309,7 +310,11 @@ class AlarmService:
 
     async def _load_section_histories(self, source: Source, run_id: str) -> list[SectionHistory]:
         memories = {memory.url: memory for memory in await self.store.sections.list_for_source(source.id or 0)}
-        earlier = await self.store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
+        recipes = [SectionRecipe.model_validate(recipe) for recipe in source.recipes]
+        begins = {url_key(recipe.url): recipe.taught_at for recipe in recipes}  # the list may be another one since
+        earlier = await self.store.sections.load_earlier_readings(
+            source.id or 0, run_id, limit=MAX_EARLIER_READINGS, begins=begins
+        )
         return [
             SectionHistory(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
             for row in await self.store.runs.list_sections(run_id)

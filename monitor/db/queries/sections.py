@@ -104,10 +104,13 @@ class SectionStore(Queries):
             found.setdefault(section.source_id, []).append(section)
         return found
 
-    async def load_earlier_readings(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
+    async def load_earlier_readings(
+        self, source_id: int, run_id: str, *, limit: int, begins: Mapping[str, dt.datetime]
+    ) -> dict[str, list[RunSection]]:
         """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each.
 
-        A section that was read by few of the last runs has fewer.
+        A section that was read by few of the last runs has fewer. Of one whose key is in `begins`, what was planned
+        before that does not count.
         """
         of_run = select(col(Run.planned_at)).where(col(Run.id) == run_id).scalar_subquery()
         recent = (
@@ -125,10 +128,18 @@ class SectionStore(Queries):
             .where(col(RunSection.url).in_(urls), col(RunSection.ended).is_not(None))
             .subquery()
         )
-        query = select(RunSection).join(earlier, earlier.c.id == col(RunSection.id)).where(earlier.c.age <= limit)
+        query = (
+            select(RunSection, col(Run.planned_at))
+            .join(earlier, earlier.c.id == col(RunSection.id))
+            .join(Run, col(Run.id) == col(RunSection.run_id))
+            .where(earlier.c.age <= limit)
+        )
         readings: dict[str, list[RunSection]] = {}
-        for row in await self._fetch_all(query.order_by(earlier.c.age)):
-            readings.setdefault(row.url, []).append(row)
+        async with self._sessions.begin_read() as session:
+            for row, planned_at in await session.execute(query.order_by(earlier.c.age)):
+                begin = begins.get(url_key(row.url))
+                if begin is None or planned_at >= begin:
+                    readings.setdefault(row.url, []).append(row)
         return readings
 
     async def find_known(self, source_id: int, urls: Iterable[str]) -> dict[str, KnownCandidate]:

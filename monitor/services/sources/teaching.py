@@ -67,7 +67,8 @@ class TeachingService(AuditedService):
         source, url = await self._find_section(source_id, section_url)
         recipe = find_recipe(source.recipes, url)
         how = recipe.how if recipe is not None and isinstance(recipe.how, ListRecipe) else None
-        page = await self._load(source, url, PageHints(expected=ExpectedPage.LIST, recipe=how, wants_others=True))
+        hints = PageHints(expected=ExpectedPage.LIST, recipe=how, wants_others=True)
+        page = await _load(self.new_loader(), source, url, hints)
         return SectionLook(
             url=url,
             title=page.title,
@@ -91,8 +92,12 @@ class TeachingService(AuditedService):
         wanted = list(dict.fromkeys(_clean_address(example, base=url) for example in examples if example.strip()))
         if not 1 <= len(wanted) <= MAX_EXAMPLES:
             raise UsageError("teaching.example_count", limit=MAX_EXAMPLES)
-        page = await self._load(source, url, PageHints(expected=ExpectedPage.LIST, examples=tuple(wanted)))
-        how = _check_examples(page, wanted)
+        loader = self.new_loader()
+        hints = PageHints(expected=ExpectedPage.LIST, examples=tuple(wanted))
+        how = _check_examples(await _load(loader, source, url, hints), wanted)
+        # What is shown is what the recipe finds, not what the examples do.
+        page = await _load(loader, source, url, PageHints(expected=ExpectedPage.LIST, recipe=how))
+        _check_examples(page, wanted)
         if save:
             recipe = SectionRecipe(
                 url=url, how=how, taught_by=Teacher.PERSON, taught_at=self.clock.now(), examples=wanted
@@ -145,11 +150,12 @@ class TeachingService(AuditedService):
             raise UsageError("teaching.no_site", source=source.name)
         return source, _clean_address(section_url)
 
-    async def _load(self, source: Source, url: str, hints: PageHints) -> Page:
-        page = await self.new_loader().load(url, render=source.render or Render.AUTO, hints=hints)
-        if page.error is not None:
-            raise WorkFailed("teaching.page_unseen", url=url, reason=page.error.message)
-        return page
+
+async def _load(loader: PageLoader, source: Source, url: str, hints: PageHints) -> Page:
+    page = await loader.load(url, render=source.render or Render.AUTO, hints=hints)
+    if page.error is not None:
+        raise WorkFailed("teaching.page_unseen", url=url, reason=page.error.message)
+    return page
 
 
 def _clean_address(url: str, base: str | None = None) -> str:
