@@ -520,6 +520,32 @@ def files(
             terminal.write_line(f"  {file}")
 
 
+@app.command()
+def lists(
+    train: Annotated[bool, typer.Option("--train", help="Train on all labelled pages but the held ones.")] = False,
+    folds: Annotated[bool, typer.Option("--folds", help="Train for each fifth of the sites on the others.")] = False,
+    corpus: Annotated[Path, typer.Option("--corpus", metavar="DIR", help="Used where it is there.")] = Path(
+        "../shared/corpus"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Say how well lists, and the titles of their rows, are found on labelled pages; or train what finds them."""
+    from benchmarks import labelled_pages, train_lists
+
+    terminal = Terminal("en")
+    open_sets = labelled_pages.read_open_sets(corpus)
+    if train:
+        train_lists.train([page for pages in open_sets.values() for page in pages])
+    if folds:
+        figures = train_lists.cross_validate(open_sets)
+    else:
+        figures = train_lists.measure({**open_sets, **labelled_pages.read_held_sets()})
+    if as_json:
+        terminal.write_json({"bench": "lists", "figures": [figure.model_dump() for figure in figures]})
+        return
+    terminal.write_rows([tuple(type(figures[0]).model_fields), *[tuple(f.model_dump().values()) for f in figures]])
+
+
 def _print_rates(terminal: Terminal, kind: str, rates: "list[PageRate]") -> None:
     counts = sorted({rate.at_once for rate in rates})
     cells = {(rate.approach, rate.at_once): f"{rate.pages_per_s:.1f} ({rate.ratio:.2f})" for rate in rates}

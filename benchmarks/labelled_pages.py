@@ -52,6 +52,23 @@ def fold_url(url: str) -> str:
     return f"{host}{path}?{unquote(query)}".rstrip("?").lower()
 
 
+_FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+
+
+def read_open_sets(corpus: Path | None) -> dict[str, list[LabelledPage]]:
+    """Return the sets that may be read and trained on, by name; the corpus is one of them where it is there."""
+    sets = {file.stem: list(read_corpus(file)) for file in sorted((_FIXTURES / "labelled" / "open").glob("*.zip"))}
+    sets["fixtures"] = list(read_fixtures(_FIXTURES / "pages"))
+    if corpus is not None and (corpus / "manifest.csv").is_file():
+        sets["corpus"] = list(read_corpus(corpus))
+    return sets
+
+
+def read_held_sets() -> dict[str, list[LabelledPage]]:
+    """Return the sets that nothing is trained on and that nobody who writes rules has read, by name."""
+    return {file.stem: list(read_corpus(file)) for file in sorted((_FIXTURES / "labelled" / "held").glob("*.zip"))}
+
+
 def read_corpus(root: Path) -> Iterator[LabelledPage]:
     """Yield the lists and articles of a folder or a zip file in the layout of the corpus."""
     if root.suffix == ".zip":

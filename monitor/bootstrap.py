@@ -23,6 +23,7 @@ from monitor.logs import forward_audit
 from monitor.services.setting_checks import CHECKS, SettingCheck
 from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
+from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
     from monitor.db.tables.delivery import AlarmView
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     from monitor.services.today import TodayService
     from monitor.services.topics import TopicService
     from monitor.services.usage import CostService, RetentionService, StorageService
-    from monitor.vocabulary import RunStatus
 
 
 T = TypeVar("T")
@@ -286,6 +286,7 @@ class App:
         new_loader="loaders.for_run",
         new_model="models.build_run_model",
         new_prompts="prompts.load_active",
+        build_log_in="settings_service.build_log_in",
     )
     sweeps: "_Part[SweepService]" = _Part(
         "services.sweeps.SweepService", alarm_service="alarms", dependency_factory="run_dependencies"
@@ -294,7 +295,6 @@ class App:
     @cached_property
     def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
         from monitor.services.events import RUN_SETTLE_DELAY_S, EventStreamService
-        from monitor.vocabulary import RunStatus
 
         return EventStreamService(
             source=self.store.run_events,

@@ -62,6 +62,7 @@ COMMANDS = {
     "scheduler": LazyCommand("serve:scheduler", "Run a scheduler alone; further ones stand by."),
     "web": LazyCommand("serve:web", "Run the web pages and the HTTP API alone."),
     "sources": LazyCommand("sources:app", "Manage the monitored sources."),
+    "secrets": LazyCommand("secrets:app", "Store passwords and keys, encrypted and for their hosts alone."),
     "items": LazyCommand("items:app", "Read the archive of what was gathered."),
     "policies": LazyCommand("policies:app", "Read the policies that documents belong to; join and separate documents."),
     "deadlines": LazyCommand("deadlines:app", "List what begins or ends when; as a calendar too."),

@@ -47,6 +47,9 @@ _OPTIONS: dict[str, Any] = {
     "sections": Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME=URL", help="A pinned section; may be repeated.")
     ],
+    "steps": Annotated[
+        list[str] | None, typer.Option("--step", metavar="LINE", help="A step of its log-in; repeated, in their order.")
+    ],
     "schedule": Annotated[str | None, typer.Option("--schedule", metavar="CRON", help='As "0 7 * * 1-5".')],
     "timezone": Annotated[str | None, typer.Option("--timezone", metavar="ZONE", help="As Europe/Berlin.")],
     "window_days": Annotated[int | None, typer.Option("--window-days", metavar="N", help="Days looked at.")],
@@ -147,6 +150,8 @@ def list_sources(
 @app.command()
 def show(name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
+    from monitor.services.sources.exchange import format_steps
+
     terminal = get_terminal()
     source = terminal.run(lambda app: app.sources.get(name))
     if as_json:
@@ -154,7 +159,8 @@ def show(name: Name, as_json: JsonOption = False) -> None:
         return
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
-    for field, value in {**_build_source_json(source), "sections": pinned, "recipes": taught}.items():
+    shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
+    for field, value in shown.items():
         if value not in (None, "", []):
             terminal.write_line(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
 

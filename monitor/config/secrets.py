@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
@@ -34,6 +34,13 @@ def get_host_and_port(url: str) -> str | None:
     parts = _split_address(url)
     port = parts and (parts.port or _DEFAULT_PORTS.get(parts.scheme))
     return f"{_format_name(parts)}:{port}" if parts and port else None
+
+
+def list_hosts(urls: Iterable[str]) -> frozenset[str]:
+    """Return the hosts of addresses; one of plain http stands for https too, to which its site may lead."""
+    hosts = {host for url in urls if (host := get_host(url))}
+    plain = {host.removeprefix("http://") for host in hosts if host.startswith("http://")}
+    return frozenset(hosts | {name for name in plain if ":" not in name.rpartition("]")[2]})
 
 
 def _split_address(url: str) -> SplitResult | None:

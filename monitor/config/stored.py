@@ -23,6 +23,9 @@ from monitor.i18n.message import Message
 SECRET_PREFIX = "secrets."  # noqa: S105
 """What the path of a stored secret begins with; the name of the environment variable that it stands for follows."""
 
+SOURCE_PREFIX = "source."
+"""What a reader of a secret is called that is the log-in of a source; the name of the source follows."""
+
 ENCRYPTED_SETTINGS = frozenset({"deliver.targets"})
 """Settings that may hold a password within their value: they are kept encrypted as a whole."""
 
@@ -269,7 +272,10 @@ def _get_inner_location(loc: tuple[int | str, ...], about: str) -> tuple[int | s
 
 @dataclass(frozen=True)
 class SecretReader:
-    """Who reads a variable: `llm`, `search.brave` or `deliver.<target>`, for the host that it asks, if it has one."""
+    """Who reads a variable, for the host that it asks, if it has one.
+
+    `used_by` is `llm`, `search.brave`, `deliver.<target>` or, for a log-in, `source.<name>`.
+    """
 
     variable: str
     used_by: str
@@ -279,7 +285,7 @@ class SecretReader:
     @property
     def is_key(self) -> bool:
         """Whether it is a service's key, which travels in a header."""
-        return not self.used_by.startswith("deliver.")
+        return not self.used_by.startswith(("deliver.", SOURCE_PREFIX))
 
 
 def list_secret_readers(settings: Settings) -> list[SecretReader]:

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from http.cookiejar import Cookie
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -134,6 +135,13 @@ class HttpClient:
 
     async def close(self) -> None:
         await self._http.aclose()
+
+    def set_cookies(self, cookies: Iterable[Cookie]) -> None:
+        for cookie in cookies:
+            self._http.cookies.jar.set_cookie(cookie)
+
+    def list_cookie_values(self) -> list[str]:
+        return [cookie.value for cookie in self._http.cookies.jar if cookie.value]
 
     async def fetch(
         self,

@@ -12,7 +12,7 @@ import socket
 import ssl
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Self
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 import httpcore
@@ -67,6 +67,18 @@ def is_obfuscated_ip(host: str) -> bool:
             return False
         return True
     return plain != host.rstrip(".")
+
+
+class ConnectionGuard(Protocol):
+    """What a proxy asks before it connects."""
+
+    async def check_host(self, host: str, port: int) -> bool:
+        """Return whether the host is for the upstream proxy; raise `FetchError` if it must not be connected to."""
+        ...
+
+    async def resolve(self, host: str, port: int) -> list[Address]:
+        """Return the addresses to connect to; raises the errors of `check_host`."""
+        ...
 
 
 class Guard:

@@ -23,7 +23,7 @@ from python_socks.async_.asyncio.v2 import Proxy
 from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
 from monitor.fetch.client import build_tls_context
-from monitor.fetch.guard import Address, Guard
+from monitor.fetch.guard import Address, ConnectionGuard
 from monitor.fetch.result import FetchError
 from monitor.page import PageErrorCode
 
@@ -54,7 +54,7 @@ class GuardedProxy:
     `find_failure` returns the reason.
     """
 
-    def __init__(self, *, guard: Guard, upstream: "UpstreamProxy | None" = None) -> None:
+    def __init__(self, *, guard: ConnectionGuard, upstream: "UpstreamProxy | None" = None) -> None:
         self.username = _USER
         self.password = secrets.token_urlsafe(24)
         self._guard = guard
@@ -72,7 +72,7 @@ class GuardedProxy:
         return f"http://{_LOOPBACK}:{self._server.sockets[0].getsockname()[1]}"
 
     @classmethod
-    async def open(cls, guard: Guard, network: NetworkSettings) -> Self:
+    async def open(cls, guard: ConnectionGuard, network: NetworkSettings) -> Self:
         """Start a proxy whose connections go through `network.proxy`, if there is one."""
         upstream = None
         if network.proxy is not None:
@@ -88,11 +88,16 @@ class GuardedProxy:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-            for task in list(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self.disconnect_all()
             await self._server.wait_closed()
             self._server = None
+
+    async def disconnect_all(self) -> None:
+        """End all connections; those that the browser opens next are asked for anew."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def find_failure(self, url: str) -> FetchError | None:
         """Return why the last connection to this URL's host and port failed, if it did."""

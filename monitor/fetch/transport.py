@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
 
 if TYPE_CHECKING:
+    from playwright.async_api import StorageState
+
     from monitor.fetch.browser.renderer import Renderer
 
 RENDERED_FOLDERS_FILE = "drawn-folders.tsv"
@@ -79,18 +82,22 @@ def _read_folders(file: Path) -> dict[str, dt.date]:
 
 @dataclass(kw_only=True, eq=False)
 class LazyRenderer:
-    """The renderer, which is imported and built when the first page is drawn: most sites need none."""
+    """The renderer, which is imported and built when the first page is drawn: most sites need none.
+
+    `state` has the cookies of a log-in.
+    """
 
     pages: PagesSettings
     network: NetworkSettings
     guard: Guard
+    state: "StorageState | None" = None
     _renderer: "Renderer | None" = field(default=None, init=False)
 
     async def render(self, url: str) -> Response:
         if self._renderer is None:
             from monitor.fetch.browser.renderer import Renderer
 
-            self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard)
+            self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard, state=self.state)
         return await self._renderer.render(url)
 
     def is_available(self) -> bool:
@@ -111,7 +118,7 @@ class SiteTransport:
     """The `Transport` that asks the sites.
 
     Client, politeness, browser and rendered folders serve the whole process; `for_run` gives each run its own count of
-    blocks and its own recorder.
+    blocks and its own recorder. `scrub` takes from responses what must not be kept.
     """
 
     pages: PagesSettings
@@ -121,6 +128,7 @@ class SiteTransport:
     renderer: LazyRenderer
     rendered_folders: RenderedFolders
     recorder: Recorder | None = None
+    scrub: Callable[[Response], Response] | None = None
 
     def __post_init__(self) -> None:
         self._host_session = HostSession(politeness=self.politeness, delay_s=self.pages.delay_s)
@@ -167,6 +175,8 @@ class SiteTransport:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
             error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
+        if response is not None and self.scrub is not None:
+            response = self.scrub(response)
         robots_note = self.politeness.find_robots_note(url)
         result = FetchResult(
             url=url,

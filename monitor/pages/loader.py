@@ -15,7 +15,9 @@ from monitor.config.model import NetworkSettings, PagesSettings, Settings
 from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
 from monitor.fetch.guard import Guard
+from monitor.fetch.log_in import LogIn
 from monitor.fetch.result import FetchError, Recorder, Transport
+from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
@@ -52,7 +54,11 @@ class PageLoader(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class Loader:
-    """A `PageLoader` for one run, with its own cache of pages; closing it closes the transport that the runs share."""
+    """A `PageLoader` for one run, with its own cache of pages; closing it closes the transport that the runs share.
+
+    A run with a log-in has a `session`, which is to be opened before the first page is loaded, and closed in the end;
+    without `sites`, as in a replay, there is none.
+    """
 
     pages: PagesSettings
     clock: Clock
@@ -60,6 +66,8 @@ class Loader:
     transport: Transport
     workers: WorkerPool
     parsed: ParsedPages | None = None
+    sites: SiteTransport | None = None
+    session: LogInSession | None = None
 
     def __post_init__(self) -> None:
         # By url, and by the url where redirects ended, with what the caller knew of the page.
@@ -83,11 +91,17 @@ class Loader:
             pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
         )
         parsed = None if cache_folder is None else ParsedPages(cache_folder)
-        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed)
+        return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed, sites=sites)
 
-    def for_run(self, recorder: Recorder | None = None) -> "Loader":
-        """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing."""
-        return replace(self, transport=self.transport.for_run(recorder))
+    def for_run(self, recorder: Recorder | None = None, session: LogInSession | None = None) -> "Loader":
+        """Return a loader with the same transport and an empty cache, its results recorded; it needs no closing.
+
+        What is read with a `session` is not shared with other runs.
+        """
+        if session is None or self.sites is None:
+            return replace(self, transport=self.transport.for_run(recorder))
+        transport = session.build_transport(self.sites, recorder)
+        return replace(self, transport=transport, session=session, parsed=None)
 
     def can_render(self) -> bool:
         return self.transport.can_render()
@@ -225,8 +239,8 @@ class LoaderPool:
         self._current_settings: object = None
         self._shared: list[tuple[Loader, WeakSet[Loader]]] = []
 
-    def for_run(self, recorder: Recorder | None = None) -> Loader:
-        """Return a loader for one run, its results recorded by `recorder`; it needs no closing."""
+    def for_run(self, recorder: Recorder | None = None, log_in: LogIn | None = None) -> Loader:
+        """Return a loader for one run, its results recorded by `recorder`; only its session needs closing."""
         pages, network = self.settings.pages, self.settings.network
         if self._current_settings != (pages, network):
             first = Loader.from_settings(
@@ -240,7 +254,10 @@ class LoaderPool:
             self._shared.append((first, WeakSet()))
             self._current_settings = (pages, network)
         first, runs = self._shared[-1]
-        loader = first.for_run(recorder)
+        session = None
+        if log_in is not None:
+            session = LogInSession(log_in=log_in, pages=pages, network=network, guard=first.guard)
+        loader = first.for_run(recorder, session)
         runs.add(loader)
         return loader
 

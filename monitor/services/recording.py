@@ -15,17 +15,21 @@ from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import RecordingModel
+from monitor.fetch.log_in import LogIn
 from monitor.fetch.result import Recorder
+from monitor.fetch.session import LogInSession
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import PromptSet
-from monitor.pages.loader import PageLoader
+from monitor.pages.loader import Loader, PageLoader
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
 from monitor.sweep.ledger import DateWindow
 from monitor.verify.linking import EvidenceLinker
 
 PageLoaderFactory = Callable[[Recorder | None], PageLoader]
+RunLoaderFactory = Callable[[Recorder | None, LogIn | None], Loader]
+LogInBuilder = Callable[[Source], LogIn | None]
 
 
 class RunStart(BaseModel):
@@ -86,9 +90,13 @@ _MANIFEST_SETTINGS = ("limits", "render", "max_bytes", "timezone", "has_model", 
 
 @dataclass(frozen=True, kw_only=True)
 class RunDependencies:
-    """What one run works with; `linker` is None for a trial, which records nothing."""
+    """What one run works with; `linker` is None for a trial, which records nothing.
+
+    `session` is that of a source with a log-in, to be opened before anything is loaded and closed in the end.
+    """
 
     loader: PageLoader
+    session: LogInSession | None
     model: ChatModel | None
     linker: EvidenceLinker | None
     prompts: PromptSet
@@ -102,14 +110,17 @@ class RunDependencyFactory:
     workers: WorkerPool
     settings: Settings
     clock: Clock
-    new_loader: PageLoaderFactory
+    new_loader: RunLoaderFactory
     new_model: ChatModelFactory
     new_prompts: PromptsLoader
+    build_log_in: LogInBuilder
 
-    async def build(self, run: Run, store: Store, *, is_trial: bool) -> RunDependencies:
+    async def build(self, run: Run, source: Source, store: Store, *, is_trial: bool) -> RunDependencies:
         model, prompts = await self.new_model(run.id, store), await self.new_prompts()
+        log_in = self.build_log_in(source)
         if is_trial:
-            return RunDependencies(loader=self.new_loader(None), model=model, linker=None, prompts=prompts)
+            loader = self.new_loader(None, log_in)
+            return RunDependencies(loader=loader, session=loader.session, model=model, linker=None, prompts=prompts)
         attempt = await store.evidence.get_next_attempt(run.id)
         recorder = self.records.create_recorder(run.id, attempt=attempt)
         if model is not None:
@@ -117,7 +128,8 @@ class RunDependencyFactory:
                 model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self.clock
             )
         linker = EvidenceLinker(recorder.load_by_id, self.workers)
-        return RunDependencies(loader=self.new_loader(recorder), model=model, linker=linker, prompts=prompts)
+        loader = self.new_loader(recorder, log_in)
+        return RunDependencies(loader=loader, session=loader.session, model=model, linker=linker, prompts=prompts)
 
     async def save_manifest(
         self, run: Run, source: Source, store: Store, deps: RunDependencies, start: RunStart

@@ -38,14 +38,17 @@ from monitor.config.stored import (
 )
 from monitor.config.targets import TargetSettings
 from monitor.db.sessions import sanitize_text
+from monitor.db.tables.collection import Source
 from monitor.db.tables.people import StoredSetting
 from monitor.errors import UsageError
+from monitor.fetch.log_in import LogIn
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.setting_checks import SettingCheck
+from monitor.services.sources.secrets import bind_source_secrets, build_log_in, find_shared_secret, list_source_readers
 from monitor.vocabulary import Role
 
 KEY_VARIABLE = "MONITOR_SECRET_KEY"
@@ -255,9 +258,17 @@ class SettingsService(AuditedService):
         environment = read_environment()
         return [self._build_schema(setting, environment) for setting in get_setting_infos().values()]
 
-    def list_secrets(self) -> list[SecretSettingSchema]:
+    def build_log_in(self, source: Source) -> LogIn | None:
+        """Return how a source is logged in to, with the secrets that are for its hosts; None for one without steps."""
+        return build_log_in(source, bind_source_secrets(self._stored.secrets, self.base.sources))
+
+    async def _list_source_readers(self) -> list[SecretReader]:
+        secrets = bind_source_secrets(self._stored.secrets, self.base.sources)
+        return list_source_readers([source.model_dump() for source in await self.store.sources.list()], secrets)
+
+    async def list_secrets(self) -> list[SecretSettingSchema]:
         readers: dict[str, list[SecretReader]] = {}
-        for reader in list_secret_readers(self.current):
+        for reader in [*list_secret_readers(self.current), *await self._list_source_readers()]:
             readers.setdefault(reader.variable, []).append(reader)
         unreadable = [
             path.removeprefix(SECRET_PREFIX) for path in self._stored.complaints if path.startswith(SECRET_PREFIX)
@@ -306,7 +317,7 @@ class SettingsService(AuditedService):
         """
         by.require(Role.ADMIN)
         wanted = {self._resolve_path(path): value for path, value in values.items()}
-        settings, secrets = self._validate(wanted)
+        settings, secrets = self._validate(wanted, await self._list_source_readers())
         wanted = {path: value for path, value in wanted.items() if not self._is_stored(path, value)}
         rows = [await self._build_row(path, value, by.name, secrets) for path, value in wanted.items()]
         changes = [await asyncio.to_thread(self._build_change, path, settings, secrets) for path in wanted]
@@ -340,7 +351,9 @@ class SettingsService(AuditedService):
         await self.load()
         return changes
 
-    def _validate(self, wanted: Mapping[str, Any]) -> tuple[Settings, dict[str, StoredSecret]]:
+    def _validate(
+        self, wanted: Mapping[str, Any], source_readers: Sequence[SecretReader]
+    ) -> tuple[Settings, dict[str, StoredSecret]]:
         """Return the settings and secrets as they will be.
 
         Raises `InvalidSettings` for values that are wrong in themselves, in type and limits, or with all the rest.
@@ -358,8 +371,11 @@ class SettingsService(AuditedService):
         overlay = self._build_overlay(self._stored.values | values, self._stored.secrets)
         if problems := {path: found for path, found in overlay.errors.items() if path in values}:
             raise InvalidSettings(problems)
-        hosts = collect_hosts(list_secret_readers(overlay.settings))
+        readers = [*list_secret_readers(overlay.settings), *source_readers]
+        hosts = collect_hosts(readers)
         named = {path.removeprefix(SECRET_PREFIX): value.strip() for path, value in secrets.items()}
+        if shared := {SECRET_PREFIX + name: found for name in named if (found := find_shared_secret(name, readers))}:
+            raise InvalidSettings(shared)
         if homeless := [name for name in named if not hosts.get(name)]:
             raise InvalidSettings(
                 {SECRET_PREFIX + name: Message.of("settings.secret_without_host", variable=name) for name in homeless}

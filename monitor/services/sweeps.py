@@ -6,8 +6,9 @@ import re
 import secrets
 import tempfile
 from collections import defaultdict
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,6 +22,8 @@ from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
+from monitor.fetch.log_in import LogInFailed
+from monitor.fetch.session import LogInSession
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
@@ -117,6 +120,19 @@ class _TakenRun:
     source: Source
     deps: RunDependencies
     start: RunStart
+
+
+@asynccontextmanager
+async def _open_session(session: LogInSession | None) -> AsyncIterator[None]:
+    """Log in, if the source asks for it, and end the session with the run."""
+    if session is None:
+        yield
+        return
+    try:
+        await session.open()
+        yield
+    finally:
+        await session.close()
 
 
 @dataclass(kw_only=True)
@@ -262,7 +278,7 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
-        deps = await self.dependency_factory.build(run, self.store, is_trial=False)
+        deps = await self.dependency_factory.build(run, source, self.store, is_trial=False)
         return await self._begin(self.store, run, source, deps, since, until)
 
     async def _begin(
@@ -298,15 +314,17 @@ class SweepService(AuditedService):
                 await store.check()
                 copy = await copy_source(source, origin=self.store.sessions, target=store.sessions)
                 run = await self._create_run(store, copy, None, None, executor="try")
-                deps = await self.dependency_factory.build(run, store, is_trial=True)
-                home = None
-                if source.kind is not SourceKind.QUERY and not source.sections:
-                    # The run finds the page remembered: it is asked for once.
-                    home = await deps.loader.load(source.url, render=source.render or Render.AUTO)
-                if detect_kind and home is not None and is_feed_page(home):
-                    copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
-                report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
-                return await load_trial_result(report, store, source=copy, home=home)
+                deps = await self.dependency_factory.build(run, copy, store, is_trial=True)
+                async with _open_session(deps.session):
+                    home = None
+                    if source.kind is not SourceKind.QUERY and not source.sections:
+                        # The run finds the page remembered: it is asked for once.
+                        home = await deps.loader.load(source.url, render=source.render or Render.AUTO)
+                    if detect_kind and home is not None and is_feed_page(home):
+                        copy = await store.sources.update(copy.name, kind=SourceKind.FEED)
+                    deps = replace(deps, session=None)  # it is open
+                    report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
+                    return await load_trial_result(report, store, source=copy, home=home)
 
     async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
         by.require(Role.EDITOR)
@@ -348,7 +366,7 @@ class SweepService(AuditedService):
         trial: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
-            deps = trial or await self.dependency_factory.build(run, store, is_trial=False)
+            deps = trial or await self.dependency_factory.build(run, source, store, is_trial=False)
             begin = partial(self._begin, store, run, source, deps, run.since, run.until)
             try:
                 taken = await store.write_together(begin)
@@ -392,15 +410,18 @@ class SweepService(AuditedService):
                 judge_run=None if is_trial else self.alarm_service.judge_run,
             )
             try:
-                work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
-                status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
+                async with _open_session(deps.session):
+                    work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
+                    status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:
                 # Whatever went wrong, the run must not stay `running`; what it stored stays stored.
                 now, reason = self.clock.now(), to_message(error)
                 await store.runs.end(run.id, source.id, status=RunStatus.FAILED, at=now, error=reason)
                 if not is_trial:
                     await self.alarm_service.update_alarms(run.id)
-                raise
+                if not isinstance(error, LogInFailed):
+                    raise
+                status = RunStatus.FAILED
         if status is None:
             status = RunStatus.CANCELLED
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline, is_inline, is_within_sentence, measure_text_weight
-from monitor.extract.lists.grouping import get_url_shape
+from monitor.extract.lists.grouping import get_url_shape, normalize_class
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
 
@@ -31,6 +31,7 @@ _MAX_NEARBY_TEXTS = 6
 _MAX_DATE_CHARS = 40
 _MIN_SENTENCE_WEIGHT = 50
 _MIN_TITLE_WEIGHT = 16
+_MAX_SAMPLED_ROWS = 60
 
 OWN_FEATURES = (
     "count",
@@ -73,6 +74,9 @@ OWN_FEATURES = (
     "after_h1",
     "before_pager",
     "between",
+    "one_region",
+    "one_path",
+    "in_first_region",
 )
 PAGE_FEATURES = (
     "page_prose",
@@ -214,8 +218,42 @@ class GroupFeatures:
             (first.text_start - self._h1) / texts if self._h1 else -2.0,
             float(bool(after)),
             1 - min(1.0, sum(row_widths) / max(1, span)),
+            *self._measure_regions(rows),
         )
         return RowGroup(rows, dict(zip(OWN_FEATURES, values, strict=True)))
+
+    def _measure_regions(self, rows: list[ListRow]) -> tuple[float, float, float]:
+        """Return the shares of the largest kind of region, of the commonest path, and of rows in the first region.
+
+        The regions of a group are the children of the element around all its rows, as main part and side box, or the
+        blocks of months, which are of one kind. A path is that of tags and classes from there to a row's link.
+        """
+        step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
+        sampled = rows[::step]
+        last = rows[-1].element
+        whole = (
+            next(node for node in rows[0].element.iter_ancestors() if node is not last and node.contains(last))
+            if (last is not rows[0].element)
+            else last
+        )
+        kinds: Counter[str] = Counter()
+        paths: Counter[tuple[str, ...]] = Counter()
+        first = -1
+        in_first = 0
+        for row in sampled:
+            path: list[str] = []
+            region = row.anchor.element
+            for node in row.anchor.element.iter_ancestors():
+                if node is whole:
+                    break
+                region = node
+                path.append(f"{node.tag}.{normalize_class(node.css_class)}")
+            first = region.index if first < 0 else first
+            in_first += region.index == first
+            kinds[path[-1] if path else ""] += 1
+            paths[tuple(path)] += 1
+        count = len(sampled)
+        return max(kinds.values()) / count, max(paths.values()) / count, in_first / count
 
     def complete(self, groups: Sequence[RowGroup]) -> list[list[float]]:
         """Return a row of `FEATURES` for each of all groups of the page."""

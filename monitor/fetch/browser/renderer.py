@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Route
+from playwright.async_api import Route, StorageState
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
@@ -30,9 +30,15 @@ _PRINT_FLAGS = ("--disable-background-networking", "--disable-component-update",
 
 
 class Renderer:
-    """Renders at most `pages.max_concurrency` pages at once. Close it, or the browser keeps running."""
+    """Renders at most `pages.max_concurrency` pages at once. Close it, or the browser keeps running.
 
-    def __init__(self, *, pages: PagesSettings, network: NetworkSettings, guard: Guard) -> None:
+    `state` has the cookies of a log-in, with which its browsers begin.
+    """
+
+    def __init__(
+        self, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, state: StorageState | None = None
+    ) -> None:
+        self._state = state
         self._pages = pages
         self._network = network
         self._guard = guard
@@ -155,7 +161,12 @@ class Renderer:
             self._proxy = await GuardedProxy.open(self._guard, self._network)
         try:
             return await BrowserSession.start(
-                pages=self._pages, network=self._network, guard=self._guard, proxy=self._proxy, pace=self._pace
+                pages=self._pages,
+                network=self._network,
+                guard=self._guard,
+                proxy=self._proxy,
+                pace=self._pace,
+                state=self._state,
             )
         except BaseException:
             if is_first:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, WebSocketRoute
+from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, StorageState, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
@@ -23,7 +23,7 @@ _BLOCKED_RESOURCE_TYPES = frozenset({"image", "media", "font"})
 _CLOSE_TIMEOUT_S = 5.0
 _REUSE_WINDOW_S = 0.1
 
-_FLAGS = (
+BROWSER_FLAGS = (
     # Nothing but rendering.
     "--disable-background-networking",
     "--disable-component-update",
@@ -106,21 +106,30 @@ class BrowserSession:
 
     @classmethod
     async def start(
-        cls, *, pages: PagesSettings, network: NetworkSettings, guard: Guard, proxy: GuardedProxy, pace: SitePace
+        cls,
+        *,
+        pages: PagesSettings,
+        network: NetworkSettings,
+        guard: Guard,
+        proxy: GuardedProxy,
+        pace: SitePace,
+        state: StorageState | None = None,
     ) -> "BrowserSession":
         """Start a browser that can only connect through `proxy`; raise `BrowserMissing` if there is none.
 
+        `state` has the cookies of a log-in, with which its pages begin.
         A remote browser cannot reach a proxy on this machine's loopback: it uses `network.proxy`, and the guard checks
         only what the route handler sees.
         """
         stack = contextlib.AsyncExitStack()
         try:
-            browser = await start_browser(pages.browser, stack, flags=_FLAGS, proxy=_build_proxy_settings(proxy))
+            browser = await start_browser(pages.browser, stack, flags=BROWSER_FLAGS, proxy=build_proxy_settings(proxy))
             context = await browser.new_context(
                 accept_downloads=False,
                 service_workers="block",
                 user_agent=network.user_agent,
-                proxy=_build_context_proxy(pages.browser.endpoint, network, proxy),
+                proxy=build_context_proxy(pages.browser.endpoint, network, proxy),
+                storage_state=state,
             )
             await context.add_init_script(read_script("outstanding.js"))
             if needs_route_handler(pages, network):
@@ -232,11 +241,11 @@ async def start_browser(
     return browser
 
 
-def _build_context_proxy(endpoint: str | None, network: NetworkSettings, proxy: GuardedProxy) -> ProxySettings | None:
+def build_context_proxy(endpoint: str | None, network: NetworkSettings, proxy: GuardedProxy) -> ProxySettings | None:
     if endpoint is None:
         return None  # the whole browser has it
     if is_local_endpoint(endpoint):
-        return _build_proxy_settings(proxy)
+        return build_proxy_settings(proxy)
     if network.proxy is None:
         return None
     parts = urlsplit(network.proxy)
@@ -244,6 +253,6 @@ def _build_context_proxy(endpoint: str | None, network: NetworkSettings, proxy: 
     return ProxySettings(server=server, username=parts.username or "", password=parts.password or "")
 
 
-def _build_proxy_settings(proxy: GuardedProxy) -> ProxySettings:
+def build_proxy_settings(proxy: GuardedProxy) -> ProxySettings:
     # "<-loopback>" removes the browser's own exception for addresses of this machine.
     return ProxySettings(server=proxy.url, bypass="<-loopback>", username=proxy.username, password=proxy.password)

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from monitor.config.loading import MAX_YAML_BYTES, parse_yaml
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
+from monitor.log_in import LogInStep, format_step
 from monitor.services.sources.form import SourceForm, dump_form_values
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
 
-LIST_FIELDS = ("focus_areas", "sections", "keywords_include", "keywords_exclude", "tags")
+LIST_FIELDS = ("focus_areas", "sections", "steps", "keywords_include", "keywords_exclude", "tags")
 _JSON_FIELDS = ("recipes",)
 _NUMBER_FIELDS = ("window_days", "max_items")
 _BOOLEAN_FIELDS = ("allow_other_hosts", "enabled")
@@ -105,11 +106,17 @@ def _format_cell(field: str, value: Any) -> str:
     if field in _JSON_FIELDS:
         text = json.dumps(value, ensure_ascii=False)
     elif isinstance(value, list):
-        entries = [format_section(entry) if field == "sections" else entry for entry in value]
+        entries = [_format_entry(field, entry) for entry in value]
         text = "; ".join(re.sub(r"([\\;])", r"\\\1", entry) for entry in entries)
     else:
         text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"'{text}" if _FORMULA_PATTERN.match(text) else text
+
+
+def _format_entry(field: str, entry: Any) -> str:
+    if field == "steps":
+        return format_steps([entry])[0]
+    return format_section(entry) if field == "sections" else str(entry)
 
 
 def _parse_list(field: str, text: str) -> list[Any]:
@@ -119,6 +126,11 @@ def _parse_list(field: str, text: str) -> list[Any]:
     ]
     entries = [entry for entry in entries if entry]
     return [parse_section(entry) for entry in entries] if field == "sections" else entries
+
+
+def format_steps(steps: Iterable[Mapping[str, Any] | str]) -> list[str]:
+    """Return the lines of steps; one that is a line already, and may be wrong, stays as it is."""
+    return [step if isinstance(step, str) else format_step(LogInStep.model_validate(step)) for step in steps]
 
 
 def format_section(section: dict[str, str]) -> str:

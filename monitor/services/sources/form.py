@@ -11,12 +11,14 @@ from pydantic import (
     Field,
     ValidationError,
     field_serializer,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
+from monitor.config.secrets import get_host, list_hosts
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Source
 from monitor.db.terms import MAX_QUERY_CHARS, TextQuery
@@ -24,6 +26,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+from monitor.log_in import LogInStep, StepKind, format_step
 from monitor.recipe import SectionRecipe
 from monitor.services.schedules import check_schedule, check_timezone
 from monitor.urls import clean_url, url_key
@@ -75,6 +78,7 @@ class SourceFields(BaseModel):
     rules: StorableText = Field(default="", max_length=2000)
     sections: list[SectionForm] = Field(default_factory=list, max_length=200)
     recipes: list[SectionRecipe] = Field(default_factory=list, max_length=200)
+    steps: list[LogInStep] = Field(default_factory=list, max_length=30)
     schedule: OneLineText | None = Field(default=None, max_length=200)
     timezone: OneLineText | None = Field(default=None, max_length=64)
     window_days: StrictInteger | None = Field(default=None, ge=1, le=3650)
@@ -142,6 +146,19 @@ class SourceForm(SourceFields):
     )
 
     name: SourceName = Field(max_length=200)
+
+    @field_validator("steps")
+    @classmethod
+    def _validate_steps(cls, steps: list[LogInStep], info: ValidationInfo) -> list[LogInStep]:
+        """Refuse steps that do not begin with a page, or lead to a host that is not the source's."""
+        if steps and steps[0].kind is not StepKind.OPEN:
+            raise PydanticCustomError("source.steps_begin_elsewhere", "", {"line": format_step(steps[0])})
+        urls = [info.data.get("url", ""), *(section.url for section in info.data.get("sections", []))]
+        hosts = list_hosts(cleaned for url in urls if (cleaned := clean_url(url)))
+        for step in steps:
+            if step.url and get_host(step.url) not in hosts:
+                raise PydanticCustomError("source.step_leaves", "", {"line": format_step(step)})
+        return steps
 
     @model_validator(mode="after")
     def _validate_address(self) -> Self:

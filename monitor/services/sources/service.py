@@ -17,6 +17,7 @@ from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
+from monitor.log_in import LogInStep
 from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.schedules import find_next_fire_time
@@ -73,6 +74,7 @@ class SourceSchema(SourceHealthSummary):
     rules: str
     sections: list[PinnedSection]
     recipes: list[SectionRecipe]
+    steps: list[LogInStep]
     schedule: str | None
     timezone: str | None
     window_days: int | None

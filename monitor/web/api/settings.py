@@ -90,7 +90,9 @@ class PruneRequest(BaseModel):
 @router.get("/settings", summary="All settings and who decides them")
 async def settings(app: AppDep, _: Admin) -> SettingListSchema:
     """Passwords within addresses are left out, and of secrets it is told whether they are set."""
-    return SettingListSchema(settings=app.settings_service.list_settings(), secrets=app.settings_service.list_secrets())
+    return SettingListSchema(
+        settings=app.settings_service.list_settings(), secrets=await app.settings_service.list_secrets()
+    )
 
 
 @router.patch("/settings", summary="Store settings")

@@ -229,7 +229,7 @@ async def overview(app: AppDep, renderer: Renderer, _: Admin) -> Response:
         "settings/overview.html",
         settings=app.settings,
         every=app.settings_service.list_settings(),
-        secrets=app.settings_service.list_secrets(),
+        secrets=await app.settings_service.list_secrets(),
         backends=select_backends(app.settings.search).names,
         adjusted=[prompt for prompt in prompts if prompt.is_adjusted],
         prompts=prompts,
@@ -247,7 +247,7 @@ async def forget(app: AppDep, renderer: Renderer, request: Request, principal: A
 
 
 async def show_page(app: AppDep, renderer: Renderer, request: Request, _: Admin) -> Response:
-    return _render_page(app, renderer, request.url.path.rpartition("/")[2])
+    return await _render_page(app, renderer, request.url.path.rpartition("/")[2])
 
 
 async def save_page(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
@@ -263,9 +263,9 @@ async def save_page(app: AppDep, renderer: Renderer, request: Request, principal
         if values:
             await app.settings_service.update(values, by=principal)
     except InvalidSettings as refused:
-        return _render_page(app, renderer, page, sent=form, errors=refused.complaints)
+        return await _render_page(app, renderer, page, sent=form, errors=refused.complaints)
     if form.get("then") == "test":
-        return _render_page(app, renderer, page, trials=await try_model(app))
+        return await _render_page(app, renderer, page, trials=await try_model(app))
     return renderer.redirect(f"/settings/{page}", notice="saved")
 
 
@@ -276,7 +276,7 @@ for _name in _PAGES:
 
 @router.post("/settings/model/test")
 async def check_model(app: AppDep, renderer: Renderer, _: Admin) -> Response:
-    return _render_page(app, renderer, "model", trials=await try_model(app))
+    return await _render_page(app, renderer, "model", trials=await try_model(app))
 
 
 @router.post("/settings/search/test")
@@ -286,7 +286,7 @@ async def check_search(app: AppDep, renderer: Renderer, request: Request, _: Adm
     if backend not in BACKENDS or not query:
         raise Problem(400, "search.nothing_to_try")
     found = await try_search(app, backend, query)
-    return _render_page(app, renderer, "search", tried=(backend, query, found))
+    return await _render_page(app, renderer, "search", tried=(backend, query, found))
 
 
 async def _read_form(request: Request) -> dict[str, str]:
@@ -294,7 +294,7 @@ async def _read_form(request: Request) -> dict[str, str]:
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
 
 
-def _render_page(
+async def _render_page(
     app: App,
     renderer: PageRenderer,
     page: str,
@@ -323,7 +323,7 @@ def _render_page(
         tried=tried,
         secrets={
             secret.used_by: secret
-            for secret in app.settings_service.list_secrets()
+            for secret in await app.settings_service.list_secrets()
             if secret.used_by.startswith(readers)
         },
         # Each search service: whether it is asked, what it lacks, its settings.

@@ -12,19 +12,22 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
 from monitor.bootstrap import App
+from monitor.config.stored import SECRET_PREFIX
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
+from monitor.services.settings import SecretSettingSchema
 from monitor.services.sources.exchange import (
     MAX_IMPORT_BYTES,
     SourceListFormat,
     detect_format,
     format_section,
+    format_steps,
     parse_section,
 )
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
-from monitor.services.sources.service import BulkAction, SourceFilter, SourceStatus, is_importable
+from monitor.services.sources.service import BulkAction, SourceFilter, SourceSchema, SourceStatus, is_importable
 from monitor.vocabulary import SourceKind
 from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
 from monitor.web.api.sources import SourceId, add_default_name, export_sources
@@ -63,6 +66,7 @@ async def _parse_source_form(request: Request) -> dict[str, Any]:
         values[name] = "true" in form.getlist(name)
     pinned = [*_split_lines(texts["sections"]), *(str(line) for line in form.getlist("pin"))]
     values["sections"] = [parse_section(line) for line in dict.fromkeys(pinned)]
+    values["steps"] = _split_lines(texts["steps"])
     return values
 
 
@@ -74,6 +78,7 @@ def _format_source_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     for name in _LIST_FIELDS:
         texts[name] = "\n".join(map(str, whole[name]))
     texts["sections"] = "\n".join(format_section(section) for section in whole["sections"])
+    texts["steps"] = "\n".join(format_steps(whole["steps"]))
     return texts
 
 
@@ -337,7 +342,28 @@ async def source(app: AppDep, renderer: Renderer, _: Reader, source_id: SourceId
         alarms=await app.alarms.list_alarms(is_open=True, source_id=source_id, limit=_MAX_LATEST),
         is_served=await app.sweeps.has_worker(),
         settings=app.settings,
+        steps=format_steps(step.model_dump() for step in shown.steps),
+        secrets=await _list_secrets(app, shown),
     )
+
+
+async def _list_secrets(app: App, source: SourceSchema) -> list[SecretSettingSchema]:
+    """Return the secrets that the log-in of a source types."""
+    names = {step.secret for step in source.steps if step.secret}
+    return [secret for secret in await app.settings_service.list_secrets() if secret.name in names] if names else []
+
+
+@router.post("/{source_id}/secrets")
+async def store_secrets(
+    app: AppDep, renderer: Renderer, request: Request, principal: Admin, source_id: SourceId
+) -> Response:
+    """Store what was typed for the log-in of a source; a field that was left empty keeps what is stored."""
+    secrets = await _list_secrets(app, await app.sources.get_schema(source_id))
+    form = await request.form()
+    paths = [f"{SECRET_PREFIX}{secret.name}" for secret in secrets]
+    typed = {path: str(form.get(path) or "") for path in paths}
+    await app.settings_service.update({path: value for path, value in typed.items() if value.strip()}, by=principal)
+    return renderer.redirect(f"/sources/{source_id}", notice="saved")
 
 
 @router.post("/{source_id}/run", dependencies=[RUN_SCOPE])

@@ -139,7 +139,7 @@ async def test_a_secret_is_at_hand_for_its_work_and_nowhere_else(
         assert app.settings.llm.api_key == app.settings.search.get_key("brave") == SECRET
         assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
         assert app.target_editing.get("hook").url.endswith(SECRET)
-    reported = [*changes, *here.list_settings(), *here.list_secrets()]
+    reported = [*changes, *here.list_settings(), *await here.list_secrets()]
     reported += await here.reset(["deliver.targets", "llm.api_key"], by=COMMAND_LINE)
     assert (
         SECRET
@@ -160,7 +160,7 @@ async def test_the_environment_comes_before_a_stored_key(
     await apps[0].settings_service.update({"llm.api_key": "stored"}, by=Actor("admin", Role.ADMIN))
     monkeypatch.setenv("OPENAI_API_KEY", "environment")
     assert apps[0].settings.llm.api_key == "environment"
-    assert {secret.name: secret.origin for secret in apps[0].settings_service.list_secrets()}[
+    assert {secret.name: secret.origin for secret in await apps[0].settings_service.list_secrets()}[
         "OPENAI_API_KEY"
     ] == "environment"
 
@@ -211,7 +211,7 @@ async def test_what_version_0_1_0_stored_is_bound_at_the_first_start_and_the_res
     for _ in range(2):
         async with open_app(settings.model_copy(update={"database_url": url})) as app:
             service = app.settings_service
-            secrets = {secret.name: secret for secret in service.list_secrets()}
+            secrets = {secret.name: secret for secret in await service.list_secrets()}
             assert (app.settings.llm.api_key, secrets["OPENAI_API_KEY"].hosts) == (SECRET, ["ours.example"])
             assert app.settings.deliver.targets[0].load_secret() == SECRET.encode()
             assert secrets["FORGOTTEN"].hosts == []
@@ -226,7 +226,7 @@ async def test_what_version_0_1_0_stored_is_bound_at_the_first_start_and_the_res
         assert app.settings.llm.api_key is None
         await app.settings_service.update({"llm.api_key": "new"}, by=admin)
         await app.settings_service.reset(["network.proxy", "network.allowed_private_hosts"], by=admin)
-        secrets = {secret.name: secret for secret in app.settings_service.list_secrets()}
+        secrets = {secret.name: secret for secret in await app.settings_service.list_secrets()}
         assert not secrets["OPENAI_API_KEY"].is_host_assumed
         assert not [entry for entry in app.settings_service.list_settings() if entry.complaint]
 
@@ -246,7 +246,7 @@ async def test_with_a_key_that_does_not_fit_the_rest_works_and_it_is_said_why(
         file.chmod(0o644)
     async with open_app(settings) as app:
         assert (app.settings.llm.model, app.settings.llm.api_key) == ("m", None)
-        found = {secret.name: secret for secret in app.settings_service.list_secrets()}["OPENAI_API_KEY"]
+        found = {secret.name: secret for secret in await app.settings_service.list_secrets()}["OPENAI_API_KEY"]
         assert not found.is_set
         assert found.complaint
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):

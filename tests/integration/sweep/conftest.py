@@ -255,6 +255,7 @@ async def bureau(
             settings=settings,
             clock=movable_clock,
             new_loader=loader.for_run,
+            build_log_in=lambda _: None,
             new_model=new_model,
             new_prompts=PromptService(store=store, clock=movable_clock).load_active,
         )

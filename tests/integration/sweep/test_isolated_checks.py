@@ -15,8 +15,8 @@ def refuse_checks(bureau: Any, workers: WorkerPool) -> None:
     factory.workers = workers
     open_loader = factory.new_loader
 
-    def open_without_tasks(recorder: Recorder | None) -> PageLoader:
-        loader = open_loader(recorder)
+    def open_without_tasks(recorder: Recorder | None, log_in: None) -> PageLoader:
+        loader = open_loader(recorder, log_in)
         load = loader.load
 
         async def load_alone(url: str, *, task: object = None, **options: Any) -> Page:

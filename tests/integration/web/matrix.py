@@ -226,6 +226,7 @@ MATRIX: dict[str, Entry] = {
     "POST /sources/{source_id}/remove": may(ADMIN, 404),
     "GET /sources/{source_id}/edit": may(EDITOR, 404),
     "POST /sources/{source_id}/edit": may(EDITOR, 404),
+    "POST /sources/{source_id}/secrets": may(ADMIN, 404),
     "POST /sources/{source_id}/try": may(EDITOR, 404, scopes=("run",)),
     "GET /api/sources": may(READER, 200),
     "POST /api/sources": may(EDITOR, 422),

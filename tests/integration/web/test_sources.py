@@ -301,3 +301,46 @@ async def test_the_sample_ministry_is_served_watched_and_queued(desk: Any) -> No
     page = await desk.app.loaders.for_run().load(source.url)
     assert page.error is None, page.error
     assert source.name in page.site
+
+
+async def test_steps_of_a_log_in_are_written_a_line_each_and_its_secrets_stored_on_its_page(desk: Any) -> None:
+    editor = await desk.sign_in("editor")
+    lines = [
+        "open https://gov.example/login",
+        "fill #password with secret GOV_PASSWORD",
+        "click button",
+        "wait for .account",
+    ]
+    form = {"name": "能源局", "url": "https://gov.example/", "whole": "true", "summary_language": "zh"}
+    refused = await editor.post("/sources", {**form, "steps": "open https://elsewhere.example/\nclick a"})
+    assert refused.status_code == 400
+    assert "不属于该来源" in refused.text
+    assert "open https://elsewhere.example/\nclick a</textarea>" in refused.text
+    assert (await editor.post("/sources", {**form, "steps": "\n".join(lines)})).status_code == 303
+    (source,) = await desk.app.sources.list_sources()
+    shown = (await editor.get(f"/api/sources/{source.id}")).json()["steps"]
+    assert shown[1] == {"kind": "fill", "selector": "#password", "secret": "GOV_PASSWORD"}
+    assert "\n".join(lines) in (await editor.get(f"/sources/{source.id}/edit")).text
+    page = (await editor.get(f"/sources/{source.id}")).text
+    assert "由管理员在此保存" in page
+    assert 'name="secrets.GOV_PASSWORD"' not in page
+    admin = await desk.sign_in("admin")
+    assert 'name="secrets.GOV_PASSWORD"' in (await admin.get(f"/sources/{source.id}")).text
+    stored = await admin.post(f"/sources/{source.id}/secrets", {"secrets.GOV_PASSWORD": "hunter2hunter2"})
+    assert stored.status_code == 303
+    (secret,) = [each for each in await desk.app.settings_service.list_secrets() if each.name == "GOV_PASSWORD"]
+    assert (secret.is_set, secret.hosts, secret.used_by) == (True, ["gov.example"], "source.能源局")
+    pages = [await admin.get(path) for path in (f"/sources/{source.id}", "/api/settings", "/api/sources/export")]
+    assert all(answer.status_code == 200 and "hunter2" not in answer.text for answer in pages)
+    assert "GOV_PASSWORD" in pages[2].text
+
+
+async def test_steps_are_changed_through_the_api_as_lines_or_objects(desk: Any) -> None:
+    source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
+    editor = await desk.sign_in("editor", language="en")
+    steps = ["open https://gov.example/login", {"kind": "click", "selector": "button"}]
+    answer = await editor.send("PATCH", f"/api/sources/{source.id}", json={"steps": steps})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["steps"] == [{"kind": "open", "url": "https://gov.example/login"}, steps[1]]
+    answer = await editor.send("PATCH", f"/api/sources/{source.id}", json={"steps": ["click button"]})
+    assert (answer.status_code, "The first step opens a page" in answer.text) == (400, True), answer.text

@@ -42,8 +42,18 @@ recipes = st.fixed_dictionaries(
         "taught_at": st.just("2026-02-03T07:00:00Z"),
     }
 )
+steps = st.sampled_from(
+    [
+        'fill a[name="x;y"] with text  a; b\\',
+        "fill #p with secret MEMBERS_PASSWORD",
+        {"kind": "fill", "selector": " #u ", "value": "=with text"},
+        "click .a\\:b:has-text('登录')",
+        "wait for #ok",
+    ]
+)
 fields = {
     "recipes": st.lists(recipes, max_size=2),
+    "steps": st.lists(steps, max_size=4),
     "kind": st.sampled_from(["site", "feed"]),
     "focus_areas": st.lists(texts, max_size=3),
     "rules": texts,
@@ -61,7 +71,14 @@ fields = {
     "summary_language": texts,
     "enabled": st.booleans(),
 }
-sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields)
+
+
+def open_first(source: dict[str, Any]) -> dict[str, Any]:
+    """The source with the page at which its steps begin."""
+    return {**source, "steps": [f"open {source['url']}", *source["steps"]]} if source.get("steps") else source
+
+
+sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields).map(open_first)
 
 
 def form(values: Any) -> SourceForm:
