@@ -10,8 +10,8 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    field_serializer,
     ValidationInfo,
+    field_serializer,
     field_validator,
     model_validator,
 )
