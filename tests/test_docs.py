@@ -28,7 +28,12 @@ HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
 TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = "\nsources:\n"
-COMMANDS = ("docs/users/commands.md", "docs/users/topics.md", "docs/administrators/commands.md")
+COMMANDS = (
+    "docs/users/commands.md",
+    "docs/users/teaching.md",
+    "docs/users/topics.md",
+    "docs/administrators/commands.md",
+)
 MAX_LINES = 260
 
 

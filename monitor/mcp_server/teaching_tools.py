@@ -22,8 +22,6 @@ SectionUrl = Annotated[str, Field(min_length=1, max_length=2000, description="Th
 
 
 class RowOutput(BaseModel):
-    """An entry of a list."""
-
     title: Line
     url: str
     date: dt.date | None
@@ -88,8 +86,8 @@ def add_teaching_tools(server: MCPServer, app: App) -> None:
         with raise_tool_errors():
             source = await app.sources.get(name)
             taught = await app.teaching.teach(source.id or 0, section_url, examples, by=ASSISTANT, save=save)
-            told = _build_taught_output(taught)
-            return build_tool_result(told, _render_taught_output(told))
+            shown = _build_taught_output(taught)
+            return build_tool_result(shown, _render_taught_output(shown))
 
 
 def _build_rows(rows: Sequence[Candidate]) -> list[RowOutput]:

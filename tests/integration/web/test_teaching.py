@@ -133,8 +133,8 @@ async def test_a_section_that_drifted_is_told_with_the_way_to_mend_it(desk: Any,
         page = (await editor.get(path)).text
         assert "Show the list again" in page
         assert f"/sources/{source_id}/teach?url=" in page
-    told = (await editor.get("/api/alarms")).json()
-    assert [alarm["kind"] for alarm in told["alarms"]] == ["drift"]
+    listed = (await editor.get("/api/alarms")).json()
+    assert [alarm["kind"] for alarm in listed["alarms"]] == ["drift"]
     assert "drifted_on" in (await editor.get("/api/health")).text
     await app.teaching.teach(source_id, url, [site.url("/n/1.html")], by=COMMAND_LINE, save=True)
     assert all(alarm["cleared_at"] for alarm in (await editor.get("/api/alarms")).json()["alarms"])
