@@ -9,7 +9,13 @@ from monitor.extract.lists.choice import MIN_SCORES, choose_further_lists, score
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.paging import is_pager_text
-from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, choose_row_by_recipe, learn_recipe
+from monitor.extract.lists.recipes import (
+    MIN_ROW_FIT,
+    choose_by_examples,
+    choose_by_recipe,
+    choose_row_by_recipe,
+    learn_recipe,
+)
 from monitor.extract.lists.rows import ListRow, list_row_attachments, list_row_links, prefer_pages
 from monitor.extract.lists.titles import find_titles
 from monitor.page import NO_HINTS, SURE_LIST_SCORE, Candidate, ExpectedPage, PageHints, PageList
@@ -45,7 +51,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     chosen: list[RowGroup] = []
     if hints.recipe is not None:
         known, fit = choose_by_recipe(page, hints.recipe, groups)
-        if known is None:
+        if fit < MIN_ROW_FIT:
             rows = [row for anchor in page.anchors if (row := _build_row(page, anchor))]
             row, row_fit = choose_row_by_recipe(page, hints.recipe, rows)
             if row is not None:

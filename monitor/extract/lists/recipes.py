@@ -13,19 +13,21 @@ from monitor.extract.lists.rows import ListRow
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
 
+MIN_ROW_FIT = 0.9
+"""A single row fits its recipe so well, or it is none: any link of a page has a row, and many are alike."""
+
 _WEIGHTS = {"classes": 0.33, "tags": 0.2, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.07}
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_STRANGER_LOSS = 0.25  # of the score of a group none of whose other rows is like the example
-_MIN_ROW_FIT = 0.9  # of a single row: any link of a page has a row, and many are alike
 _MAX_ALIKE_PART = 0.1  # what rows add that stand where the recipe says, or have its shape of urls
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
 def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
-    """Return what most rows share."""
+    """Return a recipe of what most of the rows share."""
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
@@ -76,7 +78,7 @@ def choose_row_by_recipe(page: Outline, recipe: ListRecipe, rows: Sequence[ListR
     if not fits:
         return None, 0.0
     fit, row = max(fits, key=lambda found: found[0])
-    return (row if fit >= _MIN_ROW_FIT else None), fit
+    return (row if fit >= MIN_ROW_FIT else None), fit
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
@@ -94,12 +96,12 @@ def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> R
 
 def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:
     """Return whether the examples are like most rows, and the group's score, less where few rows are like the first."""
-    ways = [_list_steps(row.anchor.element) for row in group.rows]
+    paths = [_list_steps(row.anchor.element) for row in group.rows]
     shapes = [_describe_url(row.url) for row in group.rows]
-    way, shape = _find_common(ways), _find_common(shapes)
+    path, shape = _find_common(paths), _find_common(shapes)
     mine = [place for place, row in enumerate(group.rows) if url_key(row.url) in wanted]
-    is_alike = all(ways[place] == way or shapes[place] == shape for place in mine)
-    alike = ways.count(ways[mine[0]]) + shapes.count(shapes[mine[0]])
+    is_alike = all(paths[place] == path or shapes[place] == shape for place in mine)
+    alike = paths.count(paths[mine[0]]) + shapes.count(shapes[mine[0]])
     share = alike / (2 * len(group.rows))
     return is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 

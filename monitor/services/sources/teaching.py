@@ -173,10 +173,10 @@ def _check_examples(page: Page, examples: Sequence[str]) -> ListRecipe:
             raise UsageError("teaching.no_such_link", page=page.url, url=example)
     rows = {url_key(row.url) for row in page.candidates}
     rows |= {url_key(attached.url) for row in page.candidates for attached in row.attachments}
-    outside = [example for example in examples if url_key(example) not in rows]
-    if page.recipe is None or len(outside) == len(examples):
+    missing = [example for example in examples if url_key(example) not in rows]
+    if page.recipe is None or len(missing) == len(examples):
         raise UsageError("teaching.no_row", url=examples[0])
-    if outside:
+    if missing:
         raise UsageError("teaching.two_lists", url=examples[0], other=examples[1])
     return page.recipe
 
