@@ -24,10 +24,9 @@ from monitor.extract import trees
 from monitor.extract.encoding import decode
 from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import find_lists
+from monitor.extract.lists.choice import list_groups
 from monitor.extract.lists.columns import COLUMN_FEATURES, list_columns, measure_columns
-from monitor.extract.lists.features import FEATURES, GroupFeatures
-from monitor.extract.lists.grouping import group_links
-from monitor.extract.lists.rows import build_rows
+from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
 from monitor.extract.parse import expand_data_stores
 from monitor.extract.trees import TreeScorer
 from monitor.markup import limit_depth
@@ -36,6 +35,7 @@ from monitor.page import NO_HINTS, ExpectedPage, PageHints
 FOLDS = 5
 _LISTS = {"num_leaves": 10, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 180}
 _TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "rounds": 120}
+_WHOLE, _MIN_PART = 0.9, 0.2
 _COMMON = {
     "objective": "cross_entropy",
     "learning_rate": 0.06,
@@ -118,12 +118,12 @@ def build_page_outline(page: LabelledPage) -> Outline:
 def _collect_examples(page: LabelledPage) -> _Examples:
     outline = build_page_outline(page)
     features = GroupFeatures(outline)
-    groups = [features.measure(rows) for anchors in group_links(outline) if len(rows := build_rows(anchors)) >= 2]
+    groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
     shares = [_compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
     found = _Examples()
     if page.is_scored:
-        found.groups, found.shares = features.complete(groups), shares
+        found.groups, found.shares = features.complete(groups), _credit_parts(groups, shares, wanted.keys())
     if max(shares, default=0.0) > 0 and any(item.get("title") for item in page.items):
         rows = groups[shares.index(max(shares))].rows
         columns = list_columns(outline, rows)
@@ -140,6 +140,15 @@ def _collect_examples(page: LabelledPage) -> _Examples:
             for column in columns
         ]
     return found
+
+
+def _credit_parts(groups: Sequence[RowGroup], shares: Sequence[float], wanted: Any) -> list[float]:
+    """Return the shares, and 1 for each list without strays of a page whose items no single group holds."""
+    if max(shares, default=0.0) > _WHOLE:
+        return list(shares)
+    urls = [{fold_url(row.url) for row in group.rows} for group in groups]
+    least = max(2, _MIN_PART * len(wanted))
+    return [1.0 if mine <= wanted and len(mine) >= least else share for mine, share in zip(urls, shares, strict=True)]
 
 
 def _list_titles(item: dict[str, Any]) -> list[str]:

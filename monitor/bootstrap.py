@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from monitor.services.runs import RunService
     from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
+    from monitor.services.sources.catalogue import CatalogueService
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.teaching import TeachingService
     from monitor.services.sources.trials import TrialService
@@ -275,6 +276,7 @@ class App:
     )
 
     trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
+    catalogue: "_Part[CatalogueService]" = _Part("services.sources.catalogue.CatalogueService")
     saved_search: "_Part[SavedSearch]" = _Part(
         "services.search.SavedSearch",
         build_search="search.build_source_search",

@@ -178,6 +178,11 @@ class Page(ArticleFacts):
     error: PageError | None = None
 
 
+def is_feed_page(page: Page) -> bool:
+    """Whether a page is a feed or a sitemap: it has entries and shows nothing."""
+    return page.error is None and bool(page.candidates) and not page.lines
+
+
 class ChangeKind(StrEnum):
     """How a page differs from what it was; `none` and `unreachable` are no revisions."""
 

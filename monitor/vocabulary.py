@@ -19,6 +19,21 @@ class Render(StrEnum):
     NEVER = "never"
 
 
+class BodyState(StrEnum):
+    """How far a body of the catalogue has come on its way to being a source."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ADDED = "added"
+    TAKEN = "taken"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self not in (BodyState.WAITING, BodyState.RUNNING)
+
+
 class RunStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"

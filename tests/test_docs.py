@@ -32,6 +32,7 @@ COMMANDS = (
     "docs/users/commands.md",
     "docs/users/teaching.md",
     "docs/users/topics.md",
+    "docs/users/catalogue.md",
     "docs/administrators/commands.md",
 )
 MAX_LINES = 260

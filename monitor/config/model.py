@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
+from monitor.config.rsshub import RsshubSettings
 from monitor.config.secrets import get_host
 from monitor.config.targets import TargetSettings, parse_variable_entry
 from monitor.errors import SettingsError
@@ -446,6 +447,7 @@ class Settings(BaseSettings):
     llm: LlmSettings = Field(default_factory=LlmSettings, description="the language model")
     pages: PagesSettings = Field(default_factory=PagesSettings, description="how pages are loaded")
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="the way out")
+    rsshub: RsshubSettings = Field(default_factory=RsshubSettings, description="feeds of sites that have none")
     sweep: SweepSettings = Field(default_factory=SweepSettings, description="limits of a sweep")
     search: SearchSettings = Field(default_factory=SearchSettings, description="web.search")
     retrieval: RetrievalSettings = Field(

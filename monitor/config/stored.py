@@ -317,7 +317,11 @@ def collect_hosts(readers: Iterable[SecretReader]) -> dict[str, frozenset[str]]:
 def list_service_hosts(base: Settings) -> frozenset[str]:
     """Return the services that file and environment name, as `host:port`."""
     addresses = [base.llm.address, base.pages.browser.endpoint, *(target.url for target in base.deliver.targets)]
-    addresses += [base.evidence.timestamp_url, *(backend.base_url for backend in base.search.backends.values())]
+    addresses += [
+        base.rsshub.base_url,
+        base.evidence.timestamp_url,
+        *(backend.base_url for backend in base.search.backends.values()),
+    ]
     hosts = (
         # A variable may stand for the host; one that stands for a password may hold what looks like a host.
         get_host_and_port(address) or get_host_and_port(os.path.expandvars(address))

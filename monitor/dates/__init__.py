@@ -11,10 +11,13 @@ from monitor.dates.grammar import (
     infer_order,
     mask_dates,
 )
+from monitor.dates.headings import HeadingDate, find_day_of_week, find_heading_date
+from monitor.dates.labels import DayKind, classify_label
 from monitor.dates.names import ERA_START
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, WrittenDate
 from monitor.dates.periods import CalendarPeriod, PeriodScan, WrittenPeriod, find_periods
-from monitor.dates.publication import date_in_url, find_days, has_day, publication_day
+from monitor.dates.pieces import find_days_in_pieces
+from monitor.dates.publication import date_in_url, find_days, find_written_days, has_day, publication_day
 
 __all__ = [
     "DATE_SIGN",
@@ -23,18 +26,25 @@ __all__ = [
     "CalendarPeriod",
     "DateMatch",
     "DateOrder",
+    "DayKind",
+    "HeadingDate",
     "MaskedText",
     "PartialDate",
     "PeriodScan",
     "WrittenDate",
     "WrittenPeriod",
     "carry_years",
+    "classify_label",
     "date_in_url",
     "detect_order",
     "find_compact_dates",
     "find_dates",
+    "find_day_of_week",
     "find_days",
+    "find_days_in_pieces",
+    "find_heading_date",
     "find_periods",
+    "find_written_days",
     "has_day",
     "infer_order",
     "mask_dates",

@@ -11,6 +11,7 @@ from monitor.dates.names import (
     REPUBLIC_START,
     ROMAN_MONTHS,
     THAI_MONTHS,
+    begins_month,
     complete_year,
     is_sure_name,
     parse_month,
@@ -36,8 +37,9 @@ _ERA = rf"(?P<era>{'|'.join(ERA_START)}|\b[{''.join(ERA_INITIALS)}](?=\d))"
 _ERA_SIGNS = (*(era[0] for era in ERA_START), _INITIAL_CLUE)
 _ERA_YEAR = rf"{_ERA}{_S}(?P<y>\d{{1,4}}|[{NUMERAL_CHARS}]{{1,5}}){_S}[年년]"
 _MONTH_DAY = rf"{_M}{_S}[月월]{_S}{DAY_NUMBER}{_S}{DAY_SIGN}"
-_NAME = r"(?<![^\W\d_])(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
-_NAME_BEHIND = r"(?P<name>[^\W\d_]{3,14})(?![^\W\d_])"
+# Levantine months of two words tell by the second which of two they are.
+_NAME_BEHIND = r"(?P<name>[^\W\d_]{3,14}(?:\s(?:الأول|الاول|الثاني))?)(?![^\W\d_])"
+_NAME = rf"(?<![^\W\d_]){_NAME_BEHIND}"
 # Levantine and Western names stand together in Arabic: 3 شباط/فبراير 2026.
 _SECOND_NAME = r"(?:\s?/\s?[^\W\d_]{3,14})?"
 _ORDINAL = r"(?:(?:st|nd|rd|th|er|[oa])(?![^\W\d_])|[ºª°.])?"
@@ -56,11 +58,15 @@ _END = r"(?!\d|[-/.]\d|[:：]\d)"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known where a text stands: the order of its numeric dates, the last year that two digits may mean."""
+    """What is known where a text stands: the order of its numeric dates, the last year that two digits may mean.
+
+    `language` is that of the page, as `pl`, for the names that two languages use for different months.
+    """
 
     order: DateOrder | None = None
     latest_year: int = _LATEST_YEAR
     is_list: bool = False
+    language: str = ""
 
 
 Reader = Callable[[re.Match[str], Context], PartialDate | None]
@@ -71,7 +77,7 @@ def _read_parts(found: re.Match[str], context: Context) -> PartialDate:
     """Return the date that the named groups give. A part that is none (another word than a month) is 0."""
     parts = {name: written for name, written in found.groupdict().items() if written is not None}
     day = (parse_date_numeral(parts["d"]) or 0) if "d" in parts else None
-    return PartialDate(_read_year(parts, context), _read_month(parts), day)
+    return PartialDate(_read_year(parts, context), _read_month(parts, context), day)
 
 
 def _read_year(parts: dict[str, str], context: Context) -> int | None:
@@ -87,9 +93,9 @@ def _read_year(parts: dict[str, str], context: Context) -> int | None:
     return year_of_era(parts["era"], year) if "era" in parts else complete_year(year, context.latest_year)
 
 
-def _read_month(parts: dict[str, str]) -> int | None:
+def _read_month(parts: dict[str, str], context: Context) -> int | None:
     if "name" in parts:
-        return parse_month(parts["name"]) or 0
+        return parse_month(parts["name"], has_year="y" in parts or "short" in parts, language=context.language) or 0
     if "thai" in parts:
         return THAI_MONTHS[parts["thai"]]
     if "roman" in parts:
@@ -122,7 +128,8 @@ def _read_month_before_day(found: re.Match[str], context: Context) -> PartialDat
     """Return the date of a cell that says 02-03: month and day, or the reverse where days come first."""
     date = _read_parts(found, context)
     may_be_month = (date.day or 0) <= _MONTHS_IN_YEAR
-    return replace(date, month=date.day, day=date.month) if context.order == "dmy" and may_be_month else date
+    is_day_first = context.order == "dmy" or (date.month or 0) > _MONTHS_IN_YEAR
+    return replace(date, month=date.day, day=date.month) if is_day_first and may_be_month else date
 
 
 def _has_unsure_name(found: re.Match[str]) -> bool:
@@ -196,7 +203,7 @@ YEAR_LAST = Form(
 ABOVE_YEAR = Form(
     "above_year",
     ("02-03 2026",),
-    rf"(?=\d)(?<![\d.:/-])(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
+    rf"(?=\d)(?<![\d.:/-])(?P<m>\d{{1,2}})\s?[-/]\s?(?P<d>\d{{1,2}}){_B}{_YEAR}(?![\d:/.-])",
     signs="-/",
     is_listed_only=True,
     read=_read_month_before_day,
@@ -282,6 +289,12 @@ FORMS: tuple[Form, ...] = (
         ("3.II.2026", "3 II 2026"),
         rf"{_START}(?P<d>\d{{1,2}})[\s./-]{{1,2}}{_ROMAN}[\s./-]{{1,2}}{_YEAR}(?!\d)",
         signs="IVX",
+    ),
+    Form(
+        "day_chinese_month",
+        ("3 二月 2026", "3 2月 2026"),
+        rf"(?<![\d.,:/-])(?P<d>\d{{1,2}})日?{_B}{_M}月{_B}{_YEAR}(?![\d年])",
+        signs="月",
     ),
     # Month and day.
     Form(
@@ -377,7 +390,7 @@ def select_forms(text: str, *, is_list: bool) -> list[Form]:
     if _INITIAL.search(text):
         found.add(_INITIAL_CLUE)
     # In `3 ofMay` the name is a part of the word.
-    if any(parse_month(word.removeprefix("of")) for word in _WORD.findall(text)):
+    if any(begins_month(word.removeprefix("of")) for word in _WORD.findall(text)):
         found.add(_NAME_CLUE)
     return _list_forms(frozenset(found), is_list)
 

@@ -31,6 +31,8 @@ _DAY_FIRST = frozenset(
     | {"it", "ke", "lu", "mx", "my", "ng", "nl", "no", "nz", "pe", "pl", "pt", "ro", "rs", "ru", "sg", "sk", "th", "tr"}
     | {"ua", "uk", "uy", "vn", "za"}
 )
+_YEAR_FIRST_COUNTRIES = frozenset({"cn", "jp", "kr", "tw"})
+_YEAR_FIRST_LANGUAGES = frozenset({"ja", "ko", "zh"})
 # Languages whose countries all write the day first; with some, as Swedish, the year comes first as often.
 _DAY_FIRST_LANGUAGES = frozenset(
     {"bg", "cs", "da", "de", "el", "es", "fi", "it", "nb", "nl", "no", "pl", "pt", "ro", "ru", "sk", "tr", "uk", "vi"}
@@ -149,7 +151,12 @@ def _complete_ranges(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDat
 def detect_order(text: str) -> DateOrder | None:
     """Return the order of a page's numeric dates; None unless a number above 12 settles it and none contradicts."""
     days_first = months_first = 0
-    pairs = [(match["a"], match["b"]) for match in YEAR_LAST.pattern.finditer(text)]
+    # 13-11-29 may begin with its year.
+    pairs = [
+        (match["a"], match["b"])
+        for match in YEAR_LAST.pattern.finditer(text)
+        if len(match["y"]) > 2 or match["sep"] != "-"
+    ]
     pairs += [(match["m"], match["d"]) for match in ABOVE_YEAR.pattern.finditer(text)]
     for first, second in ((int(left), int(right)) for left, right in pairs):
         days_first += 31 >= first > 12 >= second > 0
@@ -168,7 +175,9 @@ def infer_order(url: str, language: str = "") -> DateOrder | None:
     if country in _MONTH_FIRST:
         return "mdy"
     spoken = language.lower().replace("_", "-").partition("-")[0]
-    return "dmy" if country in _DAY_FIRST or spoken in _DAY_FIRST_LANGUAGES else None
+    if country in _DAY_FIRST or spoken in _DAY_FIRST_LANGUAGES:
+        return "dmy"
+    return "ymd" if country in _YEAR_FIRST_COUNTRIES or spoken in _YEAR_FIRST_LANGUAGES else None
 
 
 @dataclass(frozen=True, slots=True)

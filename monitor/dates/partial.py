@@ -18,6 +18,10 @@ class PartialDate:
     month: int | None = None
     day: int | None = None
 
+    @classmethod
+    def of(cls, day: dt.date) -> "PartialDate":
+        return cls(day.year, day.month, day.day)
+
     @property
     def parts(self) -> tuple[int | None, int | None, int | None]:
         return self.year, self.month, self.day

@@ -43,7 +43,6 @@ class TreeScorer:
 
 @cache
 def load_scorer(name: str) -> TreeScorer:
-    """Return the scorer whose trees are in `weights/NAME.json`."""
     return TreeScorer.from_export(
         json.loads(files("monitor.extract").joinpath("weights", f"{name}.json").read_text("utf-8"))
     )

@@ -39,6 +39,7 @@ from monitor.mcp_server.answers import (
     render_run,
     render_sources,
 )
+from monitor.mcp_server.catalogue_tools import add_catalogue_tools
 from monitor.mcp_server.policy_answers import (
     DeadlineListOutput,
     DeadlineOutput,
@@ -74,7 +75,9 @@ deadlines lists what begins or ends when. \
 topics are what clients here care about, with what fits them and why. \
 run_source reads a site again, run_status tells how far that is, compose_briefing writes a ranked briefing. \
 start_research answers a question with a report whose quotes stand in saved pages; read_research reads it. \
-web_fetch reads any page. {UNTRUSTED_NOTICE}"""
+web_fetch reads any page. \
+search_catalogue finds public bodies that are not watched yet, add_from_catalogue watches them, addition_status tells \
+how far that is. {UNTRUSTED_NOTICE}"""
 
 Names = Annotated[list[str], Field(max_length=_MAX_ENTRIES)]
 Day = Annotated[dt.date | None, Field(description="As 2026-02-03")]
@@ -148,6 +151,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     server = MCPServer("monitor", title="Monitor", version=__version__, instructions=_INSTRUCTIONS)
     running = InProcessRunner(app)
     _add_read_tools(server, app)
+    add_catalogue_tools(server, app)
     _add_policy_tools(server, app)
     _add_deadline_tools(server, app)
     _add_topic_tools(server, app)

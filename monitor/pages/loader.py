@@ -12,6 +12,8 @@ from weakref import WeakSet
 
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings, Settings
+from monitor.config.rsshub import SCHEME
+from monitor.config.secrets import get_host_and_port
 from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
 from monitor.fetch.guard import Guard
@@ -208,6 +210,8 @@ class Loader:
 
     async def _find_refusal(self, url: str) -> PageError:
         """Return why a url that cannot be normalized is not loaded."""
+        if url.startswith(SCHEME):
+            return PageError(code=PageErrorCode.INVALID_URL, message=Message("page.no_rsshub"))
         try:
             await self.guard.check(url)
         except FetchError as failure:
@@ -241,7 +245,7 @@ class LoaderPool:
 
     def for_run(self, recorder: Recorder | None = None, log_in: LogIn | None = None) -> Loader:
         """Return a loader for one run, its results recorded by `recorder`; only its session needs closing."""
-        pages, network = self.settings.pages, self.settings.network
+        pages, network = self.settings.pages, self._get_network()
         if self._current_settings != (pages, network):
             first = Loader.from_settings(
                 pages=pages,
@@ -260,6 +264,14 @@ class LoaderPool:
         loader = first.for_run(recorder, session)
         runs.add(loader)
         return loader
+
+    def _get_network(self) -> NetworkSettings:
+        """The way out, to the RSSHub too that file or environment name: it may have a private address."""
+        network, base_url = self.settings.network, self.settings.rsshub.base_url
+        host = get_host_and_port(base_url) if base_url else None
+        if host is None or host not in network.service_hosts:
+            return network
+        return network.model_copy(update={"allowed_private_hosts": [*network.allowed_private_hosts, host]})
 
     def allow_host(self, host: str) -> None:
         """Allow runs to fetch from a loopback `host:port` that this process serves, whatever the settings say."""

@@ -27,7 +27,7 @@ from monitor.fetch.session import LogInSession
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
-from monitor.page import Candidate, Page
+from monitor.page import Candidate, Page, is_feed_page
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.policies import PolicyService
@@ -96,10 +96,6 @@ async def load_trial_result(report: RunReport, store: Store, *, source: Source, 
         ],
         fallbacks=report.fallbacks,
     )
-
-
-def is_feed_page(page: Page) -> bool:
-    return page.error is None and bool(page.candidates) and not page.lines
 
 
 def extract_site_name(title: str) -> str:
@@ -278,6 +274,7 @@ class SweepService(AuditedService):
             reason = Message("cause.source_removed")
             await self.store.runs.abandon(run_id, reason=reason, at=self.clock.now(), executor=executor)
             return RunStatus.FAILED
+        source = self._resolve_addresses(source)
         deps = await self.dependency_factory.build(run, source, self.store, is_trial=False)
         return await self._begin(self.store, run, source, deps, since, until)
 
@@ -309,6 +306,7 @@ class SweepService(AuditedService):
         self, source: Source, *, on_progress: ProgressCallback | None = None, detect_kind: bool = False
     ) -> TrialResult:
         """Run a source in a temporary database; with `detect_kind`, an address that is a feed is tried as one."""
+        source = self._resolve_addresses(source)
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
             async with Store.open(f"sqlite:///{Path(folder) / 'try.db'}") as store:
                 await store.check()
@@ -325,6 +323,14 @@ class SweepService(AuditedService):
                     deps = replace(deps, session=None)  # it is open
                     report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
                     return await load_trial_result(report, store, source=copy, home=home)
+
+    def _resolve_addresses(self, source: Source) -> Source:
+        """Return the source as a run reads it: with the instance of RSSHub in its addresses."""
+        if self.settings.rsshub.base_url is None:
+            return source
+        resolve = self.settings.rsshub.resolve
+        sections = [{**section, "url": resolve(section["url"])} for section in source.sections]
+        return source.model_copy(update={"url": resolve(source.url), "sections": sections})
 
     async def cancel(self, run_id: str, *, by: Actor) -> RunStatus:
         by.require(Role.EDITOR)
@@ -366,6 +372,7 @@ class SweepService(AuditedService):
         trial: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
+            source = self._resolve_addresses(source)
             deps = trial or await self.dependency_factory.build(run, source, store, is_trial=False)
             begin = partial(self._begin, store, run, source, deps, run.since, run.until)
             try:

@@ -8,7 +8,7 @@ from monitor.db.tables.collection import SourceSection
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatModel
-from monitor.page import SURE_LIST_SCORE, Candidate
+from monitor.page import SURE_LIST_SCORE, Candidate, is_feed_page
 from monitor.sweep.agent import AgentResult, CrawlAgent
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import CoverageLedger, extend_window
@@ -79,6 +79,8 @@ class _SectionCrawler:
             await self._record_fallback(Message("cause.recipe_drifted"))
         elif self._reader.learned is not None and self._reader.has_recipe:
             await self._record_fallback(Message("cause.recipe_relearned"))
+        if is_feed_page(first):
+            self._model = None
         ended = await self._crawl()
         for place in self._reader.unread_articles:
             reason = Message.of("cause.no_article_date", reason=place.reason)
@@ -91,7 +93,7 @@ class _SectionCrawler:
             return
         page = await self._reader.look()
         is_unsure = bool(page.lists) and page.lists[0].score < SURE_LIST_SCORE
-        if page.error is not None or not (is_unsure or not page.candidates):
+        if page.error is not None or not page.links or not (is_unsure or not page.candidates):
             return
         if page.candidates and self._memory is not None:
             return

@@ -19,6 +19,7 @@ from monitor import __version__
 from monitor.bootstrap import App
 from monitor.errors import UsageError
 from monitor.web.api import briefings as briefings_api
+from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
 from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
@@ -45,6 +46,7 @@ from monitor.web.middleware import (
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
     briefings,
+    catalogue,
     deadlines,
     health,
     items,
@@ -79,6 +81,7 @@ _API_ROUTERS = (
     policies_api.router,
     sources_api.router,
     teaching_api.router,
+    catalogue_api.router,
     topics_api.router,
     items_api.feed_router,
     deadlines_api.router,
@@ -89,6 +92,7 @@ _API_ROUTERS = (
 
 _PAGE_MODULES = (
     briefings,
+    catalogue,
     deadlines,
     health,
     items,

@@ -4,19 +4,12 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from monitor.extract.html import Anchor, Outline
+from monitor.extract.html import Outline
 from monitor.extract.lists.choice import MIN_SCORES, choose_further_lists, score_groups
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
-from monitor.extract.lists.paging import is_pager_text
-from monitor.extract.lists.recipes import (
-    MIN_ROW_FIT,
-    choose_by_examples,
-    choose_by_recipe,
-    choose_row_by_recipe,
-    learn_recipe,
-)
-from monitor.extract.lists.rows import ListRow, list_row_attachments, list_row_links, prefer_pages
+from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, learn_recipe
+from monitor.extract.lists.rows import build_single_row, list_row_attachments, prefer_pages
 from monitor.extract.lists.titles import find_titles
 from monitor.page import NO_HINTS, SURE_LIST_SCORE, Candidate, ExpectedPage, PageHints, PageList
 from monitor.recipe import ListRecipe
@@ -24,9 +17,6 @@ from monitor.urls import is_same_site, url_key
 
 _MAX_LISTS = 3
 _MAX_SHARED = 0.5
-_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article", "div", "p"})
-_MAX_ROW_WEIGHT = 600
-_MAX_PROSE_WEIGHT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +41,13 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     chosen: list[RowGroup] = []
     if hints.recipe is not None:
         known, fit = choose_by_recipe(page, hints.recipe, groups)
-        if fit < MIN_ROW_FIT:
-            rows = [row for anchor in page.anchors if (row := _build_row(page, anchor))]
-            row, row_fit = choose_row_by_recipe(page, hints.recipe, rows)
-            if row is not None:
-                known, fit = features.measure([row]), row_fit
         chosen = [known] if known is not None else []
     elif hints.examples:
         shown = choose_by_examples(hints.examples, groups)
         chosen = [shown] if shown is not None else _measure_single_rows(page, features, hints.examples)
     is_taught = bool(chosen)
     if not chosen:
-        chosen = _choose_lists(page, features, groups, hints.expected)
+        chosen = _choose_lists(groups, hints.expected)
     candidates = _build_candidates(page, chosen, today)
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
     is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others
@@ -72,20 +57,19 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
 
 
-def _choose_lists(
-    page: Outline, features: GroupFeatures, groups: Sequence[RowGroup], expected: ExpectedPage
-) -> list[RowGroup]:
+def _choose_lists(groups: Sequence[RowGroup], expected: ExpectedPage) -> list[RowGroup]:
     if groups and groups[0].score >= MIN_SCORES[expected]:
         return choose_further_lists(groups[0], groups)
-    row = _find_only_row(page, features, expected) if expected is not ExpectedPage.ARTICLE else None
-    return [features.measure([row])] if row is not None else []
+    return []
 
 
 def _measure_single_rows(page: Outline, features: GroupFeatures, urls: Sequence[str]) -> list[RowGroup]:
     """Return the rows of urls that share nothing with another link of the page."""
     wanted = {url_key(url) for url in urls}
     rows = {
-        row.url: row for anchor in page.anchors if url_key(anchor.url) in wanted and (row := _build_row(page, anchor))
+        row.url: row
+        for anchor in page.anchors
+        if url_key(anchor.url) in wanted and (row := build_single_row(page, anchor))
     }
     return [features.measure(list(rows.values()))] if rows else []
 
@@ -104,39 +88,6 @@ def _list_others(
             seen.append(urls)
             others.append(PageList(score=group.score, candidates=_build_candidates(page, [group], today)))
     return others
-
-
-def _find_only_row(page: Outline, features: GroupFeatures, expected: ExpectedPage) -> ListRow | None:
-    """Return the only row of a list page with one row, as the last page may be; of two possible ones it is neither.
-
-    It has a date, and hardly a sentence stands outside it. Where nobody expects a list, a pager must say so.
-    """
-    if expected is not ExpectedPage.LIST and not any(
-        is_pager_text(anchor.text) and not anchor.text.isdigit() for anchor in page.anchors
-    ):
-        return None
-    rows = [row for anchor in page.anchors if (row := _build_row(page, anchor)) and features.is_single_row(row)]
-    if len({row.url for row in rows}) != 1:
-        return None
-    row = rows[0]
-    whole = features.measure_prose(0, len(page.texts)) - features.measure_prose(row.text_start, row.text_end)
-    return row if whole <= _MAX_PROSE_WEIGHT else None
-
-
-def _build_row(page: Outline, anchor: Anchor) -> ListRow | None:
-    """Return the largest element around a link that has no link to another page and is no longer than a row."""
-    if is_pager_text(anchor.text):
-        return None
-    found: ListRow | None = None
-    for element in anchor.element.iter_ancestors():
-        row = ListRow(anchor, [anchor], element)
-        if len(page.get_text(element, 2 * _MAX_ROW_WEIGHT)) > _MAX_ROW_WEIGHT:
-            break
-        if any(other.url != anchor.url for other in list_row_links(page, row)):
-            break
-        if element.tag in _ROW_TAGS:
-            found = row
-    return found
 
 
 def _build_candidates(page: Outline, groups: Sequence[RowGroup], today: dt.date) -> list[Candidate]:

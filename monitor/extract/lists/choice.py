@@ -6,7 +6,7 @@ from monitor.extract import trees
 from monitor.extract.html import Outline
 from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
 from monitor.extract.lists.grouping import group_links
-from monitor.extract.lists.rows import build_rows
+from monitor.extract.lists.rows import build_rows, build_single_row
 from monitor.page import ExpectedPage
 
 MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
@@ -15,12 +15,26 @@ MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
+_MAX_SINGLE_ROWS = 3
 _MAX_LISTS = 60  # each is held against all others
+
+
+def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
+    """Return the page's groups of rows; a row that is like no other is a group of its own where there are few."""
+    groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
+    single: dict[str, RowGroup] = {}
+    for anchor in page.anchors:
+        row = build_single_row(page, anchor) if anchor.url not in single else None
+        if row is not None and features.is_single_row(row):
+            if len(single) == _MAX_SINGLE_ROWS:
+                return groups
+            single[row.url] = features.measure([row])
+    return [*groups, *single.values()]
 
 
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows, the likeliest list first."""
-    groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
+    groups = list_groups(page, features)
     scorer = trees.load_scorer("lists")
     if scorer.features != FEATURES:
         raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")

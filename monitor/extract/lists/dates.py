@@ -1,244 +1,42 @@
-"""Finds the date of each row of a list: which of the dates in and around the rows are those of posting."""
+"""Finds the day of posting of each row of a list: in the place where the rows show it, beside them or above them."""
 
 import datetime as dt
 import re
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby, islice, pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
-from monitor.dates import ERA_START, DateMatch, DateOrder, date_in_url, detect_order, find_dates, find_days, infer_order
-from monitor.dates.partial import SpanSet
-from monitor.extract.html import Element, Outline, collapse_whitespace
+from monitor.dates import DateOrder, PartialDate, date_in_url, detect_order, infer_order
+from monitor.extract.html import Element, Outline
+from monitor.extract.lists.date_cells import CellReader, DateCell, Slot
+from monitor.extract.lists.date_scopes import find_scopes
 from monitor.extract.lists.rows import ListRow
+from monitor.urls import get_host
 from monitor.vocabulary import DateSource
 
-HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "th", "caption", "dt"})
-"""Elements that are headings of what follows."""
-
-_ANNOUNCEMENT = re.compile(
-    r"as follows|handed down|posted on|released on|published on|issued on|filed on|如下|发布如下", re.IGNORECASE
-)
-_HAS_DIGIT = re.compile(r"\d")
-_MAX_PIECE_CHARS = 40
-_MAX_DATE_LINE_CHARS = 30
-_MAX_LINE_CHARS = 100
-_MAX_ROW_TEXTS, _MAX_TEXT_CHARS = 200, 1_000
-"""How much of a row, or of what is between two, is read for dates: what is longer is no row."""
-
-SlotKey = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedDate:
-    """A date in or beside a row; `slot` is its place in every row, `owner` the element with its text."""
-
-    match: DateMatch
-    slot: SlotKey
-    owner: Element
-    is_in_title: bool
-    label: str
-    is_heading: bool
-    is_line: bool
-    is_in_sentence: bool
-
-
-@dataclass(eq=False)
-class DateReader:
-    """Reads the dates in ranges of the page's texts. `order` settles day and month of numeric dates."""
-
-    page: Outline
-    today: dt.date
-    order: DateOrder | None
-    _matches_by_text: dict[tuple[str, int | None], list[DateMatch]] = field(default_factory=dict)
-    _headers: dict[tuple[int, int], str] = field(default_factory=dict)
-    _machine_dates: dict[int, dt.date | None] = field(default_factory=dict)
-
-    def list_dates(
-        self, zone: str, start: int, end: int, top: Element | None, row: ListRow, year: int | None
-    ) -> list[PlacedDate]:
-        """Return the dates in the texts from `start` to `end`: those within a text first, then those over several."""
-        spans: list[tuple[int, int, int]] = []
-        parts: list[str] = []
-        matches: list[DateMatch] = []
-        offset = 0
-        for index in range(start, min(end, start + _MAX_ROW_TEXTS)):
-            text = collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS])
-            spans.append((offset, offset + len(text), index))
-            parts.append(text)
-            stated = self._find_machine_date(index)
-            if stated is None:
-                matches.extend(_shift_match(match, offset) for match in self._find_in_text(text, year))
-            else:
-                matches.append(DateMatch(stated, offset, offset + len(text)))
-            offset += len(text) + 1
-        if not any(map(_HAS_DIGIT.search, parts)) and not matches:
-            return []
-        joined = " ".join(parts)
-        taken = SpanSet(len(joined))
-        for match in matches:
-            taken.take(match.start, match.end)
-        for left, right in _list_runs(spans, parts, matches):
-            for match in find_days(joined[left:right], self.today, order=self.order, year=year):
-                moved = _shift_match(match, left)
-                if taken.is_free(moved.start, moved.end):
-                    taken.take(moved.start, moved.end)
-                    matches.append(moved)
-        matches.sort(key=lambda match: match.start)
-        return self._place_dates(zone, matches, spans, joined, top, row) if matches else []
-
-    def _find_machine_date(self, index: int) -> dt.date | None:
-        """Return the date in the markup of a text that shows no full date ("3 days ago", "Nov 12")."""
-        owner = self.page.elements[self.page.text_owner[index]]
-        for element in islice(owner.iter_ancestors(), 3):
-            if value := _get_machine_date(element):
-                if element.index not in self._machine_dates:
-                    self._machine_dates[element.index] = self._read_machine_date(element, value)
-                return self._machine_dates[element.index]
-        return None
-
-    def _read_machine_date(self, element: Element, value: str) -> dt.date | None:
-        text = self.page.get_text(element, _MAX_TEXT_CHARS)[:_MAX_TEXT_CHARS]
-        shown = find_days(text, self.today, order=self.order)
-        found = find_days(value[:_MAX_TEXT_CHARS], self.today)
-        return found[0].date if found and not any(match.has_year for match in shown) else None
-
-    def _find_in_text(self, text: str, year: int | None) -> list[DateMatch]:
-        """Return the dates of one text, cached: a row is read for itself and as the neighbour of others."""
-        key = text, year
-        if key not in self._matches_by_text:
-            self._matches_by_text[key] = find_days(
-                text, self.today, order=self.order, year=year, relative=len(text) < 40
-            )
-        return self._matches_by_text[key]
-
-    def _place_dates(
-        self,
-        zone: str,
-        matches: list[DateMatch],
-        spans: list[tuple[int, int, int]],
-        joined: str,
-        top: Element | None,
-        row: ListRow,
-    ) -> list[PlacedDate]:
-        counts: dict[SlotKey, int] = defaultdict(int)
-        found = []
-        anchors = row.anchors[:_MAX_ROW_TEXTS]
-        ends = {anchor.element.text_end - 1 for anchor in anchors}
-        title_ends = [right for _, right, i in spans if i in ends]
-        lefts = [left for left, _, _ in spans]
-        for match in matches:
-            text_left, text_right, index = spans[bisect_right(lefts, match.start) - 1]
-            owner = self.page.elements[self.page.text_owner[index]]
-            path, column = self._get_path(owner, top)
-            key = (zone, *path, match.form if match.form == "compact" else "")
-            counts[key] += 1
-            length = text_right - text_left
-            is_in_title = match.end - match.start < 0.6 * length and any(
-                anchor.element.contains(owner) for anchor in anchors
-            )
-            # The words of a title ("publication of…") are no label of the date after it.
-            title_place = bisect_right(title_ends, match.start)
-            left = title_ends[title_place - 1] if title_place else 0
-            before = re.sub(r"^.*\d", "", joined[max(left, match.start - 24) : match.start])
-            label = f"{before} {self._get_header(owner, column)} {owner.css_class}"
-            around = joined[max(0, match.start - 48) : match.end + 24]
-            is_heading = any(node.tag in HEADING_TAGS for node in islice(owner.iter_ancestors(), 2)) or bool(
-                _ANNOUNCEMENT.search(around)
-            )
-            is_line, is_in_sentence = length <= _MAX_DATE_LINE_CHARS, length > _MAX_LINE_CHARS and not is_heading
-            slot = (*key, str(counts[key]))
-            found.append(PlacedDate(match, slot, owner, is_in_title, label, is_heading, is_line, is_in_sentence))
-        return found
-
-    def _get_path(self, owner: Element, top: Element | None) -> tuple[list[str], int | None]:
-        path, column = [], None
-        for node in owner.iter_ancestors():
-            if node is top:
-                break
-            is_cell = node.tag in ("td", "th")
-            if is_cell and column is None:
-                column = node.position
-            path.append(f"cell{node.position}" if is_cell else node.tag)
-        return path[::-1], column
-
-    def _get_header(self, owner: Element, column: int | None) -> str:
-        if column is None:
-            return ""
-        table = owner.closest(("table",)) or self.page.elements[0]
-        key = table.index, column
-        if key not in self._headers:
-            inside = islice(self.page.elements, table.index + 1, min(table.end, table.index + 61))
-            above = (cell for cell in inside if cell.index < owner.index)
-            cells = ((cell.tag, self.page.get_text(cell, _MAX_TEXT_CHARS)) for cell in above if cell.position == column)
-            headers = (text for tag, text in cells if tag == "th" or (tag == "td" and not _HAS_DIGIT.search(text)))
-            self._headers[key] = next(headers, "")[:40]
-        return self._headers[key]
-
-
-def _get_machine_date(element: Element) -> str | None:
-    if element.tag == "time":
-        return element.attributes.get("datetime")
-    title = element.attributes.get("title")
-    if not title or element.tag not in ("abbr", "span", "em"):
-        return None
-    first = next(iter(find_dates(title.strip()[:_MAX_PIECE_CHARS])), None)
-    return title if first and first.start == 0 and first.value.to_date() else None
-
-
-def _shift_match(match: DateMatch, offset: int) -> DateMatch:
-    return replace(match, start=match.start + offset, end=match.end + offset) if offset else match
-
-
-def _list_runs(
-    spans: list[tuple[int, int, int]], parts: list[str], matches: Sequence[DateMatch]
-) -> Iterator[tuple[int, int]]:
-    """Yield runs of short texts that may form a date together: cards show the day apart from year and month."""
-    dated = sorted(match.start for match in matches)
-
-    def is_dated(index: int) -> bool:
-        return bisect_left(dated, spans[index][0]) < bisect_left(dated, spans[index][1])
-
-    for is_short, group in groupby(range(len(parts)), key=lambda position: len(parts[position]) <= _MAX_PIECE_CHARS):
-        run = list(group)
-        has_undated_number = any(_HAS_DIGIT.search(parts[index]) and not is_dated(index) for index in run)
-        if is_short and len(run) >= 2 and has_undated_number:
-            yield spans[run[0]][0], spans[run[-1]][1]
-
-
-_POSTED_WORDS = re.compile(
-    r"发布|公布|公开|发文|刊登|登载|上网|印发|發布|公佈|掲載|公開|게시|등록|작성|\bpost(?:ed|ing)\b|"
-    r"publish|release|date added|uploaded",
-    re.IGNORECASE,
-)
-_FILED_WORDS = re.compile(r"\bfiled\b|filing|\bissued?\b", re.IGNORECASE)
-_NOT_POSTED_WORDS = re.compile(
-    r"成文|制定|生效|施行|实施|截止|有效|会议时间|开庭|来信|decided|decision date|argued|effective|"
-    r"deadline|expire|closing|hearing|due|"
-    r"updated|modified|next|trial",
-    re.IGNORECASE,
-)
-_ROW_TAGS = frozenset({"tr", "li", "dd", "article"})
-_YEAR_HEADING = re.compile(
-    rf"^(?!.*(?:©|copyright|版权))\D{{0,12}}(?:(?P<y>(?:19|20)\d\d)|(?P<era>{'|'.join(ERA_START)})\s?(?P<of_era>\d{{1,4}}))"
-    r"(?!年度)(?:\s?[-/.年]\s?\d{1,2}\s?月?)?(?P<rest>\D{0,40})$",
-    re.IGNORECASE,
-)
-_MAX_HEADING_REST_CHARS = 12
-_YEAR_IN_URL = re.compile(r"(?:year\w*=|[?&]yr=|[?&]y=|/)((?:19|20)\d\d)(?=$|[&/])")
+_FIRST_DAY = dt.date(1990, 1, 1)
+_RECORD_TAGS = frozenset({"tr", "li", "dd", "article"})
+_MAX_RECORD_TEXTS = 40
+_MAX_SPAN = 100  # table rows that one cell spans
 _MAX_NEARBY_TEXTS = 12
+_YEAR_IN_URL = re.compile(r"/((?:19|20)\d\d)(?:[01]\d)?/")
+
+RowCells = dict[Slot, DateCell]
 
 
 def find_row_dates(page: Outline, rows: Sequence[ListRow], today: dt.date) -> list[tuple[dt.date | None, DateSource]]:
     """Return each row's date and where it was read: in the row, beside it, in a heading above it, last in its url.
 
     Numeric dates follow the order that a number above 12 on the page settles, else the custom of the host's country,
-    else the one order in which the rows are sorted by date; where both orders are, they are no dates.
+    else the one order in which the rows are sorted by date; where both orders are, they are no dates. A day without
+    its year is a date only where the page says the year.
     """
+    if not rows:
+        return []
     order = detect_order(page.full_text) or infer_order(page.url, page.language)
     days = _find_dates_in_order(page, rows, today, order)
-    if order is None and not any(days):
+    if order in (None, "ymd") and not any(days):
         days = _find_dates_in_likelier_order(page, rows, today) or days
     dated: list[tuple[dt.date | None, DateSource]] = []
     for record, day in zip(rows, days, strict=True):
@@ -263,63 +61,155 @@ def _find_dates_in_likelier_order(
 def _find_dates_in_order(
     page: Outline, rows: Sequence[ListRow], today: dt.date, order: DateOrder | None
 ) -> list[dt.date | None]:
-    reader = DateReader(page, today, order)
-    years = _find_heading_years(page, rows)
-    inside = [
-        reader.list_dates("in", record.text_start, record.text_end, record.element, record, year)
-        for record, year in zip(rows, years, strict=True)
-    ]
-    chosen = _choose_dates(inside)
-    if any(chosen):
-        chosen = [found or _find_in_shared_row(reader, record) for found, record in zip(chosen, rows, strict=True)]
-    filled = sum(day is not None for day in chosen) / max(1, len(rows))
-    if filled < 0.5:
-        beside = _find_beside(reader, rows, years)
-        # Where few rows contain a date, it is that of a change or a hearing, not the one of the list.
-        first, second = (beside, chosen) if filled < 0.2 else (chosen, beside)
-        chosen = [day or other for day, other in zip(first, second, strict=True)]
-    return _apply_years(chosen, years)
+    language = page.language.lower()[:2] or get_host(page.url).rpartition(".")[2]
+    reader = CellReader(page, today, order, rows, language)
+    above = rows[0].element.parent or rows[0].element
+    whole = next(node for node in above.iter_ancestors() if node.contains(rows[-1].element))
+    scopes = find_scopes(page, rows, whole, order, today, language)
+    cells = [_list_row_cells(reader, row) for row in rows]
+    for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
+        row_cells.update(beside)
+    _span_table_rows(rows, cells)
+    for row, row_cells, scope in zip(rows, cells, scopes, strict=True):
+        if scope.day:
+            slot: Slot = ("heading",)
+            row_cells[slot] = DateCell(scope, slot, "plain", 1.0, row.text_start, row.element, "heading")
+    return _read_columns(rows, cells, scopes, today)
 
 
-def _choose_dates(rows: list[list[PlacedDate]]) -> list[PlacedDate | None]:
-    """Return for each row its date in the slot that most rows fill and that is sorted by date."""
-    slots: dict[SlotKey, list[PlacedDate]] = defaultdict(list)
-    for row in rows:
-        for found in row:
-            slots[found.slot].append(found)
-    ranked = sorted(slots, key=lambda slot: _rank_slot(slots[slot], len(rows)), reverse=True)
-    chosen: list[PlacedDate | None] = []
-    for row in rows:
-        by_slot = {found.slot: found for found in row}
-        pick = next((by_slot[slot] for slot in ranked if slot in by_slot and not by_slot[slot].is_in_title), None)
-        if pick is not None and len(slots[pick.slot]) < 0.2 * len(rows):
-            # A date in the sentences of one row, where nearly all titles contain their own.
-            titled = (found for found in row if found.is_in_title and len(slots[found.slot]) > 0.8 * len(rows))
-            pick = next(titled, pick)
-        if pick is None and len({found.match.date for found in row}) == 1:
-            pick = row[0]
-        chosen.append(pick)
-    return chosen
+def _list_row_cells(reader: CellReader, row: ListRow) -> RowCells:
+    """Return the days of a row, and of what is before it in a table row or item that it shares with other rows."""
+    record = row.element.closest(_RECORD_TAGS)
+    if record is None or record.text_end - record.text_start > _MAX_RECORD_TEXTS:
+        record = row.element
+    found = reader.list_cells("row", record.text_start, row.text_start, row, record)
+    found += reader.list_cells("row", row.text_start, row.text_end, row, record)
+    return {cell.slot: cell for cell in found}
 
 
-def _find_in_shared_row(reader: DateReader, record: ListRow) -> PlacedDate | None:
-    """Return the date in a table row of several list rows, before them: one case, two documents of the same day."""
-    row = record.element.parent and record.element.parent.closest(_ROW_TAGS)
-    if row is None or row.text_end - row.text_start > 40:
-        return None
-    found = reader.list_dates("row", row.text_start, record.text_start, row, record, None)
-    return found[0] if len({placed.match.date for placed in found}) == 1 else None
+def _span_table_rows(rows: Sequence[ListRow], cells: list[RowCells]) -> None:
+    """Give the date in a cell that spans table rows to the rows beside it."""
+    for place, row_cells in enumerate(cells):
+        for slot, cell in list(row_cells.items()):
+            box = cell.owner.closest(("td", "th"))
+            span = (box.attributes.get("rowspan") or "") if box is not None else ""
+            if box is None or box.parent is None or not span.isdecimal() or not 1 < int(span) <= _MAX_SPAN:
+                continue
+            last = box.parent.position + int(span)
+            below = slice(place + 1, place + int(span))
+            for row, other in zip(rows[below], cells[below], strict=True):
+                line = row.element.closest(("tr",))
+                if line is None or line.parent is not box.parent.parent or line.position >= last:
+                    break
+                other.setdefault(slot, cell)
 
 
-def _rank_slot(found: list[PlacedDate], row_count: int) -> float:
-    days = [placed.match.date for placed in found]
-    labels = " ".join({placed.label for placed in found})
-    rank = 2.0 * len(found) / row_count + 0.6 * _measure_monotony(days) + 0.2 * (len(set(days)) > 1)
-    rank += 0.8 * bool(_POSTED_WORDS.search(labels)) - 0.8 * bool(_NOT_POSTED_WORDS.search(labels))
-    rank += 0.4 * bool(_FILED_WORDS.search(labels))
-    rank -= 1.0 * (sum(placed.is_in_title for placed in found) / len(found))
-    rank -= 0.5 * (sum(placed.match.form == "compact" for placed in found) / len(found))
-    return rank - 0.3 * (not found[0].match.has_year)
+def _list_cells_beside(reader: CellReader, rows: Sequence[ListRow], whole: Element) -> list[RowCells]:
+    """Return for each row the days between the rows that are its own: those before it, or those after it."""
+    ends = [max(whole.text_start, rows[0].text_start - 4 * _MAX_NEARBY_TEXTS), *(row.text_end for row in rows)]
+    starts = [*(row.text_start for row in rows), min(whole.text_end, rows[-1].text_end + _MAX_NEARBY_TEXTS)]
+    gaps: dict[Slot, dict[int, list[DateCell]]] = defaultdict(lambda: defaultdict(list))
+    for place, (start, end) in enumerate(zip(ends, starts, strict=True)):
+        for cell in reader.list_cells("gap", max(start, end - 4 * _MAX_NEARBY_TEXTS), end, None, None):
+            gaps[cell.slot][place].append(cell)
+    beside: list[RowCells] = [{} for _ in rows]
+    for slot, by_gap in gaps.items():
+        is_after = _are_after_rows(by_gap, ends, starts)
+        for place, found in by_gap.items():
+            owner = place - is_after
+            if 0 <= owner < len(rows):
+                beside[owner][slot] = found[0 if is_after else -1]
+    return beside
+
+
+def _are_after_rows(by_gap: dict[int, list[DateCell]], ends: list[int], starts: list[int]) -> bool:
+    """Whether the dates of one place between the rows follow their rows, as the first and the last of them tell."""
+    is_above_first, is_below_last = 0 in by_gap, len(starts) - 1 in by_gap
+    if is_above_first != is_below_last:
+        return is_below_last
+    inner = [(place, cell.index) for place, found in by_gap.items() for cell in found if 0 < place < len(starts) - 1]
+    return sum(index - ends[place] for place, index in inner) < sum(starts[place] - 1 - index for place, index in inner)
+
+
+@dataclass(slots=True)
+class _Column:
+    """The cells of one slot, by row, with the days that they are; a day after tomorrow is none."""
+
+    cells: dict[int, DateCell]
+    days: dict[int, dt.date]
+    future_count: int
+    row_count: int
+
+    @property
+    def share(self) -> float:
+        return len(self.cells) / self.row_count
+
+    @property
+    def is_posted(self) -> bool:
+        return any(cell.kind == "posted" for cell in self.cells.values())
+
+    @property
+    def fit(self) -> float:
+        return sum(cell.fit for cell in self.cells.values()) / len(self.cells)
+
+    @property
+    def monotony(self) -> float:
+        return _measure_monotony([self.days[place] for place in sorted(self.days)])
+
+    def is_date_of_rows(self) -> bool:
+        """Whether the days may be those of posting: not of events, nor the chance days of titles and sentences."""
+        cell = next(iter(self.cells.values()))
+        if cell.kind == "event":
+            return False
+        if cell.form in ("compact", "day") and not (self.is_posted or (self.share >= 0.6 and self.monotony >= 0.9)):
+            return False
+        if self.fit >= 0.8:
+            return self.share >= 0.2 or self.is_posted
+        is_regular = len(self.cells) >= 3 and self.share >= 0.8 and self.monotony >= 0.9
+        return is_regular and self.fit >= 0.4 and len(set(self.days.values())) > 1
+
+    def rank(self) -> float:
+        cell = next(iter(self.cells.values()))
+        rank = 2.0 * (self.share + self.fit)
+        rank += 0.4 + 0.6 * self.monotony if len(set(self.days.values())) > 1 else 0.3
+        rank -= 2.0 * (self.future_count > 0.02 * len(self.cells))
+        rank += {"posted": 0.8, "filed": 0.4, "plain": 0.0, "other": -0.8, "event": -2.0}[cell.kind]
+        return rank - 0.5 * (cell.form == "compact") - 0.3 * (cell.value.year is None) - 0.4 * (cell.form == "heading")
+
+
+def _read_columns(
+    rows: Sequence[ListRow], cells: list[RowCells], scopes: list[PartialDate], today: dt.date
+) -> list[dt.date | None]:
+    """Return each row's day in the best column, or in another one whose days differ from it in no row."""
+    columns: dict[Slot, _Column] = {}
+    for place, (row, row_cells, scope) in enumerate(zip(rows, cells, scopes, strict=True)):
+        for slot, cell in row_cells.items():
+            column = columns.setdefault(slot, _Column({}, {}, 0, len(rows)))
+            column.cells[place] = cell
+            if day := _complete(cell, scope, row.url):
+                column.future_count += day > today + dt.timedelta(days=1)
+                if _FIRST_DAY <= day <= today + dt.timedelta(days=1):
+                    column.days[place] = day
+    ranked = sorted((column for column in columns.values() if column.is_date_of_rows()), key=_Column.rank, reverse=True)
+    days: dict[int, dt.date] = {}
+    shown: set[int] = set()
+    for column in ranked:
+        if all(days.get(place, day) == day for place, day in column.days.items()):
+            days |= {place: day for place, day in column.days.items() if place not in shown}
+            shown |= column.cells.keys()
+    return [days.get(place) for place in range(len(rows))]
+
+
+def _complete(cell: DateCell, scope: PartialDate, url: str) -> dt.date | None:
+    """Return a day with the year that stands above its row or in the row's url; None where no year does."""
+    value = cell.value
+    if cell.form == "day":
+        value = PartialDate(scope.year, scope.month, value.day)
+    elif value.year is None:
+        in_url = set(_YEAR_IN_URL.findall(url))
+        year = scope.year or (int(in_url.pop()) if len(in_url) == 1 else None)
+        value = PartialDate(year, value.month, value.day)
+    return value.to_date()
 
 
 def _measure_monotony(days: Sequence[dt.date]) -> float:
@@ -330,107 +220,3 @@ def _measure_monotony(days: Sequence[dt.date]) -> float:
     falling = sum(first >= second for first, second in pairs)
     rising = sum(first <= second for first, second in pairs)
     return max(falling, rising) / len(pairs)
-
-
-def _find_beside(reader: DateReader, rows: Sequence[ListRow], years: Sequence[int | None]) -> list[PlacedDate | None]:
-    """Return the dates between the rows: just before each, just after each, or in a heading for the rows below it."""
-    before: list[PlacedDate | None] = []
-    after: list[PlacedDate | None] = []
-    bounds = [record.text_end for record in rows]
-    for position, (record, year) in enumerate(zip(rows, years, strict=True)):
-        floor = bounds[position - 1] if position else max(0, record.text_start - _MAX_NEARBY_TEXTS)
-        start = max(floor, record.text_start - 4 * _MAX_NEARBY_TEXTS)
-        above = reader.list_dates("before", start, record.text_start, None, record, year)
-        before.append(above[-1] if above else None)
-        ceiling = rows[position + 1].text_start if position + 1 < len(rows) else record.text_end + _MAX_NEARBY_TEXTS
-        below = reader.list_dates("after", record.text_end, min(ceiling, len(reader.page.texts)), None, record, year)
-        after.append(below[0] if below else None)
-    before, after = _drop_sentence_dates(before), _drop_sentence_dates(after)
-    count_before = sum(found is not None for found in before)
-    count_after = sum(found is not None for found in after)
-    if count_after > count_before or (
-        count_after == count_before and after and after[-1] is not None and before[0] is None
-    ):
-        return after if count_after >= 0.6 * len(rows) else [None] * len(rows)
-    first = before[0] if before else None
-    are_headings = count_before >= 2 if first else _are_headings(before)
-    if are_headings or (first is not None and _applies_to_all(first, rows, reader.today)):
-        carried = before[:1]
-        for found in before[1:]:
-            carried.append(found or carried[-1])
-        return carried
-    return before if count_before >= 0.6 * len(rows) else [None] * len(rows)
-
-
-def _are_headings(before: list[PlacedDate | None]) -> bool:
-    """Whether dates above later rows are headings of one kind, so that the few rows above the first have none."""
-    undated = next((position for position, placed in enumerate(before) if placed), len(before))
-    kinds = [(placed.slot, placed.label) for placed in before if placed]
-    return len(kinds) >= 2 and undated <= 0.2 * len(before) and len(set(kinds)) == 1
-
-
-def _applies_to_all(first: PlacedDate, rows: Sequence[ListRow], today: dt.date) -> bool:
-    """Whether the one date above the rows is theirs: a heading, or a separate line within the list."""
-    above = islice(rows[0].element.iter_ancestors(), 1, None)
-    whole = next((node for node in above if node.contains(rows[-1].element)), None)
-    is_within = first.is_line and whole is not None and whole.tag != "body" and whole.contains(first.owner)
-    return (first.is_heading or is_within) and first.match.date != today
-
-
-def _drop_sentence_dates(found: list[PlacedDate | None]) -> list[PlacedDate | None]:
-    """Return the dates without those in sentences, which are of events, unless one label announces them all."""
-    if len({placed.label for placed in found if placed and placed.is_in_sentence}) <= 1:
-        return found
-    return [None if placed and placed.is_in_sentence else placed for placed in found]
-
-
-def _find_heading_years(page: Outline, rows: Sequence[ListRow]) -> list[int | None]:
-    """Return for each row the year in a heading above it or in the page's url; some rows show only day and month."""
-    in_url = _YEAR_IN_URL.findall(page.url)
-    year = int(in_url[-1]) if len(set(in_url)) == 1 else None
-    years: list[int | None] = []
-    floor = max(0, rows[0].text_start - _MAX_NEARBY_TEXTS) if rows else 0
-    for record in rows:
-        for index in range(max(floor, record.text_start - 3), record.text_start):
-            heading_year = _parse_heading_year(page, index)
-            # Several years in a row are a menu.
-            if heading_year and not (_parse_heading_year(page, index - 1) or _parse_heading_year(page, index + 1)):
-                year = heading_year
-        years.append(year)
-        floor = record.text_end
-    return years
-
-
-def _parse_heading_year(page: Outline, index: int) -> int | None:
-    """Return the year of a heading: 2023, 2023年11月, 令和5年, 2023 News Releases."""
-    if not 0 <= index < len(page.texts):
-        return None
-    if len(page.texts[index]) > _MAX_TEXT_CHARS:
-        return None
-    found = _YEAR_HEADING.match(collapse_whitespace(page.texts[index]))
-    tag = page.elements[page.text_owner[index]].tag
-    if found is None or tag == "option":
-        return None
-    if len(found["rest"]) > _MAX_HEADING_REST_CHARS and tag not in HEADING_TAGS:
-        return None
-    return int(found["y"]) if found["y"] else ERA_START[found["era"]] + int(found["of_era"])
-
-
-def _apply_years(chosen: list[PlacedDate | None], years: Sequence[int | None]) -> list[dt.date | None]:
-    """Return the dates; where rows show no year, those below a step from January up to December are a year earlier."""
-    days: list[dt.date | None] = []
-    years_back = 0
-    last: dt.date | None = None
-    for found, year in zip(chosen, years, strict=True):
-        if found is None:
-            days.append(None)
-            continue
-        day = found.match.date
-        if not found.match.has_year and year is None:
-            if last is not None and (day - last).days > 180:
-                years_back += 1
-            last = day
-            is_leap_day = (day.month, day.day) == (2, 29)
-            day = day.replace(year=day.year - years_back, day=28 if is_leap_day and years_back % 4 else day.day)
-        days.append(day)
-    return days

@@ -25,7 +25,6 @@ _RECORD_URL = re.compile(
     r"content|article|detail|view|show",
     re.IGNORECASE,
 )
-_RECENTLY = re.compile(r"(?<!\d)\d{1,4}\s?(?:天|小时|分钟)前|昨天")
 _MAX_ROW_WEIGHT = 600  # elements with a longer text are articles, not rows of a list
 _MAX_NEARBY_TEXTS = 6
 _MAX_DATE_CHARS = 40
@@ -123,7 +122,7 @@ class GroupFeatures:
 
     def __init__(self, page: Outline) -> None:
         self.page = page
-        self._dates = [0, *accumulate(has_day(text) or _RECENTLY.search(text) is not None for text in page.texts)]
+        self._dates = [0, *accumulate(has_day(text, relative=True) for text in page.texts)]
         date_lines = (
             end > start and len(text.strip()) <= _MAX_DATE_CHARS
             for text, (start, end) in zip(page.texts, pairwise(self._dates), strict=True)

@@ -13,9 +13,6 @@ from monitor.extract.lists.rows import ListRow
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
 
-MIN_ROW_FIT = 0.9
-"""A single row fits its recipe so well, or it is none: any link of a page has a row, and many are alike."""
-
 _WEIGHTS = {"classes": 0.33, "tags": 0.2, "urls": 0.25, "links": 0.1, "columns": 0.05, "heading": 0.07}
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
@@ -27,7 +24,7 @@ _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit 
 
 
 def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
-    """Return a recipe of what most of the rows share."""
+    """Return the recipe of a list: what most of its rows share, what stands above it, its columns' names."""
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
@@ -70,15 +67,6 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
     fit, group = max(fits, key=rate)
     return (group if fit >= MIN_RECIPE_FIT else None), fit
-
-
-def choose_row_by_recipe(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> tuple[ListRow | None, float]:
-    """Return the only row that is left of a list, None where no row fits its recipe well, and how well it does."""
-    fits = [(measure_fit(page, recipe, [row]), row) for row in rows]
-    if not fits:
-        return None, 0.0
-    fit, row = max(fits, key=lambda found: found[0])
-    return (row if fit >= MIN_ROW_FIT else None), fit
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline
+from monitor.extract.lists.paging import is_pager_text
 from monitor.page import Attachment
 from monitor.urls import get_host
 
 _MIN_SHARED_SHARE = 0.8
+_SINGLE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article", "div", "p"})
+_MAX_SINGLE_ROW_CHARS = 600
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +77,22 @@ def _align_rows(rows: list[ListRow]) -> None:
         outermost = min(shared, key=lambda kind: kind[1])
         for row, path in zip(rows, paths, strict=True):
             row.element = next((node for node in path if node.kind == outermost), row.element)
+
+
+def build_single_row(page: Outline, anchor: Anchor) -> ListRow | None:
+    """Return the row of a link that stands alone: the largest element around it without a link to another page."""
+    if is_pager_text(anchor.text):
+        return None
+    found: ListRow | None = None
+    for element in anchor.element.iter_ancestors():
+        row = ListRow(anchor, [anchor], element)
+        if len(page.get_text(element, 2 * _MAX_SINGLE_ROW_CHARS)) > _MAX_SINGLE_ROW_CHARS:
+            break
+        if any(other.url != anchor.url for other in list_row_links(page, row)):
+            break
+        if element.tag in _SINGLE_ROW_TAGS:
+            found = row
+    return found
 
 
 def list_row_links(page: Outline, row: ListRow) -> list[Anchor]:

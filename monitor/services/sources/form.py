@@ -1,6 +1,7 @@
 """A source as people write it in config.yaml, a form, a command or an import; it is checked as a whole."""
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
@@ -18,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import forbid_unknown_keys
+from monitor.config.rsshub import SCHEME
 from monitor.config.secrets import get_host, list_hosts
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Source
@@ -33,6 +35,7 @@ from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render, SourceKind
 
 _MAX_NAME_CHARS = 80
+_RSSHUB_ADDRESS = re.compile(re.escape(SCHEME) + r"[\w-][\w.~%/@:,+!()-]*(\?[^\s#]*)?")
 
 
 def _normalize_name(text: str) -> str:
@@ -164,6 +167,8 @@ class SourceForm(SourceFields):
     def _validate_address(self) -> Self:
         if self.kind is not SourceKind.QUERY or "://" in self.url:
             self.url = _normalize_http_url(self.url)
+            if self.url.startswith(SCHEME):
+                self.kind = SourceKind.FEED
         if self.kind is SourceKind.QUERY:
             from monitor.sweep.query import list_queries
 
@@ -234,6 +239,8 @@ def _check_queries(queries: Sequence[str]) -> None:
 
 
 def _normalize_http_url(url: str) -> str:
+    if _RSSHUB_ADDRESS.fullmatch(url.strip()):
+        return url.strip()
     cleaned = clean_url(url)
     if cleaned is None:
         raise PydanticCustomError("source.bad_url", "", {"url": url})

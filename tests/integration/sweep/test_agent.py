@@ -145,6 +145,21 @@ async def test_no_model_is_asked_about_a_section_without_anything_new(bureau: An
     assert (model.requests, run.sections[0].ended) == ([], SectionEnd.KNOWN)
 
 
+async def test_no_agent_reads_a_pinned_section_that_is_a_feed(bureau: Any, model: Any, reply: Any) -> None:
+    rows = bureau.rows(0, 1, 2)
+    bureau.show(rows)
+    entries = "".join(
+        f"<item><title>{row.text}</title><link>{bureau.site.url(row.path)}</link>"
+        f"<pubDate>{row.day:%a, %d %b %Y} 08:00:00 GMT</pubDate></item>"
+        for row in rows
+    )
+    feed = f'<rss version="2.0"><channel><title>通知公告</title>{entries}</channel></rss>'
+    bureau.site.on("/news/", reply(feed, headers={"content-type": "application/rss+xml"}))
+    run = await bureau.sweep()
+    assert len(run.items) == 3
+    assert [request for request in model.requests if request.get("tools")] == []
+
+
 async def test_two_barren_pages_end_the_work_without_another_call(bureau: Any, model: Any) -> None:
     pages = [
         bureau.rows(0, *OLD),

@@ -59,6 +59,8 @@ NOT_BY_LINK = {
     "/sign-in",
     "/sources/trials/{trial_id}",
     "/sources/trials/{trial_id}/steps",
+    "/sources/catalogue/additions/{addition_id}",
+    "/sources/catalogue/additions/{addition_id}/steps",
     "/briefings/{briefing_id}/deliveries",
 }
 ASKED = {

@@ -26,3 +26,28 @@ for (const all of document.querySelectorAll("[data-ticks]")) {
     for (const one of all.form.elements) if (one.name === all.dataset.ticks) one.checked = all.checked;
   });
 }
+
+/* Bodies that were ticked stay chosen from one search to the next, until they are added. */
+for (const form of document.querySelectorAll("form[data-picks]")) {
+  const { picks: key } = form.dataset;
+  const boxes = [...form.querySelectorAll("input[type=checkbox][name=ids]")];
+  const shown = form.querySelector("[data-picked]");
+  const chosen = new Set(JSON.parse(sessionStorage.getItem(key) ?? "[]"));
+  const update = () => {
+    for (const box of boxes) chosen[box.checked ? "add" : "delete"](box.value);
+    sessionStorage.setItem(key, JSON.stringify([...chosen]));
+    shown.hidden = !chosen.size;
+    shown.textContent = shown.dataset.picked.replace("#", chosen.size);
+  };
+  for (const box of boxes) box.checked ||= chosen.has(box.value);
+  update();
+  form.addEventListener("change", update);
+  form.addEventListener("submit", () => {
+    const here = new Set(boxes.map((box) => box.value));
+    for (const value of chosen) {
+      if (here.has(value)) continue;
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "ids", value }));
+    }
+    sessionStorage.removeItem(key);
+  });
+}
