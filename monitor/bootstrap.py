@@ -82,18 +82,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_READING_MODULES = (
-    "monitor.extract.parse",
-    "monitor.extract.redirects",
-    "monitor.evidence.passages",
-    "monitor.policies.lifecycle",
-    "monitor.policies.facts",
-    "monitor.sweep.article",
-    "monitor.sweep.extracts",
-    "monitor.verify.grounding",
-)
-"""What workers are forked with: they read pages, which the program itself never does."""
-
 
 class _Part(Generic[T]):
     """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
@@ -167,10 +155,10 @@ class App:
 
     @cached_property
     def workers(self) -> "WorkerPool":
-        from monitor.isolation.pool import WorkerPool
+        from monitor.isolation.pool import READING_MODULES, WorkerPool
 
         judging = ("monitor.verify.judge",) if self.settings.llm.is_on else ()
-        workers = WorkerPool(preload=[*_READING_MODULES, *judging])
+        workers = WorkerPool(preload=[*READING_MODULES, *judging])
         self._stack.push_async_callback(workers.close)
         return workers
 

@@ -48,6 +48,20 @@ _REST_AFTER_S = 120.0
 _TIME_SIGNALS = (signal.SIGPROF, signal.SIGXCPU)
 
 
+READING_MODULES = (
+    "monitor.extract.parse",
+    "monitor.extract.redirects",
+    "monitor.pages.data",
+    "monitor.evidence.passages",
+    "monitor.policies.lifecycle",
+    "monitor.policies.facts",
+    "monitor.sweep.article",
+    "monitor.sweep.extracts",
+    "monitor.verify.grounding",
+)
+"""What workers are forked with: they read pages, which the program itself never does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLimits:
     """What one piece of work may take; `memory_bytes` is beyond what an idle worker holds."""

@@ -1,4 +1,4 @@
-"""A recipe tells its list from the others of a page: as it goes on, as it shrinks, and not where the page was rebuilt."""
+"""A recipe tells its list from the others of a page as it goes on and shrinks, and not where the page was rebuilt."""
 
 import datetime as dt
 from collections.abc import Sequence
