@@ -51,7 +51,6 @@ _TIME_SIGNALS = (signal.SIGPROF, signal.SIGXCPU)
 READING_MODULES = (
     "monitor.extract.parse",
     "monitor.extract.redirects",
-    "monitor.pages.data",
     "monitor.evidence.passages",
     "monitor.policies.lifecycle",
     "monitor.policies.facts",
