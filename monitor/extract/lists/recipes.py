@@ -18,7 +18,7 @@ _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60
 _MAX_HEADING_CHARS = 60
 _Value = TypeVar("_Value", bound=Hashable)
-_MAX_STRANGER_LOSS = 0.25  # of the score of a group none of whose other rows is like the example
+_MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
 _MAX_ALIKE_PART = 0.1  # what rows add that stand where the recipe says, or have its shape of urls
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
