@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from monitor.services.sources.catalogue import CatalogueService
     from monitor.services.sources.discovery import DiscoveryService
     from monitor.services.sources.service import SourceService
+    from monitor.services.sources.teaching import TeachingService
     from monitor.services.sources.trials import TrialService
     from monitor.services.statements import StatementService
     from monitor.services.sweeps import SweepService
@@ -227,6 +228,9 @@ class App:
     # Sources and what is gathered from them.
 
     sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
+    teaching: "_Part[TeachingService]" = _Part(
+        "services.sources.teaching.TeachingService", new_loader="loaders.for_run"
+    )
     sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
     runs: "_Part[RunService]" = _Part("services.runs.RunService")
     replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")

@@ -97,13 +97,17 @@ class ExpectedPage(StrEnum):
 
 
 class PageHints(BaseModel):
-    """What the caller knows of a page before it is read; `examples` are urls of rows of the list that is meant."""
+    """What the caller knows of a page before it is read; `examples` are urls of rows of the list that is meant.
+
+    `wants_others`: the next likely lists are wanted even where the first one is sure.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     expected: ExpectedPage = ExpectedPage.UNKNOWN
     recipe: ListRecipe | None = None
     examples: tuple[str, ...] = ()
+    wants_others: bool = False
 
 
 NO_HINTS = PageHints()

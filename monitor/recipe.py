@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 MIN_RECIPE_FIT = 0.6
 """A recipe that fits less is for another page than the section's has become."""
 
+MAX_RECIPES = 200
+"""So many recipes of one source are kept, the latest."""
+
 _MAX_URL_CHARS = 2048
 _MAX_STEP_CHARS = 200
 _MAX_STEPS = 60

@@ -30,6 +30,7 @@ TEXTS = sorted([*HOME.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = "\nsources:\n"
 COMMANDS = (
     "docs/users/commands.md",
+    "docs/users/teaching.md",
     "docs/users/topics.md",
     "docs/users/catalogue.md",
     "docs/administrators/commands.md",

@@ -14,7 +14,7 @@ from monitor.vocabulary import Phase, RunStatus
 
 RunGapKind = Literal["failed", "cancelled", "degraded", "running", "never_run", "silent"]
 CoverageGapKind = Literal["unseen", "over_limit", "left", "refused", "possible_gap"]
-AlarmGapKind = Literal["silence", "structure", "dates_lost", "blocked", "failing"]
+AlarmGapKind = Literal["silence", "structure", "dates_lost", "blocked", "failing", "drift"]
 GapKind = Literal[RunGapKind, CoverageGapKind, AlarmGapKind]
 
 GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
@@ -24,10 +24,11 @@ GAP_KIND_BY_ALARM: dict[AlarmKind, GapKind] = {
     AlarmKind.BLOCKED: "blocked",
     AlarmKind.FAILING: "failing",
     AlarmKind.GAP: "possible_gap",
+    AlarmKind.DRIFT: "drift",
 }
 
 
-_BLINDING_ALARMS = (AlarmKind.STRUCTURE, AlarmKind.BLOCKED, AlarmKind.FAILING)
+_BLINDING_ALARMS = (AlarmKind.STRUCTURE, AlarmKind.BLOCKED, AlarmKind.FAILING, AlarmKind.DRIFT)
 """Alarms that mean that what a source publishes may not be seen."""
 
 

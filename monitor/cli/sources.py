@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -32,9 +32,11 @@ from monitor.vocabulary import BodyState, Render, SourceKind
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.db.tables.collection import Source
+    from monitor.page import Candidate
     from monitor.services.audit import Actor
     from monitor.services.sources.catalogue import AdditionReport, BodyAddition
     from monitor.services.sources.discovery import Discovery
+    from monitor.services.sources.teaching import SectionLook, TaughtList
     from monitor.services.sweeps import TrialResult
 
 
@@ -107,6 +109,7 @@ def _parse_section(text: str) -> dict[str, str]:
 app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
+_MAX_SHOWN_ROWS = 5
 
 _HEALTH_FIELDS = (
     "created_at",
@@ -160,7 +163,8 @@ def show(name: Name, as_json: JsonOption = False) -> None:
         terminal.write_json(_build_source_json(source))
         return
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
-    shown = {**_build_source_json(source), "sections": pinned, "steps": format_steps(source.steps)}
+    taught = [recipe["url"] for recipe in source.recipes]
+    shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
     for field, value in shown.items():
         if value not in (None, "", []):
             terminal.write_line(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
@@ -300,6 +304,63 @@ def try_source(
         error = terminal.to_text(trial.error) or terminal.translate("no section could be read")
         terminal.complain(f"{trial.source}: {error}")
         raise typer.Exit(1)
+
+
+@app.command()
+def teach(
+    name: Name,
+    section_url: Annotated[str, typer.Argument(metavar="SECTION_URL", help="The page of the section.")],
+    examples: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXAMPLE]…", help="The urls of one or two entries of its list.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and keep nothing.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Let the program choose the list by itself again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which list of a page is a section's; without examples, see the lists and links of the page."""
+    terminal = get_terminal()
+    if forget and (examples or dry_run):
+        raise UsageError("teaching.forget_alone")
+
+    async def call(app: "App", by: "Actor") -> "SectionLook | TaughtList | None":
+        source_id = (await app.sources.get(name)).id or 0
+        if forget:
+            await app.teaching.forget(source_id, section_url, by=by)
+            return None
+        if not examples:
+            return await app.teaching.look(source_id, section_url, by=by)
+        return await app.teaching.teach(source_id, section_url, examples, by=by, save=not dry_run)
+
+    shown = terminal.act(call)
+    if shown is None:
+        terminal.print("teaching.forgotten", url=section_url)
+    elif as_json:
+        terminal.write_json(shown)
+    else:
+        _print_taught(terminal, shown)
+
+
+def _print_taught(terminal: Terminal, shown: "SectionLook | TaughtList") -> None:
+    from monitor.services.sources.teaching import TaughtList
+
+    if isinstance(shown, TaughtList):
+        code = "teaching.kept" if shown.is_saved else "teaching.would_be_read"
+        terminal.print(code, number=len(shown.rows), next=shown.next_page or "-")
+        _print_rows(terminal, shown.rows)
+    else:
+        for number, found in enumerate(shown.lists, start=1):
+            code = "teaching.list_read_now" if found.is_current else "teaching.list"
+            terminal.print(code, number=number, count=len(found.rows))
+            _print_rows(terminal, found.rows[:_MAX_SHOWN_ROWS])
+            terminal.write_line()
+        terminal.print("teaching.links")
+        terminal.write_records(shown.links, lambda link: {"text": link.text, "url": link.url})
+    if not shown.is_pinned:
+        terminal.notify("teaching.not_pinned")
+
+
+def _print_rows(terminal: Terminal, rows: "Sequence[Candidate]") -> None:
+    terminal.write_records(rows, lambda row: {"date": row.date, "title": row.title, "url": row.url})
 
 
 @app.command("catalogue")

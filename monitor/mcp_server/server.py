@@ -55,6 +55,7 @@ from monitor.mcp_server.policy_answers import (
     render_policies,
     render_topics,
 )
+from monitor.mcp_server.teaching_tools import add_teaching_tools
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.search.tools import FetchToolResult
 from monitor.services.audit import ASSISTANT
@@ -160,6 +161,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     _add_topic_tools(server, app)
     _add_action_tools(server, app, running)
     _add_research_tools(server, app, running)
+    add_teaching_tools(server, app)
     try:
         yield server
     finally:

@@ -17,6 +17,7 @@ from monitor.db.tables.collection import Fallback, Run, RunSection, Source, Sour
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
+from monitor.recipe import SectionRecipe
 from monitor.services.health import HostBlock, count_blocks_by_host
 from monitor.services.runtime import Notifier
 from monitor.services.schedules import get_timezone
@@ -114,9 +115,10 @@ def _evaluate_section(
     kinds = set(found)
     if row.ended not in (None, SectionEnd.ERROR):
         found |= {AlarmKind.SILENCE: _check_silence(state, today), AlarmKind.GAP: _check_gap(row)}
-        kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING}
+        kinds |= {AlarmKind.SILENCE, AlarmKind.GAP, AlarmKind.FAILING, AlarmKind.DRIFT}
     elif not is_source_down and not any(found.values()):
         found[AlarmKind.FAILING] = _check_section_failing(state)
+    found[AlarmKind.DRIFT] = _check_drift(state)
     findings = [
         AlarmFinding(kind=kind, message=message, section=row.name, section_key=url_key(row.url))
         for kind, message in found.items()
@@ -159,6 +161,13 @@ def _check_gap(row: RunSection) -> Message | None:
     return Message.of("alarm.gap", pages=row.pages, ended=describe_end(row.ended or SectionEnd.END))
 
 
+def _check_drift(state: SectionHistory) -> Message | None:
+    """The section's recipe no longer fits its page, and nothing on the page shows what became of the list."""
+    if state.memory is None or state.memory.drifted_on is None:
+        return None
+    return Message.of("alarm.drift", since=state.memory.drifted_on.isoformat())
+
+
 def _check_section_failing(state: SectionHistory) -> Message | None:
     readings = (state.row, *state.earlier)
     failures = len(list(takewhile(lambda row: row.ended is SectionEnd.ERROR, readings)))
@@ -192,7 +201,10 @@ _COUNT_TTL = dt.timedelta(seconds=15)
 
 
 class SectionHealth(BaseModel):
-    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news."""
+    """How a section fares; days are None until its cadence is learned, `arrivals` are the last 60 with news.
+
+    `drifted_on` is the day since which its recipe has not fitted its page.
+    """
 
     name: str
     url: str
@@ -201,6 +213,7 @@ class SectionHealth(BaseModel):
     silent_after_days: int | None = None
     last_complete_on: dt.date | None
     is_unfinished: bool
+    drifted_on: dt.date | None = None
     arrivals: list[dt.date] = Field(default_factory=list)
 
 
@@ -297,7 +310,11 @@ class AlarmService:
 
     async def _load_section_histories(self, source: Source, run_id: str) -> list[SectionHistory]:
         memories = {memory.url: memory for memory in await self.store.sections.list_for_source(source.id or 0)}
-        earlier = await self.store.sections.load_earlier_readings(source.id or 0, run_id, limit=MAX_EARLIER_READINGS)
+        recipes = [SectionRecipe.model_validate(recipe) for recipe in source.recipes]
+        begins = {url_key(recipe.url): recipe.taught_at for recipe in recipes}  # the list may be another one since
+        earlier = await self.store.sections.load_earlier_readings(
+            source.id or 0, run_id, limit=MAX_EARLIER_READINGS, begins=begins
+        )
         return [
             SectionHistory(row=row, earlier=earlier.get(row.url, []), memory=memories.get(row.url))
             for row in await self.store.runs.list_sections(run_id)
@@ -341,5 +358,6 @@ def _build_section_health(section: SourceSection) -> SectionHealth:
         silent_after_days=cadence and cadence.silent_after_days,
         last_complete_on=section.last_complete_on,
         is_unfinished=section.is_unfinished,
+        drifted_on=section.drifted_on,
         arrivals=sorted(days),
     )

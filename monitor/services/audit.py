@@ -85,6 +85,8 @@ class AuditAction(StrEnum):
     SOURCE_DISABLE = "source.disable"
     SOURCE_TAG = "source.tag"
     SOURCE_UNTAG = "source.untag"
+    SOURCE_TEACH = "source.teach"
+    SOURCE_UNTEACH = "source.unteach"
     SOURCE_RUN = "source.run"
     SOURCE_SAMPLE = "source.sample"
     RUN_CANCEL = "run.cancel"

@@ -8,7 +8,7 @@ from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
 from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints, is_feed_page
-from monitor.recipe import MIN_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
+from monitor.recipe import ListRecipe, SectionRecipe, Teacher
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
@@ -22,7 +22,10 @@ MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
 MAX_PAGES_FACTOR = 4
 _MAX_HEAD_URLS = 5
-_MIN_KNOWN, _MIN_KNOWN_SHARE = 2, 0.2  # of the rows of a rebuilt page that make it the same section
+_SURE_RECIPE_FIT = 0.85
+"""A page whose list fits its recipe less was rebuilt, or the list is another one."""
+
+_MIN_KNOWN = 2  # of what was newest last time, to find the list on a rebuilt page
 _TAIL_CANDIDATES = 3
 
 
@@ -53,6 +56,7 @@ class SectionReader:
         self.listed_dated = 0
         self._run = run
         self.is_unfinished = memory is not None and memory.is_unfinished
+        self._head = frozenset(memory.head if memory is not None else ())
         is_open_range = memory is not None and not ledger.window.is_fixed
         self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
         self._joined_on_page: int | None = None
@@ -81,7 +85,7 @@ class SectionReader:
 
     @property
     def _hints(self) -> PageHints:
-        if self.plan.is_home or self.plan.is_query or self.plan.is_feed:
+        if self.plan.is_query or self.plan.is_feed or (self.plan.is_home and self._recipe is None):
             return NO_HINTS
         how = self._recipe.how if self._recipe is not None and not self._examples else None
         recipe = how if isinstance(how, ListRecipe) else None
@@ -97,7 +101,10 @@ class SectionReader:
         if key in self.pages:
             return self.pages[key]
         is_in_turn = key in (url_key(self.plan.url), self.next_url and url_key(self.next_url))
-        page = self.pages[key] = await self._load(url, self._hints if is_in_turn else NO_HINTS)
+        page = await self._load(url, self._hints if is_in_turn else NO_HINTS)
+        if key == url_key(self.plan.url):
+            page = await self._check_recipe(page)
+        self.pages[key] = page
         if page.error is not None:
             if is_in_turn:
                 self.unseen.append(UnseenPlace(section=self.plan.name, url=url, reason=page.error.reason))
@@ -107,10 +114,7 @@ class SectionReader:
             self.listed = len(page.candidates)
             self.listed_dated = sum(candidate.date is not None for candidate in page.candidates)
         if is_in_turn or self.ledger.find(url) is None:
-            known = await self._find_known(page)
-            if key == url_key(self.plan.url):
-                self._check_recipe(page, len(known))
-            page = self.pages[key] = await self._enter(page, known)
+            page = self.pages[key] = await self._enter(page, await self._find_known(page))
         if is_in_turn:
             is_turned = page.next_page is not None and url_key(page.next_page) not in self.pages
             self.next_url = page.next_page if is_turned and not self.plan.is_home else None
@@ -159,16 +163,26 @@ class SectionReader:
         urls = [candidate.url for candidate in page.candidates]
         return await self._run.deps.store.sections.find_known(self._run.source.id or 0, urls)
 
-    def _check_recipe(self, page: Page, known_count: int) -> None:
-        """Learn the recipe of a list that a model named; learn one anew whose page was rebuilt around known entries."""
+    async def _check_recipe(self, page: Page) -> Page:
+        """Return the section's page, read again by what was newest last time where it was rebuilt around that.
+
+        The recipe is learned of a list that a model named, or anew of a rebuilt page; else one that fits badly drifts.
+        """
+        if page.error is not None:
+            return page
         if self._examples:
             self.learned = self._build_recipe(page.recipe, Teacher.MODEL) if page.recipe is not None else None
-        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < MIN_RECIPE_FIT:
-            is_same = known_count >= max(_MIN_KNOWN, _MIN_KNOWN_SHARE * len(page.candidates))
-            if page.recipe is not None and is_same:
-                self.learned = self._build_recipe(page.recipe, self._recipe.taught_by)
-            else:
-                self.is_drifted = True
+        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < _SURE_RECIPE_FIT:
+            known = [link.url for link in page.links if url_key(link.url) in self._head]
+            least = min(_MIN_KNOWN, len(self._head))
+            if known and len(known) >= least:
+                again = await self._load(page.url, PageHints(expected=ExpectedPage.LIST, examples=tuple(known)))
+                rows = {url_key(candidate.url) for candidate in again.candidates}
+                if again.recipe is not None and len(rows & self._head) >= least:
+                    self.learned = self._build_recipe(again.recipe, self._recipe.taught_by)
+                    return again
+            self.is_drifted = True
+        return page
 
     def _build_recipe(self, how: ListRecipe, taught_by: Teacher) -> SectionRecipe:
         examples = self._examples or (self._recipe.examples if self._recipe is not None else ())

@@ -32,6 +32,7 @@ from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
+from monitor.web.api import teaching as teaching_api
 from monitor.web.api import topics as topics_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
@@ -56,6 +57,7 @@ from monitor.web.ui import (
     settings,
     sources,
     targets,
+    teaching,
     topics,
 )
 from monitor.web.ui.rendering import Templates
@@ -78,6 +80,7 @@ _API_ROUTERS = (
     items_api.router,
     policies_api.router,
     sources_api.router,
+    teaching_api.router,
     catalogue_api.router,
     topics_api.router,
     items_api.feed_router,
@@ -100,6 +103,7 @@ _PAGE_MODULES = (
     settings,
     sources,
     targets,
+    teaching,
     topics,
 )
 

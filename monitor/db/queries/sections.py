@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
@@ -41,7 +41,7 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost
 from monitor.i18n.message import Message
 from monitor.page import Candidate
-from monitor.recipe import SectionRecipe
+from monitor.recipe import MAX_RECIPES, SectionRecipe
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition, SectionEnd
 
@@ -86,6 +86,11 @@ class SectionStore(Queries):
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, SourceSection, [row], key=_URL_KEY, update=["is_unfinished"])
 
+    async def forget_list(self, source_id: int, url: str) -> None:
+        """Forget what was seen of a section's list, for another one is its list from now on."""
+        mine = (col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url))
+        await self._execute(update(SourceSection).where(*mine).values(drifted_on=None, head=[], arrivals=[]))
+
     async def list_for_source(self, source_id: int) -> list[SourceSection]:
         """All sections of a source, in the order in which they were first read."""
         query = select(SourceSection).where(col(SourceSection.source_id) == source_id).order_by(col(SourceSection.id))
@@ -99,10 +104,13 @@ class SectionStore(Queries):
             found.setdefault(section.source_id, []).append(section)
         return found
 
-    async def load_earlier_readings(self, source_id: int, run_id: str, *, limit: int) -> dict[str, list[RunSection]]:
+    async def load_earlier_readings(
+        self, source_id: int, run_id: str, *, limit: int, begins: Mapping[str, dt.datetime]
+    ) -> dict[str, list[RunSection]]:
         """How earlier runs of the source read its sections, by the sections' urls, newest first, `limit` of each.
 
-        A section that was read by few of the last runs has fewer.
+        A section that was read by few of the last runs has fewer. Of one whose key is in `begins`, what was planned
+        before that does not count.
         """
         of_run = select(col(Run.planned_at)).where(col(Run.id) == run_id).scalar_subquery()
         recent = (
@@ -120,10 +128,18 @@ class SectionStore(Queries):
             .where(col(RunSection.url).in_(urls), col(RunSection.ended).is_not(None))
             .subquery()
         )
-        query = select(RunSection).join(earlier, earlier.c.id == col(RunSection.id)).where(earlier.c.age <= limit)
+        query = (
+            select(RunSection, col(Run.planned_at))
+            .join(earlier, earlier.c.id == col(RunSection.id))
+            .join(Run, col(Run.id) == col(RunSection.run_id))
+            .where(earlier.c.age <= limit)
+        )
         readings: dict[str, list[RunSection]] = {}
-        for row in await self._fetch_all(query.order_by(earlier.c.age)):
-            readings.setdefault(row.url, []).append(row)
+        async with self._sessions.begin_read() as session:
+            for row, planned_at in await session.execute(query.order_by(earlier.c.age)):
+                begin = begins.get(url_key(row.url))
+                if begin is None or planned_at >= begin:
+                    readings.setdefault(row.url, []).append(row)
         return readings
 
     async def find_known(self, source_id: int, urls: Iterable[str]) -> dict[str, KnownCandidate]:
@@ -282,7 +298,10 @@ async def _save_section(
     section = (await session.scalars(select(SourceSection).where(*mine))).one()
     section.last_read_at = at
     section.is_unfinished = not reading.ended.is_complete
-    section.drifted_on = (section.drifted_on or on) if reading.is_drifted else None
+    if reading.is_drifted:
+        section.drifted_on = section.drifted_on or on
+    elif reading.ended is not SectionEnd.ERROR:  # a page that was not seen says nothing of its recipe
+        section.drifted_on = None
     if reading.recipe is not None:
         await _save_recipe(session, source_id, reading.recipe)
     if reading.ended is SectionEnd.ERROR:
@@ -300,7 +319,7 @@ async def _save_recipe(session: AsyncSession, source_id: int, recipe: SectionRec
     source = await session.get(Source, source_id)
     if source is not None:
         others = [known for known in source.recipes if url_key(known["url"]) != url_key(recipe.url)]
-        source.recipes = [*others, recipe.model_dump(mode="json")]
+        source.recipes = [*others, recipe.model_dump(mode="json")][-MAX_RECIPES:]
 
 
 def _build_section_row(source_id: int, plan: SectionPlan, *, is_unfinished: bool) -> dict[str, Any]:

@@ -115,6 +115,7 @@ class AlarmKind(StrEnum):
     BLOCKED = "blocked"
     FAILING = "failing"
     GAP = "gap"
+    DRIFT = "drift"
 
 
 class Alarm(SQLModel, table=True):

@@ -50,7 +50,8 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
         chosen = _choose_lists(groups, hints.expected)
     candidates = _build_candidates(page, chosen, today)
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
-    if hints.expected is ExpectedPage.LIST and not (lists and lists[0].score >= SURE_LIST_SCORE):
+    is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others
+    if hints.expected is ExpectedPage.LIST and not is_sure:
         lists += _list_others(page, chosen, groups, today)
     recipe = learn_recipe(page, chosen[0].rows) if chosen else None
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)

@@ -1,7 +1,7 @@
 """Learns what marks the rows of a chosen list, and finds them by it on a later page."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ _MAX_HEADING_CHARS = 60
 _MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_COUNT_PART = 0.08
+_MAX_PURE_PART = 0.1  # what it adds that all rows stand at one place
+_MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
@@ -66,7 +68,8 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
     def rate(found: tuple[float, RowGroup, int]) -> float:
         fit, group, alike = found
-        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most
+        purity = _MAX_PURE_PART * alike / len(group.rows)
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + purity
 
     fit, group, _ = max(known, key=rate)
     return group, fit
@@ -78,11 +81,28 @@ def _count_alike(rows: Sequence[ListRow]) -> int:
 
 
 def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
-    """Return the likeliest of the groups with the most of the example urls; None where no group has one."""
+    """Return the likeliest of the groups with the most of the example urls; None where no group has one.
+
+    A group whose rows are mostly unlike an example, in their way and their url, is only taken where there is no other.
+    """
     wanted = {url_key(url) for url in examples}
     held = [(len(wanted & {url_key(row.url) for row in group.rows}), group) for group in groups]
     most = max((count for count, _ in held), default=0)
-    return max((group for count, group in held if count == most), key=lambda group: group.score) if most else None
+    if not most:
+        return None
+    return max((group for count, group in held if count == most), key=lambda group: _rate_example_group(group, wanted))
+
+
+def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:
+    """Return whether the examples are like most rows, and the group's score, less where few rows are like the first."""
+    paths = [_list_steps(row.anchor.element) for row in group.rows]
+    shapes = [_split_url(row.url) for row in group.rows]
+    path, shape = _find_common(paths), _find_common(shapes)
+    mine = [place for place, row in enumerate(group.rows) if url_key(row.url) in wanted]
+    is_alike = all(paths[place] == path or shapes[place] == shape for place in mine)
+    alike = paths.count(paths[mine[0]]) + shapes.count(shapes[mine[0]])
+    share = alike / (2 * len(group.rows))
+    return is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:

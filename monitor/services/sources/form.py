@@ -31,7 +31,7 @@ from monitor.i18n.model import describe_validation_error
 from monitor.log_in import LogInStep, StepKind, format_step
 from monitor.recipe import SectionRecipe
 from monitor.services.schedules import check_schedule, check_timezone
-from monitor.urls import clean_url
+from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render, SourceKind
 
 _MAX_NAME_CHARS = 80
@@ -94,6 +94,12 @@ class SourceFields(BaseModel):
     language: OneLineText | None = Field(default=None, max_length=40)
     summary_language: OneLineText = Field(default="zh", max_length=40)
     enabled: StrictBoolean = True
+
+    @field_validator("recipes")
+    @classmethod
+    def _keep_last_recipes(cls, recipes: list[SectionRecipe]) -> list[SectionRecipe]:
+        cleaned = [recipe.model_copy(update={"url": _normalize_http_url(recipe.url)}) for recipe in recipes]
+        return list({url_key(recipe.url): recipe for recipe in cleaned}.values())
 
     @field_serializer("recipes")
     def _dump_recipes(self, recipes: list[SectionRecipe]) -> list[dict[str, Any]]:

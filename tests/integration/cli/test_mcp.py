@@ -71,6 +71,8 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
             "start_research",
             "read_research",
             "web_fetch",
+            "look_at_section",
+            "teach_section",
         }
         assert all(tool.output_schema and tool.description for tool in tools.values())
         assert tools["run_source"].annotations.read_only_hint is False
@@ -140,3 +142,20 @@ async def test_what_cannot_be_done_is_told_in_one_sentence(monitor: Any) -> None
         assert "wrong way round" in refusal(await client.call_tool("search_items", days))
         assert (await client.call_tool("search_items", {"limit": 1000})).is_error
         assert text_of(await client.call_tool("search_items", {})) == "Nothing was found."
+
+
+async def test_an_assistant_shows_which_list_is_a_sections(monitor: Any, site: Any, today: Any) -> None:
+    titles = await publish(monitor, site, today)
+    section = {"name": "bureau", "section_url": site.url("/news/")}
+    async with assistant(monitor) as client:
+        page = (await client.call_tool("look_at_section", section)).structured_content
+        assert [row["title"] for row in page["lists"][0]["rows"]] == titles
+        assert page["taught_by"] is None
+        shown = await client.call_tool("teach_section", {**section, "examples": page["lists"][0]["examples"]})
+        assert (shown.structured_content["entries"], shown.structured_content["is_saved"]) == (6, False)
+        kept = await client.call_tool("teach_section", {**section, "examples": [site.url("/n/2.html")], "save": True})
+        assert kept.structured_content["is_saved"]
+        again = (await client.call_tool("look_at_section", section)).structured_content
+        assert again["taught_by"] == "person"
+        wrong = await client.call_tool("teach_section", {**section, "examples": [site.url("/elsewhere.html")]})
+        assert "has no link to" in refusal(wrong)

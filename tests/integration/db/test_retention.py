@@ -184,5 +184,5 @@ def test_every_reference_to_rows_that_are_pruned_has_an_index() -> None:
 async def test_earlier_readings_are_those_of_the_latest_runs(runs: Runs, store: Store) -> None:
     for day in range(6):
         await runs.read(day, "a")
-    readings = await store.sections.load_earlier_readings(runs.source_id, "run-5", limit=2)
+    readings = await store.sections.load_earlier_readings(runs.source_id, "run-5", limit=2, begins={})
     assert [row.run_id for row in readings[PLAN.url]] == ["run-4", "run-3"]

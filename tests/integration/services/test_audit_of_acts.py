@@ -27,6 +27,7 @@ from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
 from monitor.services.topic_form import TopicForm, TopicPatch
 from monitor.vocabulary import RankDirection, Role, RunStatus, Visibility
+from tests.integration.conftest import serve_loopback
 
 NEW_PASSWORD = "床前明月光疑是地上霜举头望明月"  # noqa: S105
 
@@ -57,6 +58,18 @@ Act = Callable[[World, Actor], Awaitable[Any]]
 
 async def enqueue_run(world: World, by: Actor) -> None:
     await world.app.sweeps.enqueue(await world.app.sources.get_by_id(world.source_id), by=by)
+
+
+LIST = "".join(
+    f'<li><a href="/n/{n}.html">关于第{n}批项目清单的通知</a><span>2026-02-0{n}</span></li>' for n in range(1, 7)
+)
+
+
+async def teach(world: World, by: Actor) -> None:
+    async with serve_loopback() as site:
+        world.app.loaders.allow_host(site.host)
+        url = site.on("/news/", f"<html><body><ul>{LIST}</ul></body></html>")
+        await world.app.teaching.teach(world.source_id, url, [site.url("/n/3.html")], by=by, save=True)
 
 
 async def import_file(world: World, by: Actor) -> None:
@@ -130,6 +143,12 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         ),
     ),
     "import a file": (AuditAction.SOURCE_IMPORT, Role.ADMIN, import_file),
+    "teach a section": (AuditAction.SOURCE_TEACH, Role.EDITOR, teach),
+    "forget what was taught": (
+        AuditAction.SOURCE_UNTEACH,
+        Role.EDITOR,
+        lambda w, by: w.app.teaching.forget(w.source_id, "https://a.example/news/", by=by),
+    ),
     "run a source": (AuditAction.SOURCE_RUN, Role.EDITOR, enqueue_run),
     "start the sample": (AuditAction.SOURCE_SAMPLE, Role.EDITOR, lambda w, by: w.app.sample.start(by=by)),
     "cancel a run": (AuditAction.RUN_CANCEL, Role.EDITOR, lambda w, by: w.app.sweeps.cancel("queued", by=by)),
@@ -329,11 +348,20 @@ ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
 
 @pytest.fixture
 async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
-    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]})
+    settings = Settings(
+        data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]}, pages={"delay_s": 0, "render": "never"}
+    )
     async with open_app(settings) as app, AsyncExitStack() as worker:
         await worker.enter_async_context(app.presence.register("worker"))
         now, by = app.clock.now(), COMMAND_LINE
-        source = await app.sources.add({"name": "a", "url": "https://a.example/", "tags": ["old"]}, by=by)
+        taught = {
+            "url": "https://a.example/news/",
+            "how": {"kind": "list", "steps": ["ul.", "li.", "a."]},
+            "taught_by": "person",
+            "taught_at": now,
+        }
+        values = {"name": "a", "url": "https://a.example/", "tags": ["old"], "recipes": [taught]}
+        source = await app.sources.add(values, by=by)
         await app.sources.add({"name": "off", "url": "https://off.example/", "enabled": False}, by=by)
         await app.sources.add({"name": "s", "url": f"http://127.0.0.1:{free_port()}/", "tags": ["sample"]}, by=by)
         await app.store.runs.create(Run(id="queued", source="a", planned_at=now))

@@ -1,4 +1,5 @@
 import datetime as dt
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
+from monitor.i18n.catalogue import render
 from monitor.services.sources.exchange import (
     MAX_IMPORT_SOURCES,
     SourceListFormat,
@@ -50,8 +52,8 @@ steps = st.sampled_from(
     ]
 )
 fields = {
-    "steps": st.lists(steps, max_size=4),
     "recipes": st.lists(recipes, max_size=2),
+    "steps": st.lists(steps, max_size=4),
     "kind": st.sampled_from(["site", "feed"]),
     "focus_areas": st.lists(texts, max_size=3),
     "rules": texts,
@@ -200,3 +202,49 @@ def test_aliases_that_multiply_are_refused() -> None:
 @pytest.mark.parametrize(("name", "kind"), [("a.OPML", "opml"), ("a.xml", "opml"), ("a.csv", "csv"), ("a", "yaml")])
 def test_the_name_of_a_file_tells_its_form(name: str, kind: str) -> None:
     assert detect_format(name) == kind
+
+
+RECIPE = {
+    "url": "https://gov.example/news/?b=1;2",
+    "how": {"kind": "list", "steps": ["ul.list", "li.", "a."], "link_steps": ["a."], "heading": "通知; 公告\\"},
+    "taught_by": "person",
+    "taught_at": "2026-02-03T07:00:00Z",
+    "examples": ["https://gov.example/news/1.html"],
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_what_was_taught_of_a_section_comes_back_as_it_was(kind: str) -> None:
+    wanted = form({"name": "a", "url": "https://gov.example/", "recipes": [RECIPE]})
+    (found,) = there_and_back([wanted], kind)
+    assert found.recipes == wanted.recipes
+    assert found.recipes[0].examples == RECIPE["examples"]
+
+
+def test_of_two_recipes_for_one_section_the_last_counts() -> None:
+    other = {**RECIPE, "url": "http://www.gov.example/news/?b=1;2", "taught_by": "model"}
+    assert [
+        kept.taught_by for kept in form({"name": "a", "url": "https://a.example/", "recipes": [RECIPE, other]}).recipes
+    ] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "field"),
+    [
+        ("not JSON", "recipes:"),
+        ('{"url": "https://a.example/"}', "recipes:"),
+        (
+            '[{"url": "https://a.example/", "taught_by": "person", "taught_at": "2026-02-03T07:00:00Z"}]',
+            "recipes.0.how",
+        ),
+        (json.dumps([{**RECIPE, "url": "ftp://a.example/"}]), "recipes"),
+    ],
+)
+def test_a_recipe_that_is_none_is_told_by_its_place(cell: str, field: str) -> None:
+    quoted = cell.replace('"', '""')
+    (row,) = parse_rows(
+        f'name,url,recipes\na,https://a.example/,"{quoted}"\n'.encode(), SourceListFormat.CSV, label="it"
+    )
+    with pytest.raises(UsageError) as refused:
+        form(row)
+    assert field in render(refused.value.message, "en")

@@ -1,0 +1,76 @@
+"""A recipe tells its list from the others of a page as it goes on and shrinks, and not where the page was rebuilt."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from monitor.extract.parse import parse_page
+from monitor.page import ExpectedPage, Page, PageHints
+from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
+
+TODAY = dt.date(2026, 2, 3)
+URL = "https://gov.example/news/"
+LAYOUT = (
+    '<div class="nav"><ul>{nav}</ul></div><div class="main"><h2>公告</h2><ul class="list">{rows}</ul></div>'
+    "<dl>{side}</dl>"
+)
+SURE_FIT = 0.85
+
+
+def page(numbers: Sequence[int], *, day: dt.date = TODAY, hints: PageHints, layout: str = LAYOUT) -> Page:
+    rows = "".join(
+        f'<li class="{"top" if number % 7 == 0 else ""}"><a href="/news/detail/{number}.html">'
+        f"关于第{number}批项目清单的通知</a><span>{day - dt.timedelta(place)}</span></li>"
+        for place, number in enumerate(numbers)
+    )
+    nav = "".join(f'<li><a href="/section{number}/">栏目之{number}</a></li>' for number in range(9))
+    side = "".join(f'<dd><a href="/files/{number}.html">申报表格及说明{number}</a></dd>' for number in range(5))
+    body = f"<html><body>{layout.format(rows=rows, nav=nav, side=side)}</body></html>".encode()
+    now = dt.datetime.combine(day, dt.time(), tzinfo=dt.UTC)
+    return parse_page(
+        body, url=URL, final_url=URL, status=200, content_type="text/html", fetched_at=now, rendered=False, hints=hints
+    )
+
+
+def learn(example: str) -> ListRecipe:
+    taught = page(range(10), hints=PageHints(expected=ExpectedPage.LIST, examples=(example,)))
+    assert taught.recipe is not None
+    return taught.recipe
+
+
+def read(
+    recipe: ListRecipe, numbers: Sequence[int], *, day: dt.date = TODAY, layout: str = LAYOUT
+) -> tuple[set[str], float]:
+    found = page(numbers, day=day, hints=PageHints(expected=ExpectedPage.LIST, recipe=recipe), layout=layout)
+    assert found.recipe_fit is not None
+    return {candidate.url.removeprefix("https://gov.example") for candidate in found.candidates}, found.recipe_fit
+
+
+def test_two_hundred_readings_of_a_page_that_only_goes_on_fit_their_recipe() -> None:
+    recipe = learn("https://gov.example/news/detail/4.html")
+    for reading in range(200):
+        numbers = range(1000 + reading * 3, 1000 + reading * 3 - (3 + reading % 18), -1)
+        urls, fit = read(recipe, numbers, day=TODAY + dt.timedelta(reading))
+        assert urls == {f"/news/detail/{number}.html" for number in numbers}
+        assert fit >= SURE_FIT
+
+
+def test_a_list_that_has_one_entry_left_is_still_read() -> None:
+    urls, fit = read(learn("https://gov.example/news/detail/4.html"), [78])
+    assert (urls, fit >= SURE_FIT) == ({"/news/detail/78.html"}, True)
+
+
+def test_a_short_list_beside_a_longer_one_is_told_from_it_by_one_entry() -> None:
+    urls, fit = read(learn("https://gov.example/files/2.html"), range(10))
+    assert (urls, fit) == ({f"/files/{number}.html" for number in range(5)}, 1.0)
+
+
+def test_a_list_that_is_gone_is_not_taken_for_the_one_beside_it() -> None:
+    recipe = learn("https://gov.example/files/2.html")
+    _, fit = read(recipe, range(10), layout=LAYOUT.replace("<dl>{side}</dl>", "<!-- {side} -->"))
+    assert fit < SURE_FIT
+
+
+def test_classes_that_were_renamed_do_not_hide_a_list() -> None:
+    renamed = LAYOUT.replace('"list"', '"x1"').replace('"main"', '"x2"').replace('"nav"', '"x3"')
+    urls, fit = read(learn("https://gov.example/news/detail/4.html"), range(20, 30), layout=renamed)
+    assert (urls, fit >= MIN_RECIPE_FIT) == ({f"/news/detail/{number}.html" for number in range(20, 30)}, True)
