@@ -16,6 +16,7 @@ _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
 _MAX_SINGLE_ROWS = 3
+_MAX_INLINE, _MIN_INLINE_SCORE = 0.5, 0.3
 _MAX_LISTS = 60  # each is held against all others
 
 
@@ -39,7 +40,9 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     if scorer.features != FEATURES:
         raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
     for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
-        group.score = score
+        # Links that stand in running text are rows only where much else says so.
+        is_running_text = group.features["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
+        group.score = 0.0 if is_running_text else score
     return sorted(groups, key=lambda group: -group.score)
 
 

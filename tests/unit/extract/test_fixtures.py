@@ -40,8 +40,16 @@ def seen_in(page: Page) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_page_shows_what_its_case_says(case: Path) -> None:
+def test_a_page_shows_what_its_case_says(case: Path, request: pytest.FixtureRequest) -> None:
+    gap = yaml.safe_load((case / "case.yaml").read_text(encoding="utf-8")).get("gap")
+    if gap:
+        request.applymarker(pytest.mark.xfail(reason=gap, strict=True))
     assert seen_in(page_of(case)) == json.loads((case / "expected.json").read_text(encoding="utf-8"))
+
+
+def test_few_cases_are_known_to_be_read_wrongly() -> None:
+    gaps = [case.name for case in CASES if "gap" in yaml.safe_load((case / "case.yaml").read_text(encoding="utf-8"))]
+    assert len(gaps) <= 6
 
 
 def test_there_is_a_case_for_every_family_and_for_pages_without_a_list() -> None:
