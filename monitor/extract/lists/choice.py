@@ -40,9 +40,11 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     if scorer.features != FEATURES:
         raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
     for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
-        # Links that stand in running text are rows only where much else says so.
-        is_running_text = group.features["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
-        group.score = 0.0 if is_running_text else score
+        # Undated links within paragraphs, and unsure ones at the end of sentences, are no rows.
+        parts = group.features
+        is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0
+        is_unsure = parts["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
+        group.score = 0.0 if is_prose or is_unsure else score
     return sorted(groups, key=lambda group: -group.score)
 
 

@@ -48,7 +48,7 @@ OWN_FEATURES = (
     "further_links",
     "repeated",
     "inline",
-    "within_sentence",
+    "within_prose",
     "one_shape",
     "siblings",
     "one_kind",
@@ -109,7 +109,7 @@ class _LinkTraits(NamedTuple):
     width: int
     has_record_url: bool
     is_inline: bool
-    is_within_sentence: bool
+    is_within_prose: bool
     is_document: bool
     is_same_host: bool
     is_below_page: bool
@@ -192,7 +192,7 @@ class GroupFeatures:
             min(8.0, sum([self._count_links(row) - len(row.anchors) for row in rows]) / count),
             1 - len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}) / count,
             sum([trait.is_inline for trait in traits]) / count,
-            sum([trait.is_within_sentence for trait in traits]) / count,
+            sum([trait.is_within_prose for trait in traits]) / count,
             max(Counter([get_url_shape(row.url) for row in rows]).values()) / count,
             max(parents.values()) / count,
             max(Counter([row.element.kind for row in rows]).values()) / count,
@@ -310,7 +310,7 @@ class GroupFeatures:
                 measure_text_weight(anchor.text),
                 _RECORD_URL.search(path) is not None,
                 is_inline(self.page, element),
-                is_within_sentence(self.page, element),
+                is_within_sentence(self.page, element) or self._is_within_prose(element),
                 detect_document_type(url) is not None,
                 host.removeprefix("www.") == self._host,
                 f"/{path}".startswith(self._folder) and len(self._folder) > 1,
@@ -318,6 +318,19 @@ class GroupFeatures:
                 any(map(str.isdigit, anchor.text[:80])),
             )
         return traits
+
+    def _is_within_prose(self, link: Element) -> bool:
+        """Whether sentences stand before and after a link, in the element that it stands in."""
+        texts, owner, parent = self.page.texts, self.page.text_owner, link.parent
+        before, after = link.text_start - 1, link.text_end
+        return (
+            parent is not None
+            and before >= 0
+            and after < len(texts)
+            and owner[before] == owner[after] == parent.index
+            and min(self._widths[before + 1] - self._widths[before], self._widths[after + 1] - self._widths[after])
+            >= _MIN_SENTENCE_WEIGHT
+        )
 
     def _is_in_landmark(self, element: Element) -> bool:
         """Whether an element is in a navigation, footer, sidebar and the like by HTML's own words for them."""
