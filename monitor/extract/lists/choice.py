@@ -15,6 +15,7 @@ MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
+_MAX_DATED_DIFFERENCE = 0.5
 _MAX_SINGLE_ROWS = 3
 _MAX_INLINE, _MIN_INLINE_SCORE = 0.5, 0.3
 _MAX_LISTS = 60  # each is held against all others
@@ -49,14 +50,15 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
 
 
 def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:
-    """Return the first list and those that are as likely, before or after it and with other urls, in page order."""
+    """Return the first list and those that are as likely and as often dated, apart from it and with other urls."""
     chosen = [first]
     urls = {row.url for row in first.rows}
     for group in groups:
         if group.score < max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score) or len(chosen) == _MAX_LISTS:
             break
         shared = sum(row.url in urls for row in group.rows)
-        if shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, other) for other in chosen):
+        is_alike = abs(group.features["dated"] - first.features["dated"]) <= _MAX_DATED_DIFFERENCE
+        if is_alike and shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, other) for other in chosen):
             chosen.append(group)
             urls.update(row.url for row in group.rows)
     return sorted(chosen, key=lambda group: group.rows[0].element.index)

@@ -398,11 +398,12 @@ async def test_a_script_of_a_page_reaches_no_inner_address(world: World, kind: s
         ".catch(() => 0)</script>"
         for place in (world.fill(way).replace("\\", "\\\\") for way in ADDRESSES)
     )
-    url = world.site.on("/", f"<html><body><p>{'text ' * 60}</p>{tries}<script>document.title='ran'</script></body>")
+    says = "<script>document.title = document.querySelector('h1').textContent = 'The script ran'</script>"
+    url = world.site.on("/", f"<html><body><h1>Nothing ran</h1><p>{'text ' * 60}</p>{tries}{says}</body>")
     world.lookups = 0
     async with open_pages(world, world.configure(kind)) as loader:
         page = await loader.for_run().load(url, render=Render.ALWAYS)
-    assert (page.error, page.title) == (None, "ran")
+    assert (page.error, page.title) == (None, "The script ran")
     assert Neighbour.calls == 0
     assert {port for _, port in world.proxy.asked} <= {world.site.port}
 

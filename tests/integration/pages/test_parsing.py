@@ -87,7 +87,7 @@ async def test_an_unchanged_list_is_not_parsed_again_on_its_day(
     assert again.page.fetched_at == later
     assert {again.page.record, *(candidate.record for candidate in again.page.candidates)} == {"second"}
     candidates = [candidate.model_copy(update={"record": "first"}) for candidate in again.page.candidates]
-    as_before = {"fetched_at": AT, "record": "first", "candidates": candidates}
+    as_before = {"fetched_at": AT, "record": "first", "candidates": candidates, "lists": first.page.lists}
     assert replace(again, page=again.page.model_copy(update=as_before)) == first
 
 
