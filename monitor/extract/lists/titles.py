@@ -35,7 +35,7 @@ def rank_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> list
 
 def _find_title(page: Outline, row: ListRow, texts: Sequence[str]) -> str:
     title = next(filter(None, map(_clean, texts)), "")
-    for written in _list_names(page, row):
+    for written in _list_names(row):
         stem = _ELLIPSIS.sub("", title)
         goes_on = stem != "" and written.startswith(stem) and len(written) > len(stem)
         is_cut = stem not in (title, "") and stem[:6] in written
@@ -48,9 +48,8 @@ def _find_title(page: Outline, row: ListRow, texts: Sequence[str]) -> str:
     return next(filter(None, names), row.url.rstrip("/").rsplit("/", 1)[-1])
 
 
-def _list_names(page: Outline, row: ListRow) -> Iterator[str]:
+def _list_names(row: ListRow) -> Iterator[str]:
     """Yield the titles that attributes give to the row's links, where the visible text may be cut off."""
-    del page
     for anchor in row.anchors:
         for name in ("title", "aria-label"):
             if value := anchor.element.attributes.get(name):
