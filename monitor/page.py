@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.recipe import ListRecipe
+from monitor.site_memory import NO_MARKS, PageMarks, SiteRepeats
 from monitor.vocabulary import DateSource
 
 
@@ -99,7 +100,8 @@ class ExpectedPage(StrEnum):
 class PageHints(BaseModel):
     """What the caller knows of a page before it is read; `examples` are urls of rows of the list that is meant.
 
-    `wants_others`: the next likely lists are wanted even where the first one is sure.
+    `wants_others`: the next likely lists are wanted even where the first one is sure. `memory` is what repeats on the
+    host's other pages.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -108,6 +110,7 @@ class PageHints(BaseModel):
     recipe: ListRecipe | None = None
     examples: tuple[str, ...] = ()
     wants_others: bool = False
+    memory: SiteRepeats | None = None
 
 
 NO_HINTS = PageHints()
@@ -152,7 +155,7 @@ class Page(ArticleFacts):
     `record` is the id under which a run kept what it saw. `reading` is what the caller had read from it besides.
     `lists` are the best three lists that the page could be read as, best first; `candidates` are those of the first,
     if it is sure enough. `recipe` tells these candidates from the page's other links; `recipe_fit` says how well the
-    recipe that the caller gave fits the page, from 0 to 1.
+    recipe that the caller gave fits the page, from 0 to 1. `marks` are what the memory of the site keeps of it.
     """
 
     url: str
@@ -169,6 +172,7 @@ class Page(ArticleFacts):
     lists: list[PageList] = Field(default_factory=list, exclude=True, repr=False)
     recipe: ListRecipe | None = Field(default=None, exclude=True, repr=False)
     recipe_fit: float | None = Field(default=None, exclude=True, repr=False)
+    marks: PageMarks = Field(default=NO_MARKS, exclude=True, repr=False)
     next_page: str | None = None
     is_cut_short: bool = False
     fetched_at: dt.datetime

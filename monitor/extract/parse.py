@@ -176,7 +176,7 @@ def _fill_from_html(page: Page, text: str, today: dt.date, hints: PageHints) -> 
     found = find_lists(outline, today, hints)
     page.candidates, page.lists = found.candidates, found.lists
     page.recipe, page.recipe_fit = found.recipe, found.recipe_fit
-    read_article(page, outline, tree, text, today)
+    read_article(page, outline, tree, text, today, hints.memory)
     page.lines, page.site = list_lines(outline), find_site_name(tree)
     page.links = _list_links(outline)
     page.attachments = find_attachments(outline)

@@ -24,6 +24,7 @@ from monitor.llm.prompts import PromptSet
 from monitor.pages.loader import Loader, PageLoader
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
+from monitor.site_memory import SiteRepeats
 from monitor.sweep.ledger import DateWindow
 from monitor.verify.linking import EvidenceLinker
 
@@ -33,10 +34,14 @@ LogInBuilder = Callable[[Source], LogIn | None]
 
 
 class RunStart(BaseModel):
-    """What holds for a run from its first moment on, however often it is interrupted."""
+    """What holds for a run from its first moment on, however often it is interrupted.
+
+    `repeats` is what was known of the pages of the source's hosts.
+    """
 
     today: dt.date
     window: DateWindow
+    repeats: dict[str, SiteRepeats] = Field(default_factory=dict)
 
 
 class RunManifest(RunStart):
@@ -65,6 +70,7 @@ class RunManifest(RunStart):
         del source["last_run_at"]
         sections = [{**row, "last_read_at": None} for row in self.memory.sections]
         completed_on = [row.pop("last_complete_on") for row in sections]
+        repeats = facts.pop("repeats")
         facts |= {
             "last_success_at": source.pop("last_success_at"),
             "completed_on": completed_on if len({*completed_on}) > 1 else completed_on[:1],
@@ -72,7 +78,8 @@ class RunManifest(RunStart):
             "items": self.memory.items,
         }
         settings = {name: facts.pop(name) for name in _MANIFEST_SETTINGS}
-        return facts, [{"source": source}, {"sections": sections, "over_limit": self.memory.over_limit}, settings]
+        parts = [{"source": source}, {"sections": sections, "over_limit": self.memory.over_limit}, settings]
+        return facts, [*parts, {"repeats": repeats}] if repeats else parts
 
     @classmethod
     def merge(cls, facts: Mapping[str, Any]) -> Self:

@@ -147,6 +147,7 @@ class ReplayService:
             linker=EvidenceLinker(records.load_by_id, self.workers),
             query_runner=self.saved_search.for_recorded_run(run.id, self.store),
             feedback=manifest.wishes,
+            repeats=manifest.repeats,
             prompts=PromptSet(manifest.prompts),
             before_end=clock.advance_to_end,
             file_documents=self._build_policies(store, clock).file_documents,

@@ -291,7 +291,8 @@ class SweepService(AuditedService):
         today = started_at.astimezone(ZoneInfo(get_timezone(source, self.settings.timezone))).date()
         days = source.window_days or self.settings.sweep.window_days
         window = build_window(today=today, days=days, since=since, until=until)
-        start = RunStart(today=today, window=window)
+        repeats = {} if is_trial else await store.sections.load_repeats(source.id or 0)
+        start = RunStart(today=today, window=window, repeats=repeats)
         begun = {"since": window.since, "until": window.until, "is_baseline": source.last_success_at is None}
         await store.runs.update(run.id, **begun)
         if not is_trial:
@@ -410,6 +411,7 @@ class SweepService(AuditedService):
                 clock=self.clock,
                 model=deps.model,
                 linker=deps.linker,
+                repeats=start.repeats,
                 limits=self.settings.sweep,
                 folder=Path(folder),
                 prompts=deps.prompts,

@@ -1,8 +1,8 @@
 """What all phases of one run work with: its parts, its window, how it reports, and what fell back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from monitor.clock import Clock
@@ -18,6 +18,7 @@ from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.logs import get_logger
 from monitor.pages.loader import PageLoader
+from monitor.site_memory import SiteRepeats
 from monitor.steps import StepRunner
 from monitor.sweep.ledger import DateWindow
 from monitor.sweep.progress import Progress, ProgressCallback
@@ -34,6 +35,7 @@ class SweepDependencies:
     so nothing is linked to evidence. `query_runner` answers the queries of a `query` source. `is_trial`: nothing is
     summarised or ranked. `file_documents` reads the documents of the run with this id and joins them to their policies;
     what it has done it does not do again. `feedback` is what a run that is replayed honoured; None: what the store has.
+    `repeats` is what was known to repeat on the pages of hosts when the run began.
     `before_end` is called before the end of a run is stored, `judge_run` in the transaction that stores it, where it
     only reads and writes the database.
     """
@@ -55,6 +57,7 @@ class SweepDependencies:
     is_trial: bool = False
     file_documents: Callable[[str], Awaitable[None]] | None = None
     feedback: Sequence[RankFeedbackEntry] | None = None
+    repeats: Mapping[str, SiteRepeats] = field(default_factory=dict)
     before_end: Callable[[], None] | None = None
     judge_run: Callable[[str], Awaitable[None]] | None = None
 

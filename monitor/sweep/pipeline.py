@@ -23,6 +23,7 @@ from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.crawl import crawl_section
 from monitor.sweep.json_lists import JsonListLoader, find_json_recipes
 from monitor.sweep.ledger import DateWindow
+from monitor.sweep.memory import RememberingLoader
 from monitor.sweep.navigate import navigate
 from monitor.sweep.progress import Progress, ProgressCallback, describe_end
 from monitor.sweep.query import QueryLoader, build_query_plans
@@ -59,6 +60,9 @@ async def run_sweep(
     run: Run, source: Source, *, window: DateWindow, today: dt.date, deps: SweepDependencies
 ) -> RunStatus:
     """Run the four phases of a source, visit earlier items again, store everything; return how the run ended."""
+    sites = [source.url, *(section["url"] for section in source.sections)]
+    remembering = RememberingLoader(deps.loader, deps.repeats, sites if source.kind is not SourceKind.QUERY else [])
+    deps = replace(deps, loader=remembering)
     if source.kind is SourceKind.QUERY and deps.query_runner is not None:
         loader = QueryLoader(
             deps.loader, source=source, query_runner=deps.query_runner, window=window, clock=deps.clock
@@ -70,7 +74,7 @@ async def run_sweep(
     if deps.model is not None and deps.on_progress is not None:
         deps = replace(deps, model=ReportingModel(deps.model, deps.on_progress))
     context = RunContext(run_id=run.id, source=source, window=window, deps=deps)
-    return await _SweepPipeline(context, today, is_baseline=run.is_baseline).run()
+    return await _SweepPipeline(context, today, remembering, is_baseline=run.is_baseline).run()
 
 
 class _FirstLook(BaseModel):
@@ -104,8 +108,9 @@ class _ReadSection:
 
 
 class _SweepPipeline:
-    def __init__(self, run: RunContext, today: dt.date, *, is_baseline: bool) -> None:
+    def __init__(self, run: RunContext, today: dt.date, site: RememberingLoader, *, is_baseline: bool) -> None:
         self._run = run
+        self._site = site
         self._is_baseline = is_baseline
         self._source = run.source
         self._deps = run.deps
@@ -335,6 +340,8 @@ class _SweepPipeline:
                 status = RunStatus.FAILED
                 reason = outcome.unseen
                 error = Message.of("cause.nothing_read", reason=reason) if reason else Message("cause.nothing_there")
+        if outcome.has_items and not self._deps.is_trial:  # where nothing is new, the pages are known
+            await self._store.sections.remember_pages(self._source.id or 0, self._site.list_seen(), self._today)
         if self._deps.before_end is not None:
             self._deps.before_end()
         await self._store.runs.end(

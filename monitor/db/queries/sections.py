@@ -32,6 +32,7 @@ from monitor.db.tables.collection import (
     Reading,
     Run,
     RunSection,
+    SiteMemoryRecord,
     Source,
     SourceSection,
     Unseen,
@@ -42,6 +43,7 @@ from monitor.errors import RecordLost
 from monitor.i18n.message import Message
 from monitor.page import Candidate
 from monitor.recipe import MAX_RECIPES, SectionRecipe
+from monitor.site_memory import SeenPage, SiteMemory, SiteRepeats, remember_pages
 from monitor.urls import url_key
 from monitor.vocabulary import Disposition, SectionEnd
 
@@ -90,6 +92,30 @@ class SectionStore(Queries):
         """Forget what was seen of a section's list, for another one is its list from now on."""
         mine = (col(SourceSection.source_id) == source_id, col(SourceSection.url_key) == url_key(url))
         await self._execute(update(SourceSection).where(*mine).values(drifted_on=None, head=[], arrivals=[]))
+
+    async def load_repeats(self, source_id: int) -> dict[str, SiteRepeats]:
+        """What repeats on the pages of a source's hosts, without the hosts of which nothing is known to."""
+        query = select(SiteMemoryRecord.host, SiteMemoryRecord.repeats)
+        rows = await self._fetch_rows(query.where(col(SiteMemoryRecord.source_id) == source_id))
+        found = {host: SiteRepeats.model_validate(repeats) for host, repeats in rows}
+        return {host: repeats for host, repeats in sorted(found.items()) if repeats.shares}
+
+    async def remember_pages(self, source_id: int, pages: Sequence[tuple[str, SeenPage]], day: dt.date) -> None:
+        """Add pages, each with its host, to what is remembered of a source's hosts."""
+        query = select(SiteMemoryRecord).where(col(SiteMemoryRecord.source_id) == source_id)
+        async with self._sessions.begin_write() as session:
+            known = (await session.scalars(query)).all()
+            memories = {row.host: SiteMemory.model_validate(row.pages) for row in known}
+            rows = [
+                {
+                    "source_id": source_id,
+                    "host": host,
+                    "pages": memories[host].model_dump(mode="json"),
+                    "repeats": memories[host].find_repeats().model_dump(mode="json"),
+                }
+                for host in sorted(remember_pages(memories, pages, day))
+            ]
+            await upsert_rows(session, SiteMemoryRecord, rows, key=("source_id", "host"), update=["pages", "repeats"])
 
     async def list_for_source(self, source_id: int) -> list[SourceSection]:
         """All sections of a source, in the order in which they were first read."""

@@ -106,6 +106,17 @@ class SourceSection(SQLModel, table=True):
     arrivals: list[str] = list_field()
 
 
+class SiteMemoryRecord(SQLModel, table=True):
+    """What is remembered of a host's pages, a `SiteMemory`, and the `SiteRepeats` that follow from it."""
+
+    __tablename__ = "site_memory"
+
+    source_id: int = Field(primary_key=True, foreign_key="source.id", ondelete="CASCADE")
+    host: str = Field(sa_column=Column(Text, primary_key=True))
+    pages: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    repeats: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
 class KnownUrl(SQLModel, table=True):
     """A url that was seen on a list page of the source, with the date that it had then. Never pruned."""
 

@@ -1,0 +1,246 @@
+"""What repeats over the pages of a host: lines beside the text, a site's name as heading, boxes of links.
+
+A site is known by the marks of some of its pages. What most of them share is weaker evidence for the page at hand; how
+much weaker is one formula, `weaken`, and it never decides alone.
+"""
+
+import base64
+import datetime as dt
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import blake2b
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_HOSTS = 8
+"""So many hosts are remembered of one source."""
+
+MIN_OTHER_PAGES = 4
+"""Of fewer other pages nothing can be said to repeat."""
+
+_MAX_PAGES = {"list": 16, "article": 24}
+_MAX_LINES, _MAX_HEADINGS, _MAX_LINKS = 96, 8, 160
+_MIN_STAY = dt.timedelta(days=7)
+_MIN_REFRESH = dt.timedelta(days=1)
+_MIN_ALIKE = 0.9
+_OBSERVATIONS = 3
+_STEPS = 8  # shares are rounded down, so that one new page seldom changes what a site's pages are read with
+_MIN_KEPT_TEXT = 0.5
+_MIN_TEXT_SCORE = 0.5
+_LINK_BITS = 32
+_URL_BITS = (1 << _LINK_BITS) - 1
+
+
+class SitePageKind(StrEnum):
+    """Pages are held against others of their kind."""
+
+    LIST = "list"
+    ARTICLE = "article"
+
+
+def hash_mark(kind: str, place: str, text: str) -> int:
+    """Return the mark, 64 bits, of a text of this kind at a place of a page."""
+    return int.from_bytes(blake2b(f"{kind}\n{place}\n{text}".encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+def hash_heading(folded: str) -> int:
+    """Return the mark of a heading, or a part of the page's name, in the form in which titles are compared."""
+    return hash_mark("heading", "", folded)
+
+
+@lru_cache(maxsize=4096)
+def hash_place(place: str) -> int:
+    """Return the mark of a place where links stand, 32 bits."""
+    return hash_mark("place", place, "") >> _LINK_BITS
+
+
+def hash_link(place: int, url: str) -> int:
+    """Return the mark of a link at the place with this mark."""
+    return place << _LINK_BITS | hash_mark("link", "", url) >> _LINK_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class PageMarks:
+    """The marks of a page's headings, of its lines that are no links, and of its links with their places."""
+
+    headings: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+    links: tuple[int, ...] = ()
+
+    def list_for(self, kind: SitePageKind) -> list[int]:
+        """Return the marks to remember of a page of this kind, each once.
+
+        Of many lines they are the first and the last; of many links a sample by their addresses, which is the same one
+        for the same links on another page.
+        """
+        if kind is SitePageKind.LIST:
+            return sorted(set(self.links), key=lambda mark: (mark & _URL_BITS, mark))[:_MAX_LINKS]
+        lines, half = list(dict.fromkeys(self.lines)), _MAX_LINES // 2
+        ends = lines if len(lines) <= _MAX_LINES else [*lines[:half], *lines[-half:]]
+        return list(dict.fromkeys([*self.headings[:_MAX_HEADINGS], *ends]))
+
+
+NO_MARKS = PageMarks()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPage:
+    """A page that a run has read; `key` stands for its address, `title` is what it is called."""
+
+    key: str
+    kind: SitePageKind
+    title: str
+    marks: PageMarks
+
+
+class SiteRepeats(BaseModel):
+    """What repeats on a host: the share of other pages that have a line or heading, or the same links at a place.
+
+    Only what most pages share is in here. Equal ones are read alike, so a page's parse may be kept under them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    shares: dict[int, float] = Field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.shares.items()))
+
+    def get_share(self, mark: int) -> float:
+        """Return the share of the host's other pages that repeat this, 0 where it is no more than half of them."""
+        return self.shares.get(mark, 0.0)
+
+    def weaken(self, score: float, marks: Sequence[int]) -> float:
+        """Return a probability as it is where the page at hand shares this with others: the mean of its marks."""
+        return weaken(score, sum(map(self.get_share, marks)) / len(marks))
+
+
+def weaken(score: float, share: float) -> float:
+    """Return a probability with its odds times ((1 - share) / share) ** 3, as it is for a share up to one half."""
+    if share <= 0.5:
+        return score
+    odds = score * ((1 - share) / share) ** _OBSERVATIONS
+    return odds / (odds + 1 - score)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLine:
+    """A line of a page; lines of one `flow` have one parent and one style, as the paragraphs of a text have."""
+
+    mark: int
+    width: int
+    flow: tuple[int, str]
+
+
+def weaken_lines(lines: Sequence[MarkedLine], scores: Sequence[float], repeats: SiteRepeats) -> list[float]:
+    """Return how likely each line is main text, given that some stand on the host's other pages as well.
+
+    A salutation or closing words between paragraphs of the page's own stay as likely as they are. Where most of the
+    text would go, the page is one of a form that repeats whole, and all stays.
+    """
+    shares = [repeats.get_share(line.mark) for line in lines]
+    is_own = [share == 0 and score >= _MIN_TEXT_SCORE for share, score in zip(shares, scores, strict=True)]
+
+    def is_in_flow(place: int) -> bool:
+        near = (other for other in (place - 1, place + 1) if 0 <= other < len(lines))
+        return any(is_own[other] and lines[other].flow == lines[place].flow for other in near)
+
+    weakened = [
+        score if not share or is_in_flow(place) else weaken(score, share)
+        for place, (score, share) in enumerate(zip(scores, shares, strict=True))
+    ]
+    before, after = (
+        sum(line.width * score for line, score in zip(lines, some, strict=True)) for some in (scores, weakened)
+    )
+    return weakened if after >= _MIN_KEPT_TEXT * before else list(scores)
+
+
+class RememberedPage(BaseModel):
+    """One page of a host as it is stored; `marks` are numbers of 64 bits in base64, `day` is when they were taken."""
+
+    key: str
+    kind: SitePageKind
+    day: dt.date
+    title: str
+    marks: str
+
+    def list_marks(self) -> frozenset[int]:
+        return frozenset(number for (number,) in struct.iter_unpack("<Q", base64.b64decode(self.marks)))
+
+
+class SiteMemory(BaseModel):
+    """The latest pages of a host, at most 16 lists and 24 articles: some 56 kB as JSON.
+
+    A page is here once, under its address; one that gives way to another has been here for a week.
+    """
+
+    pages: list[RememberedPage] = Field(default_factory=list)
+
+    def remember(self, page: SeenPage, day: dt.date) -> bool:
+        """Keep a page, in place of what was known of it; whether that changed anything."""
+        marks = page.marks.list_for(page.kind)
+        if not marks:
+            return False
+        packed = base64.b64encode(struct.pack(f"<{len(marks)}Q", *marks)).decode()
+        title = f"{hash_mark('title', '', page.title):016x}"
+        found = RememberedPage(key=page.key, kind=page.kind, day=day, title=title, marks=packed)
+        alike = [known for known in self.pages if known.kind is page.kind]
+        before = next((known for known in alike if known.key == page.key), None)
+        if before is not None:
+            is_same = (before.title, before.marks) == (title, packed)
+            if is_same or day - before.day < _MIN_REFRESH:
+                return False
+        elif len(alike) >= _MAX_PAGES[page.kind]:
+            before = min(alike, key=lambda known: (known.day, known.key))
+            if day - before.day < _MIN_STAY:
+                return False
+        self.pages = [*(known for known in self.pages if known is not before), found]
+        return True
+
+    def find_repeats(self) -> SiteRepeats:
+        """Return what most of the pages share, those that are one document under several addresses counted once."""
+        articles = self._list_documents(SitePageKind.ARTICLE)
+        lists = self._list_documents(SitePageKind.LIST)
+        shares = _list_shares(Counter(mark for marks in articles for mark in marks), len(articles))
+        of_links = _list_shares(Counter(mark for marks in lists for mark in marks), len(lists))
+        by_place: dict[int, list[float]] = defaultdict(list)
+        for marks in lists:
+            for mark in marks:
+                by_place[mark >> _LINK_BITS].append(of_links[mark])
+        shares |= {place: sum(found) / len(found) for place, found in by_place.items()}
+        rounded = {mark: int(share * _STEPS) / _STEPS for mark, share in shares.items()}
+        return SiteRepeats(shares={mark: share for mark, share in sorted(rounded.items()) if share > 0.5})
+
+    def _list_documents(self, kind: SitePageKind) -> list[frozenset[int]]:
+        found: list[tuple[str, frozenset[int]]] = []
+        for page in self.pages:
+            marks = page.list_marks()
+            is_known = any(
+                title == page.title and len(marks & other) >= _MIN_ALIKE * len(marks | other) for title, other in found
+            )
+            if page.kind is kind and not is_known:
+                found.append((page.title, marks))
+        return [marks for _, marks in found]
+
+
+def _list_shares(counts: Counter[int], pages: int) -> dict[int, float]:
+    """Return for each mark the share of the others that have it, with the page at hand as one that has it already."""
+    is_enough = pages > MIN_OTHER_PAGES
+    return {mark: (count - 1) / pages if is_enough else 0.0 for mark, count in counts.items()}
+
+
+def remember_pages(
+    memories: dict[str, SiteMemory], pages: Iterable[tuple[str, SeenPage]], day: dt.date
+) -> frozenset[str]:
+    """Keep the pages of these hosts in `memories`, in an order of their own; return the hosts whose memory changed."""
+    changed = set()
+    for host, page in sorted(pages, key=lambda entry: (entry[0], entry[1].key)):
+        if host not in memories and len(memories) >= MAX_HOSTS:
+            continue
+        if memories.setdefault(host, SiteMemory()).remember(page, day):
+            changed.add(host)
+    return frozenset(changed)
