@@ -14,16 +14,11 @@ _TITLE_PARTS = re.compile(r"\s+[-–—|·»:]+\s+|[|_]")
 
 def mark_page(view: PageLines) -> PageMarks:
     page, title = view.page, view.metadata.title_element
-    named = [page.get_text(element) for element in page.elements if element.tag == "h1"]
+    names = [*(page.get_text(element) for element in page.elements if element.tag == "h1"), title]
+    folded = map(normalize_title, [*names, *_TITLE_PARTS.split(title)])
     places = mark_places(page)
     return PageMarks(
-        headings=tuple(
-            [
-                hash_heading(normalize_title(text))
-                for text in [*named, title, *_TITLE_PARTS.split(title)]
-                if text.strip()
-            ]
-        ),
+        headings=tuple([hash_heading(text) for text in folded if text]),
         lines=tuple([line.mark for line in mark_lines(view) if line.mark]),
         links=tuple([hash_link(places[anchor.element.index], anchor.url) for anchor in page.anchors]),
     )

@@ -79,7 +79,9 @@ class RunManifest(RunStart):
         }
         settings = {name: facts.pop(name) for name in _MANIFEST_SETTINGS}
         parts = [{"source": source}, {"sections": sections, "over_limit": self.memory.over_limit}, settings]
-        return facts, [*parts, {"repeats": repeats}] if repeats else parts
+        if repeats:
+            parts.append({"repeats": repeats})
+        return facts, parts
 
     @classmethod
     def merge(cls, facts: Mapping[str, Any]) -> Self:

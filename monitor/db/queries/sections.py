@@ -95,7 +95,7 @@ class SectionStore(Queries):
 
     async def load_repeats(self, source_id: int) -> dict[str, SiteRepeats]:
         """What repeats on the pages of a source's hosts, without the hosts of which nothing is known to."""
-        query = select(SiteMemoryRecord.host, SiteMemoryRecord.repeats)
+        query = select(col(SiteMemoryRecord.host), col(SiteMemoryRecord.repeats))
         rows = await self._fetch_rows(query.where(col(SiteMemoryRecord.source_id) == source_id))
         found = {host: SiteRepeats.model_validate(repeats) for host, repeats in rows}
         return {host: repeats for host, repeats in sorted(found.items()) if repeats.shares}
