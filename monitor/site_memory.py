@@ -1,7 +1,7 @@
 """What repeats over the pages of a host: lines beside the text, a site's name as heading, boxes of links.
 
 A site is known by the marks of some of its pages. What most of them share is weaker evidence for the page at hand; how
-much weaker is one formula, `weaken`, and it never decides alone.
+much weaker is one formula, `SiteRepeats.weaken`, and it never decides alone.
 """
 
 import base64
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
+from math import exp, log
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,7 +29,7 @@ _MIN_STAY = dt.timedelta(days=7)
 _MIN_REFRESH = dt.timedelta(days=1)
 _MIN_ALIKE = 0.9
 _OBSERVATIONS = 3
-_STEPS = 8  # shares are rounded down, so that one new page seldom changes what a site's pages are read with
+_STEPS = 16  # shares are rounded down, so that one new page seldom changes what a site's pages are read with
 _MIN_KEPT_TEXT = 0.5
 _MIN_TEXT_SCORE = 0.5
 _LINK_BITS = 32
@@ -115,16 +116,14 @@ class SiteRepeats(BaseModel):
         return self.shares.get(mark, 0.0)
 
     def weaken(self, score: float, marks: Sequence[int]) -> float:
-        """Return a probability as it is where the page at hand shares this with others: the mean of its marks."""
-        return weaken(score, sum(map(self.get_share, marks)) / len(marks))
+        """Return a probability, given that some of these marks repeat: its odds fall by the mean of what each says.
 
-
-def weaken(score: float, share: float) -> float:
-    """Return a probability with its odds times ((1 - share) / share) ** 3, as it is for a share up to one half."""
-    if share <= 0.5:
-        return score
-    odds = score * ((1 - share) / share) ** _OBSERVATIONS
-    return odds / (odds + 1 - score)
+        One mark divides the odds by `(share / (1 - share)) ** 3`, as three observations would; the mean is geometric.
+        """
+        shares = (max(0.5, self.get_share(mark)) for mark in marks)
+        falls = sum(log((1 - share) / share) for share in shares) / len(marks)
+        odds = score * exp(_OBSERVATIONS * falls)
+        return odds / (odds + 1 - score) if falls else score
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +149,7 @@ def weaken_lines(lines: Sequence[MarkedLine], scores: Sequence[float], repeats: 
         return any(is_own[other] and lines[other].flow == lines[place].flow for other in near)
 
     weakened = [
-        score if not share or is_in_flow(place) else weaken(score, share)
-        for place, (score, share) in enumerate(zip(scores, shares, strict=True))
+        score if is_in_flow(place) else repeats.weaken(score, [lines[place].mark]) for place, score in enumerate(scores)
     ]
     before, after = (
         sum(line.width * score for line, score in zip(lines, some, strict=True)) for some in (scores, weakened)

@@ -78,7 +78,11 @@ class RunManifest(RunStart):
             "items": self.memory.items,
         }
         settings = {name: facts.pop(name) for name in _MANIFEST_SETTINGS}
-        parts = [{"source": source}, {"sections": sections, "over_limit": self.memory.over_limit}, settings]
+        parts: list[dict[str, Any]] = [
+            {"source": source},
+            {"sections": sections, "over_limit": self.memory.over_limit},
+            settings,
+        ]
         if repeats:
             parts.append({"repeats": repeats})
         return facts, parts
