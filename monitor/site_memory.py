@@ -28,7 +28,7 @@ _MAX_LINES, _MAX_HEADINGS, _MAX_LINKS = 96, 8, 160
 _MIN_STAY = dt.timedelta(days=7)
 _MIN_REFRESH = dt.timedelta(days=1)
 _MIN_ALIKE = 0.9
-_OBSERVATIONS = 3
+_OBSERVATIONS = 4
 _STEPS = 16  # shares are rounded down, so that one new page seldom changes what a site's pages are read with
 _MIN_KEPT_TEXT = 0.5
 _MIN_TEXT_SCORE = 0.5
@@ -118,7 +118,7 @@ class SiteRepeats(BaseModel):
     def weaken(self, score: float, marks: Sequence[int]) -> float:
         """Return a probability, given that some of these marks repeat: its odds fall by the mean of what each says.
 
-        One mark divides the odds by `(share / (1 - share)) ** 3`, as three observations would; the mean is geometric.
+        One mark divides the odds by `(share / (1 - share)) ** 4`, as four observations would; the mean is geometric.
         """
         shares = (max(0.5, self.get_share(mark)) for mark in marks)
         falls = sum(log((1 - share) / share) for share in shares) / len(marks)

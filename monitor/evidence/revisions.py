@@ -292,7 +292,11 @@ def _is_different_address(before: str, after: str) -> bool:
 
 
 def _diff_title(before: PageSnapshot, after: PageSnapshot) -> list[PageEdit]:
+    """A new title; where both pages show both, only the reading has changed: one is the site's name."""
     if not before.title or not after.title or _is_same_title(before.title, after.title):
+        return []
+    was, now = build_text_key(before.title), build_text_key(after.title)
+    if was in after.whole and (_hash_key(now) in before.beside or now in _join_paragraph_keys(before.text)):
         return []
     return [PageEdit(op=EditOperation.CHANGED, part=PagePart.TITLE, before=before.title, after=after.title)]
 

@@ -28,9 +28,9 @@ def mark_lines(view: PageLines) -> list[MarkedLine]:
     """Return each line with its mark, 0 where it is mostly a link; tags say where it stands, for classes may differ."""
     found = []
     for line in view.lines:
-        block, parent = line.block, line.block.parent or line.block
-        way = "/".join([node.tag for node in block.iter_ancestors()])
-        mark = hash_mark("line", way, line.text) if 2 * line.linked < line.width else 0
+        block, parent, mark = line.block, line.block.parent or line.block, 0
+        if 2 * line.linked < line.width:
+            mark = hash_mark("line", "/".join([node.tag for node in block.iter_ancestors()]), line.text)
         found.append(MarkedLine(mark, line.width, (parent.index, f"{block.tag}.{block.css_class}")))
     return found
 
