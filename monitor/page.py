@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.recipe import ListRecipe
-from monitor.site_memory import NO_MARKS, PageMarks, SiteRepeats
+from monitor.site_memory import NO_MARKS, NO_REPEATS, PageMarks, SiteRepeats
 from monitor.vocabulary import DateSource
 
 
@@ -110,7 +110,7 @@ class PageHints(BaseModel):
     recipe: ListRecipe | None = None
     examples: tuple[str, ...] = ()
     wants_others: bool = False
-    memory: SiteRepeats | None = None
+    memory: SiteRepeats = NO_REPEATS
 
 
 NO_HINTS = PageHints()

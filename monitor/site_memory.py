@@ -6,9 +6,11 @@ much weaker is one formula, `SiteRepeats.weaken`, and it never decides alone.
 
 import base64
 import datetime as dt
+import re
 import struct
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -36,6 +38,9 @@ _LINK_BITS = 32
 _URL_BITS = (1 << _LINK_BITS) - 1
 
 
+_NON_WORD = re.compile(r"[\W_]+")
+
+
 class SitePageKind(StrEnum):
     """Pages are held against others of their kind."""
 
@@ -48,15 +53,20 @@ def hash_mark(kind: str, place: str, text: str) -> int:
     return int.from_bytes(blake2b(f"{kind}\n{place}\n{text}".encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
-def hash_heading(folded: str) -> int:
-    """Return the mark of a heading, or a part of the page's name, in the form in which titles are compared."""
-    return hash_mark("heading", "", folded)
+def hash_heading(text: str) -> int:
+    """Return the mark of a heading or a page's name: its letters and digits, in one width and case."""
+    return hash_mark("heading", "", _NON_WORD.sub("", unicodedata.normalize("NFKC", text)).lower())
+
+
+def hash_line(way: Sequence[str], text: str) -> int:
+    """Return the mark of a line in an element to which this way leads."""
+    return hash_mark("line", "/".join(way), text)
 
 
 @lru_cache(maxsize=4096)
-def hash_place(place: str) -> int:
-    """Return the mark of a place where links stand, 32 bits."""
-    return hash_mark("place", place, "") >> _LINK_BITS
+def hash_place(tags: tuple[str, ...], names: tuple[str, ...] = ()) -> int:
+    """Return the mark of a place of links, 32 bits: the tags of all elements around one, the names of the nearest."""
+    return hash_mark("place", "/".join(tags), "/".join(names)) >> _LINK_BITS
 
 
 def hash_link(place: int, url: str) -> int:
@@ -126,13 +136,16 @@ class SiteRepeats(BaseModel):
         return odds / (odds + 1 - score) if falls else score
 
 
+NO_REPEATS = SiteRepeats()
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedLine:
     """A line of a page; lines of one `flow` have one parent and one style, as the paragraphs of a text have."""
 
     mark: int
     width: int
-    flow: tuple[int, str]
+    flow: Hashable
 
 
 def weaken_lines(lines: Sequence[MarkedLine], scores: Sequence[float], repeats: SiteRepeats) -> list[float]:
@@ -141,6 +154,8 @@ def weaken_lines(lines: Sequence[MarkedLine], scores: Sequence[float], repeats: 
     A salutation or closing words between paragraphs of the page's own stay as likely as they are. Where most of the
     text would go, the page is one of a form that repeats whole, and all stays.
     """
+    if not repeats.shares:
+        return list(scores)
     shares = [repeats.get_share(line.mark) for line in lines]
     is_own = [share == 0 and score >= _MIN_TEXT_SCORE for share, score in zip(shares, scores, strict=True)]
 

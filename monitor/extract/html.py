@@ -9,6 +9,7 @@ from itertools import accumulate, zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from monitor.site_memory import NO_REPEATS, SiteRepeats
 from monitor.urls import clean_url
 
 _URL_ATTRIBUTES = ("data-url", "data-href", "data-link", "data-src-url", "_href", "link")
@@ -146,13 +147,14 @@ class Anchor:
 
 @dataclass(eq=False)
 class Outline:
-    """The page as flat arrays. `texts[i]` stands in `elements[text_owner[i]]`."""
+    """The page as flat arrays. `texts[i]` stands in `elements[text_owner[i]]`; `memory` is of other pages."""
 
     url: str
     base: str
     elements: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
+    memory: SiteRepeats = NO_REPEATS
 
     def get_text(self, element: Element, max_chars: int | None = None) -> str:
         """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""

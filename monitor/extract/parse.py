@@ -173,10 +173,11 @@ def _fill_from_html(page: Page, text: str, today: dt.date, hints: PageHints) -> 
     text = limit_depth(expand_data_stores(text))
     tree = LexborHTMLParser(text)
     outline = build_outline(tree, page.final_url)
+    outline.memory = hints.memory
     found = find_lists(outline, today, hints)
     page.candidates, page.lists = found.candidates, found.lists
     page.recipe, page.recipe_fit = found.recipe, found.recipe_fit
-    read_article(page, outline, tree, text, today, hints.memory)
+    read_article(page, outline, tree, text, today)
     page.lines, page.site = list_lines(outline), find_site_name(tree)
     page.links = _list_links(outline)
     page.attachments = find_attachments(outline)

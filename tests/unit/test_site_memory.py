@@ -31,8 +31,8 @@ def article(number: int, *lines: int, key: str = "", title: str = "") -> SeenPag
 
 
 def section(number: int, box: list[int], rows: list[int]) -> SeenPage:
-    links = [hash_link(hash_place("side"), f"/{n}") for n in box] + [
-        hash_link(hash_place("main"), f"/{n}") for n in rows
+    links = [hash_link(hash_place(("div",), ("side",)), f"/{n}") for n in box] + [
+        hash_link(hash_place(("div",), ("main",)), f"/{n}") for n in rows
     ]
     return SeenPage(f"a.example/s{number}", SitePageKind.LIST, f"Section {number}", PageMarks(links=tuple(links)))
 
@@ -80,8 +80,8 @@ def test_a_page_that_is_read_again_and_again_is_one_page() -> None:
 def test_a_box_repeats_as_a_place_and_the_lists_beside_it_do_not() -> None:
     sections = [section(n, list(range(8)), [100 * n + row for row in range(6)]) for n in range(1, 8)]
     repeats = remember(*sections).find_repeats()
-    assert repeats.get_share(hash_place("side")) > 0.7
-    assert repeats.get_share(hash_place("main")) == 0
+    assert repeats.get_share(hash_place(("div",), ("side",))) > 0.7
+    assert repeats.get_share(hash_place(("div",), ("main",))) == 0
 
 
 def test_pages_of_one_list_that_share_some_rows_lose_none() -> None:

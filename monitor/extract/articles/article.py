@@ -22,7 +22,7 @@ from monitor.extract.articles.title import find_article_title
 from monitor.extract.html import Outline
 from monitor.extract.marks import mark_lines, mark_page
 from monitor.page import Candidate, Page
-from monitor.site_memory import SiteRepeats, weaken_lines
+from monitor.site_memory import weaken_lines
 
 _MAX_SUMMARY_CHARS = 800
 _MIN_SURE, _MIN_TEXT_WIDTH = 0.8, 120
@@ -72,30 +72,21 @@ _TRAILING_LABEL = re.compile(
 )
 
 
-def read_article(
-    page: Page,
-    outline: Outline,
-    tree: LexborHTMLParser,
-    html_text: str,
-    today: dt.date,
-    memory: SiteRepeats | None = None,
-) -> None:
+def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text: str, today: dt.date) -> None:
     """Fill the fields of an article: title, text, date, language, issuer and number, each only if the page says it.
 
     What the page states (metadata, labelled lines) comes before what a library guesses, and a guess that nothing
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
     view = PageLines(outline, read_metadata(tree))
-    page.marks = mark_page(view)
-    scores = score_lines(view)
-    if memory is not None:
-        scores = weaken_lines(mark_lines(view), scores, memory)
+    lines = mark_lines(view)
+    page.marks = mark_page(view, lines)
+    scores = weaken_lines(lines, score_lines(view), outline.memory)
     rows = page.candidates if _is_list_page(view, page.candidates) else []
     is_list = bool(rows) and not _has_own_text(view, scores, rows)
     labelled = [] if is_list else list_labelled_values(outline)
     listed = [candidate.title for candidate in rows]
-    stated = find_stated_title(labelled)
-    page.title = find_article_title(view, scores, listed=listed, stated=stated, is_list=is_list, memory=memory)
+    page.title = find_article_title(view, scores, listed=listed, stated=find_stated_title(labelled), is_list=is_list)
     days = {candidate.date for candidate in rows}
     finder = DayFinder(view, page.title, today, scores, labelled, html_text, days, is_list)
     page.published_on, page.date_source = finder.find()

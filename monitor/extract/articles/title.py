@@ -15,7 +15,7 @@ from monitor.extract.articles.lines import LEVELS, PageLines, TextLine
 from monitor.extract.articles.text import select_lines
 from monitor.extract.html import Element, collapse_whitespace, measure_width
 from monitor.extract.trees import load_scorer
-from monitor.site_memory import SiteRepeats, hash_heading
+from monitor.site_memory import hash_heading
 
 _SEPARATORS = re.compile(
     r"\s+[-–—|·•»«›‹<>/]+\s+|\s*[|_»]+\s*|\s*[—–]{1,2}\s*(?=\S{2,20}$)|\s*-\s*(?=[\u4e00-\u9fff]{2,20}$)|\s*::+\s*|"
@@ -80,7 +80,6 @@ def find_article_title(
     listed: Sequence[str] = (),
     stated: str | None = None,
     is_list: bool = False,
-    memory: SiteRepeats | None = None,
 ) -> str:
     """Return the page's headline; the empty string where nothing names it.
 
@@ -98,9 +97,8 @@ def find_article_title(
     if not candidates:
         return ""
     rated = load_scorer("article_title").score(measure_titles(view, candidates, scores, start))
-    if memory is not None:
-        marks = [[hash_heading(candidate.folded)] for candidate in candidates]
-        rated = [memory.weaken(rate, some) for rate, some in zip(rated, marks, strict=True)]
+    marks = [[hash_heading(candidate.text)] for candidate in candidates]
+    rated = [view.page.memory.weaken(rate, some) for rate, some in zip(rated, marks, strict=True)]
     return max(zip(rated, candidates, strict=True), key=lambda entry: entry[0])[1].text
 
 

@@ -36,7 +36,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     none is sure, the next likely ones come with it.
     """
     features = GroupFeatures(page)
-    groups = score_groups(page, features, hints.memory)
+    groups = score_groups(page, features)
     fit = None
     chosen: list[RowGroup] = []
     if hints.recipe is not None:

@@ -9,7 +9,6 @@ from monitor.extract.lists.grouping import group_links
 from monitor.extract.lists.rows import build_rows, build_single_row
 from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
-from monitor.site_memory import SiteRepeats
 
 MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
 """What a list has to score, by what the caller expects of the page."""
@@ -36,8 +35,8 @@ def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     return [*groups, *single.values()]
 
 
-def score_groups(page: Outline, features: GroupFeatures, memory: SiteRepeats | None = None) -> list[RowGroup]:
-    """Return the page's groups of rows, the likeliest list first; `memory` weakens those of links on all pages."""
+def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
+    """Return the page's groups of rows, the likeliest list first."""
     groups = list_groups(page, features)
     scorer = trees.load_scorer("lists")
     if scorer.features != FEATURES:
@@ -48,10 +47,10 @@ def score_groups(page: Outline, features: GroupFeatures, memory: SiteRepeats | N
         is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0
         is_unsure = parts["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
         group.score = 0.0 if is_prose or is_unsure else score
-    if memory is not None:
+    if page.memory.shares:
         places = mark_places(page)
         for group in groups:
-            group.score = memory.weaken(group.score, [places[row.anchor.element.index] for row in group.rows])
+            group.score = page.memory.weaken(group.score, [places[row.anchor.element.index] for row in group.rows])
     return sorted(groups, key=lambda group: -group.score)
 
 
