@@ -58,9 +58,9 @@ def hash_heading(text: str) -> int:
     return hash_mark("heading", "", _NON_WORD.sub("", unicodedata.normalize("NFKC", text)).lower())
 
 
-def hash_line(way: Sequence[str], text: str) -> int:
-    """Return the mark of a line in an element to which this way leads."""
-    return hash_mark("line", "/".join(way), text)
+def hash_line(path: Sequence[str], text: str) -> int:
+    """Return the mark of a line in an element with this path of tags."""
+    return hash_mark("line", "/".join(path), text)
 
 
 @lru_cache(maxsize=4096)

@@ -32,11 +32,11 @@ def mark_lines(view: PageLines) -> list[MarkedLine]:
 
 def mark_places(page: Outline) -> dict[int, int]:
     """Return the mark of the place of each link, by the index of its element: tags, the nearest with their classes."""
-    ways = {anchor.element.index: list(anchor.element.iter_ancestors())[1:] for anchor in page.anchors}
+    paths = {anchor.element.index: list(anchor.element.iter_ancestors())[1:] for anchor in page.anchors}
     return {
         index: hash_place(
-            tuple([node.tag for node in way]),
-            tuple([normalize_class(node.class_and_id) for node in way[:_NAMED_STEPS]]),
+            tuple([node.tag for node in path]),
+            tuple([normalize_class(node.class_and_id) for node in path[:_NAMED_STEPS]]),
         )
-        for index, way in ways.items()
+        for index, path in paths.items()
     }
