@@ -11,8 +11,9 @@ import pytest
 
 from monitor.fetch.result import FetchResult
 from monitor.isolation.pool import WorkerPool
-from monitor.page import Page, PageErrorCode
+from monitor.page import NO_HINTS, Page, PageErrorCode, PageHints
 from monitor.pages.parsing import ParsedPages, ParsedResponse, parse_result
+from monitor.site_memory import SiteRepeats
 from monitor.vocabulary import FetchMode
 
 URL = "https://example.gov/list"
@@ -59,11 +60,11 @@ class Measure:
         return f"{len(page.candidates)} rows, {len(result.body or b'')} bytes"
 
 
-async def read(result: FetchResult, workers: WorkerPool, folder: Path) -> ParsedResponse:
+async def read(result: FetchResult, workers: WorkerPool, folder: Path, hints: PageHints = NO_HINTS) -> ParsedResponse:
     """As a process does that has just started."""
     parsed = ParsedPages(folder)
     try:
-        return await parse_result(result, workers, parsed=parsed)
+        return await parse_result(result, workers, parsed=parsed, hints=hints)
     finally:
         await parsed.close()
 
@@ -99,6 +100,16 @@ async def test_another_day_and_other_bytes_are_read_anew(
 ) -> None:
     await read(build_result(LIST), workers, tmp_path)
     assert was_refused(await read(build_result(**{"html": LIST, **changes}), refusing_workers, tmp_path))
+
+
+async def test_a_list_is_read_anew_once_something_else_repeats_on_its_site(
+    workers: WorkerPool, refusing_workers: WorkerPool, tmp_path: Path
+) -> None:
+    first, same, other = (PageHints(memory=SiteRepeats(shares=shares)) for shares in ({1: 0.75}, {1: 0.75}, {2: 0.75}))
+    await read(build_result(LIST), workers, tmp_path, first)
+    assert not was_refused(await read(build_result(LIST), refusing_workers, tmp_path, same))
+    assert was_refused(await read(build_result(LIST), refusing_workers, tmp_path, other))
+    assert was_refused(await read(build_result(LIST), refusing_workers, tmp_path))
 
 
 async def test_a_day_removes_what_was_kept_for_earlier_days(workers: WorkerPool, tmp_path: Path) -> None:
