@@ -17,7 +17,8 @@ from monitor.vocabulary import Render
 class RememberingLoader:
     """A `PageLoader` whose pages are read by what repeats on their hosts; `list_seen` has the pages it has loaded.
 
-    What it is given at the start holds to the end: a run that goes on after a kill, or is done again, reads alike.
+    What it is given at the start holds to the end: a run that goes on after a kill, or is done again, reads alike. Of a
+    page that may be anything, as the home page, nothing is told and nothing kept: its box of news is its list.
     """
 
     def __init__(self, loader: PageLoader, repeats: Mapping[str, SiteRepeats], sites: Sequence[str]) -> None:
@@ -29,13 +30,13 @@ class RememberingLoader:
     async def load(
         self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
     ) -> Page:
-        if (memory := self._repeats.get(get_host(url))) is not None:
+        kind = _find_kind(task, hints)
+        memory = self._repeats.get(get_host(url)) if kind is not None else None
+        if memory is not None:
             hints = hints.model_copy(update={"memory": memory})
         page = await self._loader.load(url, render=render, task=task, hints=hints)
-        if hints.expected is ExpectedPage.LIST:
-            self._note(page, SitePageKind.LIST)
-        elif hints.expected is ExpectedPage.ARTICLE or isinstance(task, ArticleTask):
-            self._note(page, SitePageKind.ARTICLE)
+        if kind is not None:
+            self._note(page, kind)
         return page
 
     def _note(self, page: Page, kind: SitePageKind) -> None:
@@ -62,3 +63,11 @@ class RememberingLoader:
 
     def notes(self) -> Mapping[str, Message]:
         return self._loader.notes()
+
+
+def _find_kind(task: PageTask | None, hints: PageHints) -> SitePageKind | None:
+    """Return what the run takes a page for, None where it does not know."""
+    if hints.expected is ExpectedPage.LIST:
+        return SitePageKind.LIST
+    is_article = hints.expected is ExpectedPage.ARTICLE or isinstance(task, ArticleTask)
+    return SitePageKind.ARTICLE if is_article else None
