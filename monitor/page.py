@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.recipe import ListRecipe
-from monitor.site_memory import NO_MARKS, NO_REPEATS, PageMarks, SiteRepeats
+from monitor.site_memory import NO_MARKS, PageMarks, SiteRepeats
 from monitor.vocabulary import DateSource
 
 
@@ -101,7 +101,7 @@ class PageHints(BaseModel):
     """What the caller knows of a page before it is read; `examples` are urls of rows of the list that is meant.
 
     `wants_others`: the next likely lists are wanted even where the first one is sure. `memory` is what repeats on the
-    host's other pages.
+    host's other pages; with it, be it empty, the page gets its marks.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -110,7 +110,7 @@ class PageHints(BaseModel):
     recipe: ListRecipe | None = None
     examples: tuple[str, ...] = ()
     wants_others: bool = False
-    memory: SiteRepeats = NO_REPEATS
+    memory: SiteRepeats | None = None
 
 
 NO_HINTS = PageHints()

@@ -35,9 +35,11 @@ _STEPS = 16  # shares are rounded down, so that one new page seldom changes what
 _MIN_KEPT_TEXT = 0.5
 _MIN_TEXT_SCORE = 0.5
 _LINK_BITS = 32
+_NAMED_STEPS = 4
 _URL_BITS = (1 << _LINK_BITS) - 1
 
 
+_DIGITS = re.compile(r"\d+")
 _NON_WORD = re.compile(r"[\W_]+")
 
 
@@ -59,14 +61,27 @@ def hash_heading(text: str) -> int:
 
 
 def hash_line(path: Sequence[str], text: str) -> int:
-    """Return the mark of a line in an element with this path of tags."""
+    """Return the mark of a line in an element with this path of tags; on many sites a class names the article."""
     return hash_mark("line", "/".join(path), text)
 
 
+def hash_place(path: Sequence[tuple[str, str]]) -> int:
+    """Return the mark of a place of links, 32 bits, by the elements around one: tag, and classes with id.
+
+    The names of the nearest count, without their numbers and those of the row itself; of the others the tags alone.
+    """
+    named = [_remove_digits(name) for _, name in path[1 : 1 + _NAMED_STEPS]]
+    return _hash_place(" ".join([tag for tag, _ in path]), " ".join(named))
+
+
 @lru_cache(maxsize=4096)
-def hash_place(tags: tuple[str, ...], names: tuple[str, ...] = ()) -> int:
-    """Return the mark of a place of links, 32 bits: the tags of all elements around one, the names of the nearest."""
-    return hash_mark("place", "/".join(tags), "/".join(names)) >> _LINK_BITS
+def _hash_place(tags: str, names: str) -> int:
+    return hash_mark("place", tags, names) >> _LINK_BITS
+
+
+@lru_cache(maxsize=4096)
+def _remove_digits(name: str) -> str:
+    return _DIGITS.sub("", name)
 
 
 def hash_link(place: int, url: str) -> int:

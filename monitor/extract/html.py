@@ -9,7 +9,7 @@ from itertools import accumulate, zip_longest
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from monitor.site_memory import NO_REPEATS, SiteRepeats
+from monitor.site_memory import SiteRepeats
 from monitor.urls import clean_url
 
 _URL_ATTRIBUTES = ("data-url", "data-href", "data-link", "data-src-url", "_href", "link")
@@ -154,7 +154,7 @@ class Outline:
     elements: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
-    memory: SiteRepeats = NO_REPEATS
+    memory: SiteRepeats | None = None
 
     def get_text(self, element: Element, max_chars: int | None = None) -> str:
         """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""

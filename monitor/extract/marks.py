@@ -4,24 +4,18 @@ from collections.abc import Sequence
 
 from monitor.extract.articles.lines import PageLines
 from monitor.extract.html import Outline
-from monitor.extract.lists.grouping import normalize_class
 from monitor.site_memory import MarkedLine, PageMarks, hash_heading, hash_line, hash_link, hash_place
-
-_NAMED_STEPS = 4
 
 
 def mark_page(view: PageLines, lines: Sequence[MarkedLine]) -> PageMarks:
     page, places = view.page, mark_places(view.page)
     names = [view.metadata.title_element, *(page.get_text(node) for node in page.elements if node.tag == "h1")]
-    return PageMarks(
-        headings=tuple(map(hash_heading, names)),
-        lines=tuple([line.mark for line in lines if line.mark]),
-        links=tuple([hash_link(places[anchor.element.index], anchor.url) for anchor in page.anchors]),
-    )
+    links = [hash_link(places[anchor.element.index], anchor.url) for anchor in page.anchors]
+    return PageMarks(tuple(map(hash_heading, names)), tuple([line.mark for line in lines if line.mark]), tuple(links))
 
 
 def mark_lines(view: PageLines) -> list[MarkedLine]:
-    """Return each line with its mark, 0 where it is mostly a link; tags say where it stands, for classes may differ."""
+    """Return each line with its mark, 0 where it is mostly a link."""
     found = []
     for line in view.lines:
         block, is_link = line.block, 2 * line.linked >= line.width
@@ -31,12 +25,6 @@ def mark_lines(view: PageLines) -> list[MarkedLine]:
 
 
 def mark_places(page: Outline) -> dict[int, int]:
-    """Return the mark of the place of each link, by the index of its element: tags, the nearest with their classes."""
-    paths = {anchor.element.index: list(anchor.element.iter_ancestors())[1:] for anchor in page.anchors}
-    return {
-        index: hash_place(
-            tuple([node.tag for node in path]),
-            tuple([normalize_class(node.class_and_id) for node in path[:_NAMED_STEPS]]),
-        )
-        for index, path in paths.items()
-    }
+    """Return the mark of the place of each link, by the index of its element."""
+    paths = [(anchor.element.index, list(anchor.element.iter_ancestors())[1:]) for anchor in page.anchors]
+    return {index: hash_place([(node.tag, node.class_and_id) for node in path]) for index, path in paths}

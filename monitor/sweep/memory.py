@@ -8,7 +8,7 @@ from monitor.i18n.message import Message
 from monitor.page import NO_HINTS, ExpectedPage, Page, PageHints
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
-from monitor.site_memory import SeenPage, SitePageKind, SiteRepeats
+from monitor.site_memory import NO_REPEATS, SeenPage, SitePageKind, SiteRepeats
 from monitor.sweep.article import ArticleTask
 from monitor.urls import get_host, is_same_site, url_key
 from monitor.vocabulary import Render
@@ -31,12 +31,12 @@ class RememberingLoader:
         self, url: str, *, render: Render = Render.AUTO, task: PageTask | None = None, hints: PageHints = NO_HINTS
     ) -> Page:
         kind = _find_kind(task, hints)
-        memory = self._repeats.get(get_host(url)) if kind is not None else None
-        if memory is not None:
-            hints = hints.model_copy(update={"memory": memory})
+        if kind is None:
+            return await self._loader.load(url, render=render, task=task, hints=hints)
+        memory = self._repeats.get(get_host(url), NO_REPEATS)
+        hints = hints.model_copy(update={"memory": memory})
         page = await self._loader.load(url, render=render, task=task, hints=hints)
-        if kind is not None:
-            self._note(page, kind)
+        self._note(page, kind)
         return page
 
     def _note(self, page: Page, kind: SitePageKind) -> None:

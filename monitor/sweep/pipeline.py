@@ -61,8 +61,9 @@ async def run_sweep(
 ) -> RunStatus:
     """Run the four phases of a source, visit earlier items again, store everything; return how the run ended."""
     sites = [source.url, *(section["url"] for section in source.sections)]
-    remembering = RememberingLoader(deps.loader, deps.repeats, sites if source.kind is not SourceKind.QUERY else [])
-    deps = replace(deps, loader=remembering)
+    remembering = RememberingLoader(deps.loader, deps.repeats, sites)
+    if source.kind is not SourceKind.QUERY and not deps.is_trial:
+        deps = replace(deps, loader=remembering)
     if source.kind is SourceKind.QUERY and deps.query_runner is not None:
         loader = QueryLoader(
             deps.loader, source=source, query_runner=deps.query_runner, window=window, clock=deps.clock

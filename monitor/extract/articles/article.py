@@ -79,9 +79,11 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
     view = PageLines(outline, read_metadata(tree))
-    lines = mark_lines(view)
-    page.marks = mark_page(view, lines)
-    scores = weaken_lines(lines, score_lines(view), outline.memory)
+    scores = score_lines(view)
+    if outline.memory is not None:
+        lines = mark_lines(view)
+        page.marks = mark_page(view, lines)
+        scores = weaken_lines(lines, scores, outline.memory)
     rows = page.candidates if _is_list_page(view, page.candidates) else []
     is_list = bool(rows) and not _has_own_text(view, scores, rows)
     labelled = [] if is_list else list_labelled_values(outline)

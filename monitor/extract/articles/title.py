@@ -97,8 +97,9 @@ def find_article_title(
     if not candidates:
         return ""
     rated = load_scorer("article_title").score(measure_titles(view, candidates, scores, start))
-    marks = [[hash_heading(candidate.text)] for candidate in candidates]
-    rated = [view.page.memory.weaken(rate, some) for rate, some in zip(rated, marks, strict=True)]
+    if memory := view.page.memory:
+        marks = [[hash_heading(candidate.text)] for candidate in candidates]
+        rated = [memory.weaken(rate, some) for rate, some in zip(rated, marks, strict=True)]
     return max(zip(rated, candidates, strict=True), key=lambda entry: entry[0])[1].text
 
 

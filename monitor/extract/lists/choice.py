@@ -47,7 +47,7 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
         is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0
         is_unsure = parts["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
         group.score = 0.0 if is_prose or is_unsure else score
-    if page.memory.shares:
+    if page.memory is not None and page.memory.shares:
         places = mark_places(page)
         for group in groups:
             group.score = page.memory.weaken(group.score, [places[row.anchor.element.index] for row in group.rows])
