@@ -98,7 +98,7 @@ async def test_a_service_that_is_asked_to_stop_in_each_phase_goes_on_after_the_s
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 async def test_a_hundred_kills_at_moments_spread_over_the_sweep(trial: Any) -> None:
     items, calls = await expected(trial)
-    tables = ["item", "known_url", "section", "over_limit", "run", "model_call"]
+    tables = ["item", "known_url", "section", "site_memory", "over_limit", "run", "model_call"]
     words = parts_of(trial)
     everybody = [("serve",)] if words == ["serve"] else [("worker",), ("scheduler",), ("worker", "scheduler")]
     for number, victims in zip(range(100), cycle(everybody), strict=False):
