@@ -247,6 +247,16 @@ def test_a_paragraph_that_was_beside_the_text_and_now_counts_to_it_is_not_new() 
     assert compare_snapshots(narrow, added).list_articles(EditOperation.ADDED) == ["第九条"]
 
 
+def test_a_title_that_was_read_from_another_line_of_the_same_page_is_no_change() -> None:
+    names = ["Agency of Transport", "New rules for ferries"]
+    before, after = (
+        create_page_snapshot(page(ARTICLES, *names).model_copy(update={"title": title})) for title in names
+    )
+    assert compare_snapshots(before, after).kind is ChangeKind.NONE
+    renamed = page(ARTICLES, names[0], "Old rules").model_copy(update={"title": "Old rules"})
+    assert compare_snapshots(after, create_page_snapshot(renamed)).kind is ChangeKind.CHANGED
+
+
 def test_a_line_that_is_only_links_is_not_of_the_document() -> None:
     links = [Link(text=text, url=f"{URL}?{text}") for text in ("一图读懂", "专家解读", "第七条")]
     linked = page(f"{ARTICLES}\n一图读懂 | 专家解读").model_copy(update={"links": links})
