@@ -3,17 +3,10 @@
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 import webencodings
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 # Labels that pages carry and the Encoding Standard does not have.
 _NAME_BY_LABEL = {
@@ -48,6 +41,14 @@ _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
 # Korean first: its syllables look like common Chinese characters, the reverse is never true.
 _CANDIDATE_ENCODINGS = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")
+_JAPANESE = ("euc-jp", "shift_jis", "iso-2022-jp")
+# The codec, and the lead bytes of everyday characters in it.
+_EVERYDAY_CHINESE = ("gb2312", range(0xB0, 0xD8))
+_EVERYDAY_CHARS = {
+    **dict.fromkeys(_JAPANESE, ("euc_jp", range(0xB0, 0xD0))),
+    "euc-kr": ("euc_kr", range(0xB0, 0xC9)),
+    "big5": ("big5", range(0xA4, 0xC7)),
+}
 _MAX_SAMPLE_BYTES = 60_000
 
 
@@ -118,7 +119,7 @@ def _get_codec(name: str) -> str:
 
 
 def _decode_valid(body: bytes, name: str) -> str | None:
-    """Return the text of bytes that decode without an error; a character that is cut off at the very end is left out."""
+    """Return the text of bytes that decode without an error, without a character that is cut off at the very end."""
     try:
         return codecs.getincrementaldecoder(_get_codec(name))("strict").decode(body, final=False)
     except (UnicodeError, LookupError):
@@ -134,19 +135,7 @@ def _measure_commonness(sample: bytes, name: str) -> float:
 def _is_common(char: str, name: str) -> bool:
     if "\u3000" <= char <= "\u3015" or "\uff01" <= char <= "\uff5e" or char in "—…“”‘’·":
         return True
-    if name in ("euc-jp", "shift_jis", "iso-2022-jp"):
-        return "\u3040" <= char <= "\u30ff" or _has_lead_byte_in(char, "euc_jp", range(0xB0, 0xD0))
-    if name == "euc-kr":
-        return "\uac00" <= char <= "\ud7a3" and _has_lead_byte_in(char, "euc_kr", range(0xB0, 0xC9))
-    if name == "big5":
-        return _has_lead_byte_in(char, "big5", range(0xA4, 0xC7))
-    return _has_lead_byte_in(char, "gb2312", range(0xB0, 0xD8))
-
-
-def _has_lead_byte_in(char: str, codec: str, lead: Iterable[int]) -> bool:
     if not "\u3400" <= char <= "\ud7a3":
-        return False
-    try:
-        return char.encode(codec)[0] in lead
-    except UnicodeEncodeError:
-        return False
+        return name in _JAPANESE and "\u3040" <= char <= "\u30ff"
+    codec, lead_bytes = _EVERYDAY_CHARS.get(name, _EVERYDAY_CHINESE)
+    return char.encode(codec, "replace")[0] in lead_bytes

@@ -36,6 +36,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "iframe", "noframes"})
 _MIN_SENTENCE_CHARS = 40
 _MIN_PROSE_CHARS = 300
+_SHARE = re.compile(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(%?)(?!.*\*)")
 _MIN_FRAME_PX = (400, 250)
 
 
@@ -143,15 +144,10 @@ def _compute_window_share(frame: LexborNode) -> float:
 
 def _parse_shares(sizes: str) -> list[float]:
     """Return the shares in a list like `200,*` or `20%,80%`, of a window of 1000 pixels."""
-    wanted: list[float | None] = []
-    for size in filter(None, (part.strip() for part in sizes.split(","))):
-        number = re.match(r"\d{1,6}(?:\.\d{1,3})?", size)
-        if "*" in size or number is None:
-            wanted.append(None)
-        else:
-            wanted.append(float(number[0]) / (100 if "%" in size else 1000))
-    rest = max(0.0, 1.0 - sum(part for part in wanted if part is not None)) / max(1, wanted.count(None))
-    return [rest if part is None else min(part, 1.0) for part in wanted]
+    numbers = [_SHARE.match(size) for size in sizes.split(",") if size.strip()]
+    known = [float(number[1]) / (100 if number[2] else 1000) if number else 0.0 for number in numbers]
+    rest = max(0.0, 1.0 - sum(known)) / max(1, numbers.count(None))
+    return [min(share, 1.0) if number else rest for number, share in zip(numbers, known, strict=True)]
 
 
 def _score_names(element: LexborNode) -> float:
@@ -193,17 +189,11 @@ def _parse_pixels(element: LexborNode, name: str) -> float | None:
     return None
 
 
-_APP_ROOT = re.compile(
+_EMPTY_APP = re.compile(
     r"<(?:div|main|section|app-root)[^<>]{0,400}\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
-    r"container-app|vue-app|ember\d{0,9}|application)[\"']?[^<>]{0,400}>",
-    re.IGNORECASE,
-)
-_APP_MARKER = re.compile(
+    r"container-app|vue-app|ember\d{0,9}|application)[\"']?[^<>]{0,400}>|"
     r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|"
-    r"data-server-rendered",
-    re.IGNORECASE,
-)
-_NOSCRIPT_NOTICE = re.compile(
+    r"data-server-rendered|"
     r"<noscript[^<>]{0,200}>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
     r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
@@ -224,10 +214,6 @@ _EMPTY_LIST = re.compile(
 _COOKIE_CHALLENGE = re.compile(
     r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
 )
-_MARKUP = re.compile(r"<[^<>]*>")
-_HIDDEN_ELEMENT = re.compile(
-    r"<(script|style|noscript|template|head)\b.*?(?:</\1\s{0,9}>|$)", re.IGNORECASE | re.DOTALL
-)
 _MAX_SHELL_CHARS = 300
 _MAX_EMPTY_CHARS = 80
 
@@ -243,8 +229,8 @@ def needs_browser(page: Page, html: str) -> bool:
     script_count = len(_SCRIPT.findall(html))
     if not script_count:
         return False
-    visible = len(" ".join(_MARKUP.sub(" ", _HIDDEN_ELEMENT.sub(" ", html)).split()))
-    if visible < _MAX_SHELL_CHARS and any(mark.search(html) for mark in (_APP_ROOT, _APP_MARKER, _NOSCRIPT_NOTICE)):
+    visible = sum(map(len, page.lines)) or len(page.text)
+    if visible < _MAX_SHELL_CHARS and _EMPTY_APP.search(html):
         return True
     if visible < _MAX_EMPTY_CHARS:
         has_empty_root = _EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html)
