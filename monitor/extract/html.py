@@ -98,10 +98,10 @@ class Element:
     tag: str
     parent: "Element | None"
     attributes: dict[str, str | None]
-    depth: int
     text_start: int
-    end: int = 0
-    text_end: int = 0
+    end: int
+    text_end: int
+    depth: int = 0
     child_count: int = 0
     position: int = 1
     css_class: str = ""
@@ -242,54 +242,45 @@ def get_base_url(tree: LexborHTMLParser, url: str) -> str:
 
 def _fill_outline(page: Outline, root: LexborNode) -> None:
     """Walk the tree in page order; what lies in a node without an element, as in a script, is left out."""
-    elements, texts, text_owner = page.elements, page.texts, page.text_owner
+    elements, texts = page.elements, page.texts
     element_of: dict[int, Element] = {}
-    open_elements: list[Element] = []
+
+    def add_text(text: str, owner: Element) -> None:
+        texts.append(text)
+        page.text_owner.append(owner.index)
+        owner.text_end = len(texts)
+
     for node in root.traverse(include_text=True):
-        is_text = node.is_text_node
-        text = node.text_content if is_text else None
-        if is_text and (not text or text.isspace()):
+        text = node.text_content if node.is_text_node else None
+        if text is not None and (not text or text.isspace()):
             continue
         above = node.parent
         parent = element_of.get(above.mem_id) if above is not None else None
-        if parent is None and (elements or is_text):
-            continue
-        if parent is not None and open_elements[-1] is not parent:
-            _close_elements(page, open_elements, parent)
-        if text:
-            texts.append(text)
-            text_owner.append(parent.index)
+        if text is not None:
+            if parent is not None:
+                add_text(text, parent)
             continue
         tag = node.tag or ""
-        if tag in _HIDDEN_TAGS or not node.is_element_node:
+        if tag in _HIDDEN_TAGS or not node.is_element_node or (parent is None and elements):
             continue
-        depth = parent.depth + 1 if parent is not None else 0
-        if depth > _MAX_DEPTH and tag != "a":
+        if parent is not None and parent.depth >= _MAX_DEPTH and tag != "a":
             element_of[node.mem_id] = parent
             continue
         attributes = node.attributes
-        element = Element(len(elements), tag, parent, attributes, depth, len(texts))
+        element = Element(len(elements), tag, parent, attributes, len(texts), len(elements) + 1, len(texts))
         if parent is not None:
             parent.child_count += 1
-            element.position = parent.child_count
+            element.position, element.depth = parent.child_count, parent.depth + 1
         if "class" in attributes:
             element.css_class = (attributes["class"] or "").lower()
         element_of[node.mem_id] = element
         elements.append(element)
-        open_elements.append(element)
         is_button = tag == "input" and (attributes.get("type") or "").lower() in ("button", "submit")
         if is_button and (label := (attributes.get("value") or "").strip()):
-            texts.append(label)
-            text_owner.append(element.index)
-    _close_elements(page, open_elements, None)
-
-
-def _close_elements(page: Outline, open_elements: list[Element], until: Element | None) -> None:
-    """Close the elements that end where the walk is back in `until`."""
-    while open_elements and open_elements[-1] is not until:
-        element = open_elements.pop()
-        element.end = len(page.elements)
-        element.text_end = len(page.texts)
+            add_text(label, element)
+    for element in reversed(elements):
+        if (parent := element.parent) is not None:
+            parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
 
 _MIN_SENTENCE_WEIGHT = 24
