@@ -99,20 +99,17 @@ def _make_candidate(title: str, url: str, base: str, day: dt.date | None, attach
 
 
 def _find_link(entry: etree._Element) -> str:
-    links = list(entry.iterfind("{*}link"))
-    for link in links:
-        if link.get("href") and link.get("rel", "alternate") == "alternate":
-            return link.get("href", "")
-    for name in ("link", "loc"):
-        written = next(map(_join_text, entry.iterfind(f"{{*}}{name}")), "")
-        if address := collapse_whitespace(written).replace("&amp;", "&"):
-            return address
-    about = next((str(value) for key, value in entry.attrib.items() if str(key).endswith("about")), "")
-    guid = next(entry.iterfind("{*}guid"), None)
-    if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
-        about = collapse_whitespace(guid.text or "")
-    enclosed = (child.get("url", "") for child in entry.iterfind("{*}enclosure"))
-    return about or next((link.get("href", "") for link in links if link.get("href")), "") or next(enclosed, "")
+    links, guids = list(entry.iterfind("{*}link")), entry.iterfind("{*}guid")
+    addresses = (
+        *(link.get("href") for link in links if link.get("rel", "alternate") == "alternate"),
+        *map(_join_text, (*links, *entry.iterfind("{*}loc"))),
+        *(str(value) for key, value in entry.attrib.items() if str(key).endswith("about")),
+        *(guid.text for guid in guids if guid.get("isPermaLink", "true").lower() != "false"),
+        *(link.get("href") for link in links),
+        *(enclosure.get("url") for enclosure in entry.iterfind("{*}enclosure")),
+    )
+    written = (collapse_whitespace(address or "").replace("&amp;", "&") for address in addresses)
+    return next(filter(None, written), "")
 
 
 def parse_date_text(text: str, today: dt.date) -> dt.date | None:

@@ -69,7 +69,6 @@ _PLAIN_ADDRESS = re.compile(
     r"(?P<path>(?:[\w~-][\w.~-]*+(?:/|\Z))*+)",
     re.ASCII,
 )
-_NON_DOCUMENT_HREF = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNORECASE)
 
 
 def collapse_whitespace(text: str) -> str:
@@ -188,9 +187,7 @@ class Outline:
             if not element.attributes:
                 continue
             href = find_link_address(element.tag, element.attributes)
-            if not href or _NON_DOCUMENT_HREF.match(href):
-                continue
-            url = resolve(href)
+            url = resolve(href) if href else None
             if url and url != here and len(url) <= _MAX_URL_CHARS:
                 found.append((element, url))
         # Without the clickable rows and boxes that contain a link of their own.
@@ -278,6 +275,11 @@ def _fill_outline(page: Outline, root: LexborNode) -> None:
         is_button = tag == "input" and (attributes.get("type") or "").lower() in ("button", "submit")
         if is_button and (label := (attributes.get("value") or "").strip()):
             add_text(label, element)
+    _close_elements(elements)
+
+
+def _close_elements(elements: list[Element]) -> None:
+    """Let each element end no earlier than the last one in it."""
     for element in reversed(elements):
         if (parent := element.parent) is not None:
             parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)

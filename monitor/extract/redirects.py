@@ -33,7 +33,7 @@ _SIDE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "iframe", "noframes"})
+_HIDDEN_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes"]
 _MIN_SENTENCE_CHARS = 40
 _MIN_PROSE_CHARS = 300
 _SHARE = re.compile(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(%?)(?!.*\*)")
@@ -49,9 +49,11 @@ def find_redirect(html: str, url: str) -> str | None:
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
     tree = parse_html(html[: 2 * _MAX_HTML_CHARS])
+    tree.strip_tags(["noscript"])
     target = _find_refresh_target(tree)
-    if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
-        target = _find_script_target(tree)
+    if target is None and len(html) <= _MAX_HTML_CHARS:
+        written = _find_script_target(tree)
+        target = written if _is_redirect_only(tree) else None
     address = clean_url(target, get_base_url(tree, url)) if target else None
     return address if address and address != clean_url(url) else None
 
@@ -62,11 +64,13 @@ def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
     In a frameset it is the frame with a name for content, else the largest. An inline frame counts if the page around
     it has no prose and the frame is of the same site, visible, and named as content or large.
     """
+    tree.strip_tags(["noscript"])
     base = get_base_url(tree, url)
-    frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
-    prose = (len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
-    if not frames and sum(prose) < _MIN_PROSE_CHARS:
-        frames = _list_inline_frames(tree, base)
+    frames = _list_frameset_frames(tree)
+    if not frames:
+        inline = _list_inline_frames(tree, base)
+        prose = (len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
+        frames = inline if sum(prose) < _MIN_PROSE_CHARS else []
     addresses = (clean_url(frame.source, base) for frame in sorted(frames, key=lambda frame: -frame.score))
     return next((address for address in addresses if address not in (None, clean_url(url))), None)
 
@@ -78,19 +82,12 @@ class _Frame(NamedTuple):
 
 def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
     for element in tree.css("meta[http-equiv][content]"):
-        if (element.attributes.get("http-equiv") or "").strip().lower() != "refresh" or _is_in_noscript(element):
+        if (element.attributes.get("http-equiv") or "").strip().lower() != "refresh":
             continue
         found = _REFRESH.match((element.attributes.get("content") or "")[:2048])
         if found and int(found[1] or 0) <= _MAX_WAIT_S:
             return found[2].strip()
     return None
-
-
-def _is_in_noscript(element: LexborNode) -> bool:
-    node = element.parent
-    while node is not None and node.tag != "noscript":
-        node = node.parent
-    return node is not None
 
 
 def _is_redirect_only(tree: LexborHTMLParser) -> bool:
@@ -114,12 +111,10 @@ def _find_script_target(tree: LexborHTMLParser) -> str | None:
 
 
 def _list_visible_texts(tree: LexborHTMLParser) -> list[str]:
-    texts = [
-        collapse_whitespace(node.text_content or "")
-        for node in (tree.body.traverse(include_text=True) if tree.body else ())
-        if node.is_text_node and node.parent is not None and node.parent.tag not in _HIDDEN_TAGS
-    ]
-    return list(filter(None, texts))
+    """Return the texts of a tree, which loses what is hidden."""
+    tree.strip_tags(_HIDDEN_TAGS)
+    texts = tree.body.text(separator="\0").split("\0") if tree.body else []
+    return list(filter(None, map(collapse_whitespace, texts)))
 
 
 def _list_frameset_frames(tree: LexborHTMLParser) -> list[_Frame]:
@@ -165,7 +160,7 @@ def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
         attributes = element.attributes
         source = (attributes.get("src") or "").strip()
         address = clean_url(source, base)
-        if address is None or not is_same_site(address, base) or _is_in_noscript(element):
+        if address is None or not is_same_site(address, base):
             continue
         if _HIDDEN_STYLE.search(attributes.get("style") or "") or "hidden" in attributes:
             continue
