@@ -58,10 +58,8 @@ def find_attachments(page: Outline) -> list[Attachment]:
         if _GENERIC_TEXT.match(title):
             title = anchor.element.get_title() or title or unquote(urlsplit(anchor.url).path).rsplit("/", 1)[-1]
         known = found.get(anchor.url)
-        if known is None:
+        if known is None or len(title) > len(known.title):
             found[anchor.url] = Attachment(title=title, url=anchor.url, type=kind)
-        elif len(title) > len(known.title):
-            found[anchor.url] = known.model_copy(update={"title": title})
     return list(found.values())
 
 

@@ -191,14 +191,17 @@ def _find_title(
 
 
 def _find_link(pairs: Sequence[tuple[Record, str]], leaves: Sequence[KeyPath], page_url: str) -> KeyPath:
-    def is_link(record: Record, path: KeyPath, url: str) -> bool:
-        value = _get(record, path)
-        address = clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
-        return address is not None and url_key(address) == url_key(url)
-
-    hits = {path: sum(is_link(record, path, url) for record, url in pairs) for path in leaves}
+    hits = {
+        path: sum(url_key(_read_link(record, path, page_url) or "") == url_key(url) for record, url in pairs)
+        for path in leaves
+    }
     best = max(leaves, key=lambda path: hits[path])
     return best if hits[best] > _MIN_SHARE * len(pairs) else ()
+
+
+def _read_link(record: object, path: Sequence[str], page_url: str) -> str | None:
+    value = _get(record, path)
+    return clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
 
 
 def _build_template(pairs: Sequence[tuple[Record, str]], leaves: Sequence[KeyPath]) -> str:
@@ -236,8 +239,7 @@ def fill_template(template: str, record: object) -> str | None:
 
 def _read_url(record: object, recipe: JsonRecipe, page_url: str) -> str | None:
     if recipe.link:
-        value = _get(record, recipe.link)
-        return clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
+        return _read_link(record, recipe.link, page_url)
     address = fill_template(recipe.link_template, record)
     return clean_url(address, page_url) if address else None
 

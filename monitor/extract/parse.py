@@ -65,9 +65,7 @@ def _loads_more(page: Outline, element: Element) -> bool:
     return element.tag != "a" or _SAME_PAGE_HREF.match((attributes.get("href") or "").strip()) is not None
 
 
-_TEXT_TYPES = re.compile(
-    r"^(?:text/|application/(?:[\w.+-]*xml|xhtml|json|javascript|ld\+json|[\w.+-]*json))", re.IGNORECASE
-)
+_TEXT_TYPES = re.compile(r"text/|application/(?:xhtml|javascript|[\w.+-]*(?:xml|json))", re.IGNORECASE)
 _BINARY_SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff"),
     *(b"GIF8", b"Rar!", b"\x1f\x8b", b"7z\xbc\xaf", b"ID3"),
@@ -163,6 +161,5 @@ def _list_links(page: Outline) -> list[Link]:
     found: dict[str, str] = {}
     for anchor in page.anchors:
         text = anchor.text or (anchor.element.attributes.get("title") or "").strip()
-        if len(text) > len(found.get(anchor.url, "")) or anchor.url not in found:
-            found[anchor.url] = text
+        found[anchor.url] = max(found.get(anchor.url, ""), text, key=len)
     return [Link(text=text, url=url) for url, text in found.items()]

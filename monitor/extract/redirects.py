@@ -1,7 +1,6 @@
 """Detects pages whose content is elsewhere: redirects by meta refresh or script, frames, and shells for scripts."""
 
 import re
-from contextlib import suppress
 from html import unescape
 from typing import NamedTuple
 
@@ -175,13 +174,10 @@ def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
 
 def _parse_pixels(element: LexborNode, name: str) -> float | None:
     """Return a size in pixels from the style or the attribute; a percentage is of a window of 1000 pixels."""
-    in_style = re.search(
-        rf"(?:^|[;\s]){name}\s*:\s*([\d.]{{1,8}})\s*(%|px)?", element.attributes.get("style") or "", re.IGNORECASE
-    )
-    found = in_style or re.match(r"\s*([\d.]{1,8})\s*(%|px)?", element.attributes.get(name) or "")
-    with suppress(ValueError):  # such as 1.2.3
-        return float(found[1]) * (10 if found[2] == "%" else 1) if found else None
-    return None
+    size = r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%|px)?"
+    in_style = re.search(rf"(?:^|[;\s]){name}\s*:{size}", element.attributes.get("style") or "", re.IGNORECASE)
+    found = in_style or re.match(size, element.attributes.get(name) or "")
+    return float(found[1]) * (10 if found[2] == "%" else 1) if found else None
 
 
 _EMPTY_APP = re.compile(
