@@ -61,7 +61,7 @@ def limit_depth(text: str) -> str:
 
     The depth is counted from the tags, at least as large as the one that a parser comes to.
     """
-    if text.count("<") <= MAX_DEPTH:
+    if text.count("<") - text.count("</") <= MAX_DEPTH:  # no more elements than that begin
         return text
     stack: list[str] = []
     dropped: Counter[str] = Counter()

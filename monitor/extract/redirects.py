@@ -80,9 +80,7 @@ class _Frame(NamedTuple):
 
 
 def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
-    for element in tree.css("meta[http-equiv][content]"):
-        if (element.attributes.get("http-equiv") or "").strip().lower() != "refresh":
-            continue
+    for element in tree.css("meta[http-equiv=refresh i][content]"):
         found = _REFRESH.match((element.attributes.get("content") or "")[:2048])
         if found and int(found[1] or 0) <= _MAX_WAIT_S:
             return found[2].strip()
