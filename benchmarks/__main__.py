@@ -291,7 +291,7 @@ def extract(
         terminal.write_json({"bench": "extract", "figures": [reader.model_dump(mode="json") for reader in readers]})
         return
     found = [reader for reader in readers if reader.missing is None]
-    facts = ("ms_a_page", "ms_a_list", "ms_an_article", "pages", "failed")
+    facts = ("ms_a_page", "ms_a_list", "ms_an_article", "ratio_to_ours", "pages", "failed")
     rows = [(name, *(reader.figures.get(name) for reader in found)) for name in METRICS]
     rows += [(name, *(getattr(reader, name) for reader in found)) for name in facts]
     terminal.write_rows([(" ", *(reader.name for reader in found)), *rows])

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from monitor.errors import UsageError, WorkFailed
 from monitor.extract.encoding import decode
 from monitor.extract.parse import parse_page
 
-LIST, ARTICLE = "list", "article"
+KINDS = LIST, ARTICLE = "list", "article"
 
 METRICS = (
     "list_recall",
@@ -63,7 +63,8 @@ ExtractPage = Callable[[_LabelledPage], dict[str, Any]]
 class ExtractorResult(BaseModel):
     """What one tool reached, over how many pages; `missing` says why it could not be asked.
 
-    The times are medians of what a page keeps a processor busy, so that a busy machine changes them little.
+    The times are medians of what a page keeps a processor busy; `ratio_to_ours` is the median, over the pages that it
+    reads, of its time beside ours for the same page. The tools take turns, so that a busy machine slows all alike.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ExtractorResult(BaseModel):
     ms_a_page: float | None = None
     ms_a_list: float | None = None
     ms_an_article: float | None = None
+    ratio_to_ours: float | None = None
     missing: str | None = None
 
 
@@ -90,15 +92,23 @@ class _Extractor:
 def measure(corpus: Path, *, on_step: Callable[[str], None]) -> list[ExtractorResult]:
     """The figures of all tools, ours first; `UsageError` where there is no corpus."""
     tasks = _load_labelled_pages(corpus)
-    readers = []
+    runs = []
     for tool in _EXTRACTORS:
         on_step(tool.name)
-        if importlib.util.find_spec(tool.package) is None:
-            missing = f"not installed: pip install {tool.name}"
-            readers.append(ExtractorResult(name=tool.name, missing=missing))
-            continue
-        readers.append(_measure_extractor(tool, tasks, corpus))
-    return readers
+        if importlib.util.find_spec(tool.package) is not None:
+            runs.append(_ToolRun(tool, tool.open()))
+    for run in runs:
+        _extract_page(run.read, run.select(tasks)[0])  # what a tool loads at its first page is no cost of a page
+    for task in tasks:
+        for run in runs:
+            if task.kind in run.tool.kinds:
+                run.extract(task)
+    by_tool = {run.tool.name: run.summarize(tasks, corpus, beside=runs[0]) for run in runs}
+    missing = {
+        tool.name: ExtractorResult(name=tool.name, missing=f"not installed: pip install {tool.name}")
+        for tool in _EXTRACTORS
+    }
+    return list((missing | by_tool).values())
 
 
 def _load_labelled_pages(corpus: Path) -> list[_LabelledPage]:
@@ -117,31 +127,42 @@ def _load_labelled_pages(corpus: Path) -> list[_LabelledPage]:
     ]
 
 
-def _measure_extractor(tool: _Extractor, tasks: Sequence[_LabelledPage], corpus: Path) -> ExtractorResult:
-    read = tool.open()
-    own = [task for task in tasks if task.kind in tool.kinds]
-    _extract_page(read, own[0])  # what a tool loads at its first page is no cost of a page
-    answers = []
-    spent_ms: dict[str, list[float]] = {LIST: [], ARTICLE: []}
-    for task in own:
+@dataclass(frozen=True)
+class _ToolRun:
+    """What a tool answered to the pages, and how many milliseconds each took."""
+
+    tool: _Extractor
+    read: ExtractPage
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    spent_ms: dict[str, float] = field(default_factory=dict)
+
+    def select(self, tasks: Sequence[_LabelledPage]) -> list[_LabelledPage]:
+        return [task for task in tasks if task.kind in self.tool.kinds]
+
+    def extract(self, task: _LabelledPage) -> None:
         started = time.process_time()
-        answer = _extract_page(read, task)
-        spent_ms[task.kind].append(1000 * (time.process_time() - started))
-        answers.append({**answer, "id": task.id})
-    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
-        lines = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
-        file = Path(folder) / "answers.jsonl"
-        file.write_text(lines, encoding="utf-8")
-        scored = json.loads(_run_scorer(corpus, "score", str(file), "--json"))["all"]
-    return ExtractorResult(
-        name=tool.name,
-        figures={name: scored[name] for name in METRICS if name in tool.metrics and scored.get(name) is not None},
-        pages=len(own),
-        failed=sum(bool(answer.get("error")) for answer in answers),
-        ms_a_page=_compute_median(spent_ms[LIST] + spent_ms[ARTICLE]),
-        ms_a_list=_compute_median(spent_ms[LIST]),
-        ms_an_article=_compute_median(spent_ms[ARTICLE]),
-    )
+        answer = _extract_page(self.read, task)
+        self.spent_ms[task.id] = 1000 * (time.process_time() - started)
+        self.answers[task.id] = {**answer, "id": task.id}
+
+    def summarize(self, tasks: Sequence[_LabelledPage], corpus: Path, *, beside: "_ToolRun") -> ExtractorResult:
+        with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
+            lines = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in self.answers.values())
+            file = Path(folder) / "answers.jsonl"
+            file.write_text(lines, encoding="utf-8")
+            scored = json.loads(_run_scorer(corpus, "score", str(file), "--json"))["all"]
+        names = [name for name in METRICS if name in self.tool.metrics and scored.get(name) is not None]
+        by_kind = {kind: [self.spent_ms[task.id] for task in self.select(tasks) if task.kind == kind] for kind in KINDS}
+        return ExtractorResult(
+            name=self.tool.name,
+            figures={name: scored[name] for name in names},
+            pages=len(self.answers),
+            failed=sum(bool(answer.get("error")) for answer in self.answers.values()),
+            ms_a_page=_compute_median([*self.spent_ms.values()]),
+            ms_a_list=_compute_median(by_kind[LIST]),
+            ms_an_article=_compute_median(by_kind[ARTICLE]),
+            ratio_to_ours=_compute_median([ms / beside.spent_ms[page] for page, ms in self.spent_ms.items()]),
+        )
 
 
 def _extract_page(read: ExtractPage, task: _LabelledPage) -> dict[str, Any]:
@@ -151,8 +172,8 @@ def _extract_page(read: ExtractPage, task: _LabelledPage) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _compute_median(spent_ms: Sequence[float]) -> float | None:
-    return round(statistics.median(spent_ms), 2) if spent_ms else None
+def _compute_median(values: Sequence[float]) -> float | None:
+    return round(statistics.median(values), 2) if values else None
 
 
 def _run_scorer(corpus: Path, *arguments: str) -> str:

@@ -9,13 +9,13 @@ MAX_DEPTH = 512
 """As in Chromium and WebKit. A parser asks of each element which ones are open: depth makes its time quadratic."""
 
 # Comments and the content of scripts and their like have no tags; a comment that never ends is the rest of the page.
-_COMMENT = r"<!--(?:-?>|.*?(?:--!?>|\Z))"
-_RAW = r"<(?P<raw>script|style|textarea|xmp|iframe|noembed|noframes)\b.*?(?:</(?P=raw)\b|\Z)"
+_COMMENT = r"<!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>)?)"
+_RAW = r"<(?P<raw>script|style|textarea|xmp|iframe|noembed|noframes)\b(?:[^<]++|<(?!/(?P=raw)\b))*+(?:</(?P=raw))?"
 _ANY_TAG = r"<(?P<close>/?)(?P<name>[a-z][^\s/>]*)[^>]*>?"
-_TAG = re.compile(rf"{_COMMENT}|{_RAW}|{_ANY_TAG}", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(rf"{_COMMENT}|{_RAW}|{_ANY_TAG}", re.IGNORECASE)
 # In a drawing or a formula scripts and styles are elements as others are.
 _FOREIGN = re.compile(r"<(?:svg|math)\b", re.IGNORECASE)
-_FOREIGN_TAG = re.compile(rf"{_COMMENT}|{_ANY_TAG}", re.IGNORECASE | re.DOTALL)
+_FOREIGN_TAG = re.compile(rf"{_COMMENT}|{_ANY_TAG}", re.IGNORECASE)
 _VOID_TEXT = """
 area base br col embed frame hr img input link meta param source track wbr
 """
@@ -48,6 +48,8 @@ _FORMATTING_TEXT = "a b big code em font form i nobr s small strike strong tt u"
 _FORMATTING = frozenset(_FORMATTING_TEXT.split())
 _CLOSING_ALL = (_BLOCKS | _BORDERS | _LIST_ITEMS.keys() | _CELLS.keys()) - _FORMATTING
 
+_CLOSING_OTHERS = _BLOCKS | _ALONE.keys() | _LIST_ITEMS.keys() | _CELLS.keys() | {"a"}
+
 
 def parse_html(text: str) -> LexborHTMLParser:
     """Return the tree of a page of any depth, its elements below `MAX_DEPTH` as the content of their ancestor there."""
@@ -59,7 +61,7 @@ def limit_depth(text: str) -> str:
 
     The depth is counted from the tags, at least as large as the one that a parser comes to.
     """
-    if text.count("<") <= MAX_DEPTH:
+    if text.count("<") - text.count("</") <= MAX_DEPTH:  # no more elements than that begin
         return text
     stack: list[str] = []
     dropped: Counter[str] = Counter()
@@ -72,16 +74,19 @@ def limit_depth(text: str) -> str:
             continue
         name = name.lower()
         if close:
-            if dropped[name]:
+            if dropped and dropped[name]:
                 dropped[name] -= 1
                 pieces.append(text[kept : tag.start()])
                 kept = tag.end()
+            elif stack and stack[-1] == name:
+                stack.pop()
             else:
                 _close(stack, name)
             continue
         if name in _VOID:
             continue
-        _close_implied(stack, name)
+        if stack and name in _CLOSING_OTHERS:
+            _close_implied(stack, name)
         if len(stack) < MAX_DEPTH:
             stack.append(name)
         elif name != "a":  # links close each other
@@ -113,8 +118,6 @@ def _close(stack: list[str], name: str) -> None:
 
 def _close_implied(stack: list[str], name: str) -> None:
     """Close what the beginning of an element closes, where that is certain."""
-    if not stack:
-        return
     if name in _ALONE:
         while stack and stack[-1] in _ALONE[name]:
             stack.pop()

@@ -1,7 +1,7 @@
 """URLs as names of documents: the form to store, the key to compare, and the site that they belong to."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
@@ -84,7 +84,11 @@ def get_registrable_domain(url: str) -> str:
     It follows the Public Suffix List of the installed tldextract. An address or a suffix itself, as `gov.cn`, stands
     for itself; under a suffix that the list lacks, the last two labels count.
     """
-    host = (urlsplit(url).hostname or "").rstrip(".")
+    return _find_registrable_domain((urlsplit(url).hostname or "").rstrip("."))
+
+
+@lru_cache(maxsize=4096)
+def _find_registrable_domain(host: str) -> str:
     found = _load_suffixes().extract_str(host)
     if found.ipv4 or ":" in host:
         return host

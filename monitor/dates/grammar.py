@@ -77,9 +77,13 @@ def carry_years(dates: Sequence[WrittenDate]) -> Iterator[tuple[int, WrittenDate
 
 def scan(text: str, context: Context) -> list[WrittenDate]:
     """Return the dates in a text with folded digits; in a list only those with a day, doubtful ones too."""
+    return sorted(iter_dates(text, context), key=lambda date: date.start)
+
+
+def iter_dates(text: str, context: Context) -> Iterator[WrittenDate]:
+    """Yield what `scan` returns as it is found, form by form."""
     if not _MAY_HOLD_DATE.search(text):
-        return []
-    found: list[WrittenDate] = []
+        return
     spans = SpanSet(len(text))
     for form in select_forms(text, is_list=context.is_list):
         start = 0
@@ -87,10 +91,9 @@ def scan(text: str, context: Context) -> list[WrittenDate]:
             date = _read(form, match, context) if spans.is_free(*match.span()) else None
             if date:
                 spans.take(*match.span())
-                found.append(date)
+                yield date
             # A date may begin within what is none: `Nr. 25 vom 20. Oktober 2021`.
             start = match.end() if date else match.start() + 1
-    return sorted(found, key=lambda date: date.start)
 
 
 def _read(form: Form, match: re.Match[str], context: Context) -> WrittenDate | None:

@@ -1,5 +1,6 @@
 """The words of dates: months in the languages that official sites are written in, digits of any script, and eras."""
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -88,6 +89,7 @@ _DIGITS = {
     for zero in "０٠۰๐०০"  # full-width, Arabic, Persian, Thai, Devanagari, Bengali
     for value, digit in enumerate(chr(ord(zero) + step) for step in range(10))
 }
+_OTHER_DIGIT = re.compile(f"[{''.join(map(chr, _DIGITS))}]")
 
 ERA_START = (
     {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
@@ -107,7 +109,7 @@ _CENTURY = 100
 
 def fold_digits(text: str) -> str:
     """Return the text with the digits of other scripts as 0 to 9; every character keeps its place."""
-    return text if text.isascii() else text.translate(_DIGITS)
+    return text.translate(_DIGITS) if _OTHER_DIGIT.search(text) else text
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from monitor.dates.forms import COMPACT, Context
-from monitor.dates.grammar import scan
+from monitor.dates.grammar import iter_dates, scan
 from monitor.dates.names import complete_year, fold_digits, parse_month
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, SpanSet, WrittenDate
 
@@ -40,8 +40,7 @@ _DAY_WORDS = re.compile(
 )
 # Quick checks before the patterns: whether a text has a number to count with, and one of the words.
 _HAS_DIGIT = re.compile(r"\d")
-_ANYWHERE = ("today", "yesterday", "just now", "heute", "gestern")
-_EASTERN = ("刚刚", "剛剛", "今天", "今日", "昨天", "昨日", "前天", "오늘", "어제")
+_ANYWHERE = re.compile("today|yesterday|just now|heute|gestern|刚刚|剛剛|今天|今日|昨天|昨日|前天|오늘|어제")
 _AT_START = (
     *("hoy", "ayer", "hier", "aujourd", "oggi", "ieri", "hoje", "ontem", "сегодня", "вчера", "dzi", "wczoraj", "bugün"),
     *("dün", "hôm", "hari ini", "kemarin", "vandaag", "gisteren", "idag", "i dag", "igår", "i går", "اليوم", "أمس"),
@@ -86,7 +85,7 @@ def has_day(text: str, *, relative: bool = False) -> bool:
     With `relative`, a short text like 3天前 does so too.
     """
     folded = fold_digits(text)
-    if any(date.form != COMPACT.name for date in scan(folded, _AS_LISTED)):
+    if any(date.form != COMPACT.name for date in iter_dates(folded, _AS_LISTED)):
         return True
     return relative and len(text) <= MAX_RELATIVE_CHARS and next(_iter_relative(folded.strip()), None) is not None
 
@@ -96,8 +95,7 @@ def _iter_relative(text: str) -> Iterator[re.Match[str]]:
     lowered = text.lower()
     if _HAS_DIGIT.search(text) or " ago" in lowered:
         yield from _AGO.finditer(text)
-    words = _ANYWHERE if text.isascii() else (*_ANYWHERE, *_EASTERN)
-    if lowered.startswith(_AT_START) or any(word in lowered for word in words):
+    if lowered.startswith(_AT_START) or _ANYWHERE.search(lowered):
         yield from _DAY_WORDS.finditer(text)
 
 

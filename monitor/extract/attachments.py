@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from functools import lru_cache
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -29,6 +30,7 @@ _GENERIC_TEXT = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def detect_document_type(url: str) -> str | None:
     """Return the lower-case extension of the document that a path or a query field names; None for a page's url."""
     if not _MAY_BE_DOCUMENT.search(url):
@@ -47,7 +49,7 @@ def find_attachments(page: Outline) -> list[Attachment]:
     found: dict[str, Attachment] = {}
     for anchor in page.anchors:
         kind = detect_document_type(anchor.url)
-        if kind is None and _DOWNLOAD_URL.search(anchor.url) and (named := _TYPE_IN_TEXT.search(anchor.text)):
+        if kind is None and (named := _TYPE_IN_TEXT.search(anchor.text)) and _DOWNLOAD_URL.search(anchor.url):
             word = (named[1] or named[2]).lower()
             kind = _TYPE_BY_WORD.get(word, word)
         if kind is None:
@@ -56,10 +58,8 @@ def find_attachments(page: Outline) -> list[Attachment]:
         if _GENERIC_TEXT.match(title):
             title = anchor.element.get_title() or title or unquote(urlsplit(anchor.url).path).rsplit("/", 1)[-1]
         known = found.get(anchor.url)
-        if known is None:
+        if known is None or len(title) > len(known.title):
             found[anchor.url] = Attachment(title=title, url=anchor.url, type=kind)
-        elif len(title) > len(known.title):
-            found[anchor.url] = known.model_copy(update={"title": title})
     return list(found.values())
 
 

@@ -2,17 +2,11 @@
 
 import codecs
 import re
-from collections.abc import Iterable
+from collections import Counter
 
 import webencodings
 
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 # Labels that pages carry and the Encoding Standard does not have.
 _NAME_BY_LABEL = {
@@ -38,14 +32,23 @@ _ENCODING_BY_LANGUAGE = {
 }
 
 _LANGUAGE = re.compile(rb"<html[^>]{0,400}?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
-_JAPANESE_ESCAPE = re.compile(rb"\x1b\$[@B]")
+_JAPANESE_ESCAPES = (b"\x1b$@", b"\x1b$B")
 _SINGLE_BYTE = re.compile(r"^(windows-125\d|windows-874|iso-8859-\d+|koi8-[ru]|(?:x-)?mac[\w-]+|ibm866)$")
 _META_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w:.-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w:.-]+)", re.IGNORECASE)
 _HTTP_CHARSET = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([\w:.-]+)", re.IGNORECASE)
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
 # Korean first: its syllables look like common Chinese characters, the reverse is never true.
 _CANDIDATE_ENCODINGS = ("euc-kr", "gb18030", "big5", "euc-jp", "shift_jis")
+_JAPANESE = ("euc-jp", "shift_jis", "iso-2022-jp")
+# The codec, and the lead bytes of everyday characters in it.
+_EVERYDAY_CHINESE = ("gb2312", range(0xB0, 0xD8))
+_EVERYDAY_CHARS = {
+    **dict.fromkeys(_JAPANESE, ("euc_jp", range(0xB0, 0xD0))),
+    "euc-kr": ("euc_kr", range(0xB0, 0xC9)),
+    "big5": ("big5", range(0xA4, 0xC7)),
+}
 _MAX_SAMPLE_BYTES = 60_000
 
 
@@ -58,11 +61,11 @@ def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace"), name
-    if _JAPANESE_ESCAPE.search(body):
+    if any(mark in body for mark in _JAPANESE_ESCAPES):
         return body.decode("iso2022_jp", "replace"), "iso-2022-jp"
     # A text with non-ASCII bytes that is valid UTF-8 is UTF-8: no other encoding gives that by chance.
-    if _is_valid(body, "utf-8"):
-        return body.decode("utf-8", "replace"), "utf-8"
+    if (text := _decode_valid(body, "utf-8")) is not None:
+        return text, "utf-8"
     name = _choose_encoding(body, _list_declared_encodings(body, content_type))
     return body.decode(_get_codec(name), "replace"), name
 
@@ -74,7 +77,7 @@ def _choose_encoding(body: bytes, declared: list[str]) -> str:
         return declared[0]
     multibyte = [name for name in declared if not _SINGLE_BYTE.match(name)]
     for name in multibyte:
-        if name != "utf-8" and _is_valid(body, name) and _measure_commonness(sample, name) > 0.5:
+        if name != "utf-8" and _decode_valid(body, name) is not None and _measure_commonness(sample, name) > 0.5:
             return name
     text = sample.decode("utf-8", "replace")
     if text.isascii() or text.count("\ufffd") / sum(char > "\x7f" for char in text) < 0.02:
@@ -115,40 +118,24 @@ def _get_codec(name: str) -> str:
     return encoding.codec_info.name if encoding else name
 
 
-def _is_valid(body: bytes, name: str) -> bool:
-    """Whether the bytes decode without an error; a character that is cut off at the very end is allowed."""
+def _decode_valid(body: bytes, name: str) -> str | None:
+    """Return the text of bytes that decode without an error, without a character that is cut off at the very end."""
     try:
-        codecs.getincrementaldecoder(_get_codec(name))("strict").decode(body, final=False)
+        return codecs.getincrementaldecoder(_get_codec(name))("strict").decode(body, final=False)
     except (UnicodeError, LookupError):
-        return False
-    return True
+        return None
 
 
 def _measure_commonness(sample: bytes, name: str) -> float:
     """Share of everyday characters among those that are not ASCII, 0 to 1: only the right encoding gives many."""
-    text = sample.decode(_get_codec(name), "replace")
-    odd = [char for char in text if char > "\x7f"]
-    if len(odd) < 2:
-        return 0.0
-    return sum(_is_common(char, name) for char in odd) / len(odd)
+    odd = _NON_ASCII.findall(sample.decode(_get_codec(name), "replace"))
+    return sum(count for char, count in Counter(odd).items() if _is_common(char, name)) / len(odd) if odd[1:] else 0.0
 
 
 def _is_common(char: str, name: str) -> bool:
     if "\u3000" <= char <= "\u3015" or "\uff01" <= char <= "\uff5e" or char in "—…“”‘’·":
         return True
-    if name in ("euc-jp", "shift_jis", "iso-2022-jp"):
-        return "\u3040" <= char <= "\u30ff" or _has_lead_byte_in(char, "euc_jp", range(0xB0, 0xD0))
-    if name == "euc-kr":
-        return "\uac00" <= char <= "\ud7a3" and _has_lead_byte_in(char, "euc_kr", range(0xB0, 0xC9))
-    if name == "big5":
-        return _has_lead_byte_in(char, "big5", range(0xA4, 0xC7))
-    return _has_lead_byte_in(char, "gb2312", range(0xB0, 0xD8))
-
-
-def _has_lead_byte_in(char: str, codec: str, lead: Iterable[int]) -> bool:
     if not "\u3400" <= char <= "\ud7a3":
-        return False
-    try:
-        return char.encode(codec)[0] in lead
-    except UnicodeEncodeError:
-        return False
+        return name in _JAPANESE and "\u3040" <= char <= "\u30ff"
+    codec, lead_bytes = _EVERYDAY_CHARS.get(name, _EVERYDAY_CHINESE)
+    return char.encode(codec, "replace")[0] in lead_bytes

@@ -25,12 +25,12 @@ _BARE_AMPERSAND = re.compile(r"&(?!#?\w{1,10};)")
 # HTML's names for characters, which XML does not know.
 _HTML_ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z]{2,10};")
 _DATE_FIELDS = (
-    *("pubdate", "published", "issued", "date", "publication_date"),
+    *("pubDate", "pubdate", "published", "issued", "date", "publication_date"),
     *("created", "lastmod", "updated", "modified"),
 )
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _MAX_DATE_CHARS = 200
-_ENTRY_NAMES = frozenset({"item", "entry", "url", "sitemap"})
+_ENTRY_NAMES = ("{*}item", "{*}entry", "{*}url", "{*}sitemap")
 
 
 def is_feed(text: str) -> bool:
@@ -52,24 +52,18 @@ def parse_feed(text: str, url: str, today: dt.date) -> tuple[str, list[Candidate
     if root is None:
         return "", [], None
     found: dict[str, Candidate] = {}
-    for entry in root.iter():
-        if _get_local_name(entry) in _ENTRY_NAMES and (candidate := _build_candidate(entry, url, today)):
+    for entry in root.iter(*_ENTRY_NAMES):
+        if candidate := _build_candidate(entry, url, today):
             found.setdefault(candidate.url, candidate)
-    heads = [root, *_list_children(root, "channel")]
+    heads = [root, *root.iterfind("{*}channel")]
     title = next(filter(None, (_get_text(head, "title") for head in heads)), "")
     return title, list(found.values()), _find_next_page(heads, url)
 
 
-def _get_local_name(element: etree._Element) -> str:
-    return etree.QName(element).localname.lower() if isinstance(element.tag, str) else ""
-
-
-def _list_children(element: etree._Element, name: str) -> Iterator[etree._Element]:
-    yield from (child for child in element if _get_local_name(child) == name)
-
-
 def _get_text(element: etree._Element, name: str) -> str:
-    texts = (collapse_whitespace(strip_markup(_join_text(child))) for child in _list_children(element, name))
+    """Return a field of an entry, or of the news element of a sitemap's entry."""
+    children = (*element.iterfind(f"{{*}}{name}"), *element.iterfind(f"{{*}}news/{{*}}{name}"))
+    texts = (collapse_whitespace(strip_markup(_join_text(child))) for child in children)
     return next(filter(None, texts), "")
 
 
@@ -87,8 +81,8 @@ def _build_candidate(entry: etree._Element, base: str, today: dt.date) -> Candid
     url = clean_url(link, base) if link else None
     if url is None:
         return None
-    title = _get_text(entry, "title") or _get_news_text(entry, "title")
-    texts = filter(None, (_get_text(entry, name) or _get_news_text(entry, name) for name in _DATE_FIELDS))
+    title = _get_text(entry, "title")
+    texts = filter(None, (_get_text(entry, name) for name in _DATE_FIELDS))
     day = next(filter(None, (parse_date_text(text, today) for text in texts)), None)
     return _make_candidate(title, url, base, day, list(_list_enclosures(entry, base)))
 
@@ -105,25 +99,17 @@ def _make_candidate(title: str, url: str, base: str, day: dt.date | None, attach
 
 
 def _find_link(entry: etree._Element) -> str:
-    links = list(_list_children(entry, "link"))
-    for link in links:
-        if link.get("href") and link.get("rel", "alternate") == "alternate":
-            return link.get("href", "")
-    for name in ("link", "loc"):
-        written = next(map(_join_text, _list_children(entry, name)), "")
-        if address := collapse_whitespace(written).replace("&amp;", "&"):
-            return address
-    about = next((str(value) for key, value in entry.attrib.items() if str(key).endswith("about")), "")
-    guid = next(_list_children(entry, "guid"), None)
-    if not about and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
-        about = collapse_whitespace(guid.text or "")
-    enclosed = (child.get("url", "") for child in _list_children(entry, "enclosure"))
-    return about or next((link.get("href", "") for link in links if link.get("href")), "") or next(enclosed, "")
-
-
-def _get_news_text(entry: etree._Element, name: str) -> str:
-    """Return a field of the news element of a sitemap's entry."""
-    return next((_get_text(child, name) for child in entry if _get_local_name(child) == "news"), "")
+    links, guids = list(entry.iterfind("{*}link")), entry.iterfind("{*}guid")
+    addresses = (
+        *(link.get("href") for link in links if link.get("rel", "alternate") == "alternate"),
+        *map(_join_text, (*links, *entry.iterfind("{*}loc"))),
+        *(str(value) for key, value in entry.attrib.items() if str(key).endswith("about")),
+        *(guid.text for guid in guids if guid.get("isPermaLink", "true").lower() != "false"),
+        *(link.get("href") for link in links),
+        *(enclosure.get("url") for enclosure in entry.iterfind("{*}enclosure")),
+    )
+    written = (collapse_whitespace(address or "").replace("&amp;", "&") for address in addresses)
+    return next(filter(None, written), "")
 
 
 def parse_date_text(text: str, today: dt.date) -> dt.date | None:
@@ -138,7 +124,7 @@ def parse_date_text(text: str, today: dt.date) -> dt.date | None:
 
 
 def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
-    for enclosure in _list_children(entry, "enclosure"):
+    for enclosure in entry.iterfind("{*}enclosure"):
         url = clean_url(enclosure.get("url", ""), base)
         if url and (kind := detect_document_type(url)):
             yield Attachment(title=url.rsplit("/", 1)[-1], url=url, type=kind)
@@ -146,7 +132,7 @@ def _list_enclosures(entry: etree._Element, base: str) -> Iterator[Attachment]:
 
 def _find_next_page(heads: Sequence[etree._Element], base: str) -> str | None:
     """Return the next page of a paged feed (RFC 5005)."""
-    links = (link for head in heads for link in _list_children(head, "link") if link.get("rel") == "next")
+    links = (link for head in heads for link in head.iterfind("{*}link") if link.get("rel") == "next")
     address = next(filter(None, (link.get("href") for link in links)), None)
     return clean_url(address, base) if address else None
 

@@ -23,6 +23,7 @@ _ADDRESS = re.compile(
     r"https?://|\.{0,2}/[\w%]|\?\w+=|[\w%./-]+\.(?:s?html?|jspx?|aspx?|php|do|action|pdf|docx?)\b|[\w%-]+/\w"
 )
 _SCRIPT_HREF = re.compile(r"\s*(?:javascript:|#|$)", re.IGNORECASE)
+_SCRIPT_ATTRIBUTES = frozenset({*_URL_ATTRIBUTES, "onclick"})
 _CLICKABLE_TAGS = frozenset(
     {"a", "area", "li", "tr", "td", "div", "p", "span", "dt", "dd", "h2", "h3", "h4", "article"}
 )
@@ -39,7 +40,7 @@ def find_link_address(tag: str, attributes: Mapping[str, str | None]) -> str | N
             return href
         if (found := _find_call_address(href)) is not None:
             return found
-    elif tag not in _CLICKABLE_TAGS or attributes.keys().isdisjoint((*_URL_ATTRIBUTES, "onclick")):
+    elif tag not in _CLICKABLE_TAGS or _SCRIPT_ATTRIBUTES.isdisjoint(attributes):
         return None
     for name in _URL_ATTRIBUTES:
         value = (attributes.get(name) or "").strip()
@@ -65,11 +66,10 @@ _ZERO_WIDTH = ("\u200b", "\ufeff")
 _WIDE_CHARS = re.compile("[\u2e80-\U0010ffff]+")
 # An address without a query, a dot segment or a character that an url must not hold.
 _PLAIN_ADDRESS = re.compile(
-    r"(?:(?P<site>https?://(?:[a-z\d-]+\.)+[a-z]{2,12}/)|(?P<root>/(?!/))|(?:\./)?)"
-    r"(?P<path>(?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)",
+    r"(?:(?P<site>https?://(?:[a-z\d-]+\.)++[a-z]{2,12}/)|(?P<root>/(?!/))|(?:\./)?)"
+    r"(?P<path>(?:[\w~-][\w.~-]*+(?:/|\Z))*+)",
     re.ASCII,
 )
-_NON_DOCUMENT_HREF = re.compile(r"#|(?:javascript|mailto|tel|data|about):", re.IGNORECASE)
 
 
 def collapse_whitespace(text: str) -> str:
@@ -98,19 +98,17 @@ class Element:
     tag: str
     parent: "Element | None"
     attributes: dict[str, str | None]
-    depth: int
     text_start: int
-    end: int = 0
-    text_end: int = 0
+    end: int
+    text_end: int
+    depth: int = 0
     child_count: int = 0
     position: int = 1
     css_class: str = ""
-    class_and_id: str = " "
 
-    def __post_init__(self) -> None:
-        if self.attributes:
-            self.css_class = (self.attributes.get("class") or "").lower()
-            self.class_and_id = f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
+    @property
+    def class_and_id(self) -> str:
+        return f"{self.css_class} {(self.attributes.get('id') or '').lower()}"
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -159,7 +157,7 @@ class Outline:
     def get_text(self, element: Element, max_chars: int | None = None) -> str:
         """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""
         end = element.text_end
-        if max_chars is not None:
+        if max_chars is not None and end - element.text_start > 1:
             start = bisect_left(self._lengths, self._lengths[element.text_start] + max_chars, element.text_start, end)
             end = min(end, start + 1)
         return collapse_whitespace(" ".join(self.texts[element.text_start : end]))
@@ -191,9 +189,7 @@ class Outline:
             if not element.attributes:
                 continue
             href = find_link_address(element.tag, element.attributes)
-            if not href or _NON_DOCUMENT_HREF.match(href):
-                continue
-            url = resolve(href)
+            url = resolve(href) if href else None
             if url and url != here and len(url) <= _MAX_URL_CHARS:
                 found.append((element, url))
         # Without the clickable rows and boxes that contain a link of their own.
@@ -244,59 +240,51 @@ def get_base_url(tree: LexborHTMLParser, url: str) -> str:
 
 
 def _fill_outline(page: Outline, root: LexborNode) -> None:
-    """Walk the tree in page order, with a stack of nodes and their parents: pages nest deeper than calls may."""
-    open_elements: list[Element] = []
-    waiting: list[tuple[LexborNode, Element | None]] = [(root, None)]
-    while waiting:
-        node, parent = waiting.pop()
-        if parent is not None and (sibling := node.next) is not None:
-            waiting.append((sibling, parent))
-        if node.is_text_node:
-            text = node.text_content
-            if text and not text.isspace() and parent is not None:
-                _close_elements(page, open_elements, parent)
-                page.texts.append(text)
-                page.text_owner.append(parent.index)
+    """Walk the tree in page order; what lies in a node without an element, as in a script, is left out."""
+    elements, texts = page.elements, page.texts
+    element_of: dict[int, Element] = {}
+
+    def add_text(text: str, owner: Element) -> None:
+        texts.append(text)
+        page.text_owner.append(owner.index)
+        owner.text_end = len(texts)
+
+    for node in root.traverse(include_text=True):
+        text = node.text_content if node.is_text_node else None
+        if text is not None and (not text or text.isspace()):
             continue
-        if not node.is_element_node:
+        above = node.parent
+        parent = element_of.get(above.mem_id) if above is not None else None
+        if text is not None:
+            if parent is not None:
+                add_text(text, parent)
             continue
         tag = node.tag or ""
-        if tag in _HIDDEN_TAGS:
+        if tag in _HIDDEN_TAGS or not node.is_element_node or (parent is None and elements):
             continue
-        child = node.first_child
         if parent is not None and parent.depth >= _MAX_DEPTH and tag != "a":
-            if child is not None:
-                waiting.append((child, parent))
+            element_of[node.mem_id] = parent
             continue
+        attributes = node.attributes
+        element = Element(len(elements), tag, parent, attributes, len(texts), len(elements) + 1, len(texts))
         if parent is not None:
-            _close_elements(page, open_elements, parent)
             parent.child_count += 1
-        element = Element(
-            index=len(page.elements),
-            tag=tag,
-            parent=parent,
-            attributes=node.attributes,
-            depth=parent.depth + 1 if parent else 0,
-            position=parent.child_count if parent else 1,
-            text_start=len(page.texts),
-        )
-        if child is not None:
-            waiting.append((child, element))
-        page.elements.append(element)
-        open_elements.append(element)
-        is_button = tag == "input" and (element.attributes.get("type") or "").lower() in ("button", "submit")
-        if is_button and (label := (element.attributes.get("value") or "").strip()):
-            page.texts.append(label)
-            page.text_owner.append(element.index)
-    _close_elements(page, open_elements, None)
+            element.position, element.depth = parent.child_count, parent.depth + 1
+        if "class" in attributes:
+            element.css_class = (attributes["class"] or "").lower()
+        element_of[node.mem_id] = element
+        elements.append(element)
+        is_button = tag == "input" and (attributes.get("type") or "").lower() in ("button", "submit")
+        if is_button and (label := (attributes.get("value") or "").strip()):
+            add_text(label, element)
+    _close_elements(elements)
 
 
-def _close_elements(page: Outline, open_elements: list[Element], until: Element | None) -> None:
-    """Close the elements that end where the walk is back in `until`."""
-    while open_elements and open_elements[-1] is not until:
-        element = open_elements.pop()
-        element.end = len(page.elements)
-        element.text_end = len(page.texts)
+def _close_elements(elements: list[Element]) -> None:
+    """Let each element end no earlier than the last one in it."""
+    for element in reversed(elements):
+        if (parent := element.parent) is not None:
+            parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
 
 _MIN_SENTENCE_WEIGHT = 24

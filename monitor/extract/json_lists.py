@@ -71,17 +71,15 @@ def read_json_list(text: str, recipe: JsonRecipe, *, page_url: str, today: dt.da
 
     `zone` is where a point in time becomes a day. Records without a title or an address are left out.
     """
-    records = json.loads(text, strict=False)
-    for key in recipe.rows:
-        records = records.get(key) if isinstance(records, dict) else None
+    records = _get(json.loads(text, strict=False), recipe.rows)
     if not isinstance(records, list):
         raise ValueError("no list at " + ".".join(recipe.rows))  # noqa: TRY004 -- of the site's data, not of ours
     found: dict[str, Candidate] = {}
     for record in records:
-        title = _read_title(record, tuple(recipe.title))
+        title = _read_title(record, recipe.title)
         url = _read_url(record, recipe, page_url)
         if title and url:
-            day = parse_day(_get(record, tuple(recipe.date)), today, zone) if recipe.date else None
+            day = parse_day(_get(record, recipe.date), today, zone) if recipe.date else None
             source = DateSource.LISTED if day else DateSource.UNKNOWN
             is_repost = not is_same_site(url, page_url)
             found.setdefault(url, Candidate(title=title, url=url, date=day, date_source=source, is_repost=is_repost))
@@ -133,20 +131,11 @@ def _is_number(text: str) -> bool:
 def _iter_arrays(root: object) -> Iterator[tuple[KeyPath, list[Record]]]:
     """Yield the arrays of records with their paths of keys, outer ones first."""
     queue: list[tuple[KeyPath, object]] = [((), root)]
-    for path, value in queue[:]:
+    for path, value in queue:
         if isinstance(value, list):
-            yield path, _list_records(value)
-    while queue and len(queue) < _MAX_ARRAYS:
-        path, value = queue.pop(0)
-        for key, child in value.items() if isinstance(value, dict) else ():
-            if isinstance(child, list) and (records := _list_records(child)):
-                yield (*path, key), records
-            elif isinstance(child, dict) and len(path) < _MAX_DEPTH:
-                queue.append(((*path, key), child))
-
-
-def _list_records(array: list[Any]) -> list[Record]:
-    return [record for record in array if isinstance(record, dict)]
+            yield path, [record for record in value if isinstance(record, dict)]
+        elif isinstance(value, dict) and len(path) <= _MAX_DEPTH and len(queue) < _MAX_ARRAYS:
+            queue.extend(((*path, key), child) for key, child in value.items() if isinstance(child, list | dict))
 
 
 def _list_leaves(records: Sequence[Record]) -> list[KeyPath]:
@@ -165,13 +154,13 @@ def _iter_leaves(record: Record, above: KeyPath) -> Iterator[KeyPath]:
             yield from _iter_leaves(value, (*above, key))
 
 
-def _get(record: object, path: KeyPath) -> object:
+def _get(record: object, path: Sequence[str]) -> object:
     for key in path:
         record = record.get(key) if isinstance(record, dict) else None
     return record
 
 
-def _read_title(record: object, path: KeyPath) -> str:
+def _read_title(record: object, path: Sequence[str]) -> str:
     value = _get(record, path)
     return collapse_whitespace(strip_markup(value)) if isinstance(value, str) else ""
 
@@ -202,14 +191,17 @@ def _find_title(
 
 
 def _find_link(pairs: Sequence[tuple[Record, str]], leaves: Sequence[KeyPath], page_url: str) -> KeyPath:
-    def is_link(record: Record, path: KeyPath, url: str) -> bool:
-        value = _get(record, path)
-        address = clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
-        return address is not None and url_key(address) == url_key(url)
-
-    hits = {path: sum(is_link(record, path, url) for record, url in pairs) for path in leaves}
+    hits = {
+        path: sum(url_key(_read_link(record, path, page_url) or "") == url_key(url) for record, url in pairs)
+        for path in leaves
+    }
     best = max(leaves, key=lambda path: hits[path])
     return best if hits[best] > _MIN_SHARE * len(pairs) else ()
+
+
+def _read_link(record: object, path: Sequence[str], page_url: str) -> str | None:
+    value = _get(record, path)
+    return clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
 
 
 def _build_template(pairs: Sequence[tuple[Record, str]], leaves: Sequence[KeyPath]) -> str:
@@ -238,7 +230,7 @@ def _as_token(value: str) -> str:
 
 def fill_template(template: str, record: object) -> str | None:
     """Return the address of a record; None where it lacks one of the values."""
-    values = [_get(record, tuple(name.split("."))) for name in _PLACEHOLDER.findall(template)]
+    values = [_get(record, name.split(".")) for name in _PLACEHOLDER.findall(template)]
     if any(value in (None, "") or not isinstance(value, str | int) for value in values):
         return None
     written = iter(values)
@@ -247,8 +239,7 @@ def fill_template(template: str, record: object) -> str | None:
 
 def _read_url(record: object, recipe: JsonRecipe, page_url: str) -> str | None:
     if recipe.link:
-        value = _get(record, tuple(recipe.link))
-        return clean_url(value, page_url) if isinstance(value, str) and value.strip() else None
+        return _read_link(record, recipe.link, page_url)
     address = fill_template(recipe.link_template, record)
     return clean_url(address, page_url) if address else None
 
@@ -272,10 +263,7 @@ def _find_date(
         dated = sum(parse_day(_get(record, path), today, dt.UTC) is not None for record in records)
         return agreeing, -1 if _OTHER_DAY_NAME.search(name) else order, dated
 
-    rated = [(rate(path), path) for path in leaves]
-    fit = [
-        (value, path)
-        for value, path in rated
-        if value[2] >= _MIN_SHARE * len(records) and (value[0] > 0 or value[1] > 0)
-    ]
-    return max(fit)[1] if fit else ()
+    rates = {path: rate(path) for path in leaves}
+    enough = _MIN_SHARE * len(records)
+    fit = [path for path, (agreeing, order, dated) in rates.items() if dated >= enough and max(agreeing, order) > 0]
+    return max(fit, key=lambda path: (rates[path], path), default=())

@@ -3,10 +3,9 @@
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Iterator
 
 from lxml import etree
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.articles.article import read_article
 from monitor.extract.articles.labels import find_site_name
@@ -14,7 +13,7 @@ from monitor.extract.articles.text import list_lines
 from monitor.extract.attachments import find_attachments
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_feed, parse_feed
-from monitor.extract.html import Outline, build_outline
+from monitor.extract.html import Element, Outline, build_outline
 from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.paging import find_next_page
 from monitor.i18n.message import Message
@@ -23,39 +22,20 @@ from monitor.page import NO_HINTS, Link, Page, PageError, PageErrorCode, PageHin
 from monitor.vocabulary import LOAD_MORE_WORDS
 
 # <script type="text/xml"><datastore>…<record><![CDATA[<li>…</li>]]></record>…</datastore></script>
-_DATA_STORE_START = re.compile(r"<script\b[^<>]*>\s*<datastore>", re.IGNORECASE)
-_DATA_STORE_END = re.compile(r"</datastore>\s*</script>", re.IGNORECASE)
-_RECORD_START = re.compile(r"<record>\s*<!\[CDATA\[", re.IGNORECASE)
-_RECORD_END = re.compile(r"\]\]>\s*</record>", re.IGNORECASE)
+_DATA_STORE = re.compile(
+    r"<script\b[^<>]*>\s*<datastore>((?:[^<]++|<(?!/?datastore>))*+)</datastore>\s*</script>", re.IGNORECASE
+)
+_RECORD = re.compile(r"<record>\s*<!\[CDATA\[((?:[^]<]++|](?!]>)|<(?!record>))*+)]]>\s*</record>", re.IGNORECASE)
 
 
 def expand_data_stores(html_text: str) -> str:
     """Return the page with the records of its data stores as markup: many Chinese provinces write list rows so."""
     if "<datastore>" not in html_text:
         return html_text
-    pieces, kept = [], 0
-    for start, data, _, end in _iter_between(html_text, _DATA_STORE_START, _DATA_STORE_END):
-        store = html_text[data:end]
-        records = _iter_between(store, _RECORD_START, _RECORD_END)
-        pieces += [html_text[kept:start], "\n".join(store[inner:last] for _, inner, last, _ in records)]
-        kept = end
-    return "".join([*pieces, html_text[kept:]])
+    return _DATA_STORE.sub(lambda store: "\n".join(_RECORD.findall(store[1])), html_text)
 
 
-def _iter_between(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the spans between marks: where the opening one starts and ends, and the next closing one."""
-    position = 0
-    while (begin := opening.search(text, position)) and (end := closing.search(text, begin.end())):
-        yield begin.start(), begin.end(), end.start(), end.end()
-        position = end.end()
-
-
-_BUTTON_SELECTORS = (
-    "button, a, input[type=button], [role=button], [onclick], [class*=more i], [id*=more i], [class*=load i]"
-)
-_INFINITE_SCROLL_SELECTORS = (
-    "[class*=infinite-scroll i], [data-infinite-scroll], [infinite-scroll], [v-infinite-scroll]"
-)
+_INFINITE_SCROLL = frozenset({"infinite-scroll", "data-infinite-scroll", "v-infinite-scroll"})
 _MAX_LABEL_CHARS = 40
 _MIN_TITLE_CHARS = 8
 _MIN_TITLES = 5
@@ -64,37 +44,28 @@ _LOAD_MORE_LABEL = re.compile(rf"^[\s+>»▼▾↓·.…]*(?:{LOAD_MORE_WORDS})[
 _SAME_PAGE_HREF = re.compile(r"^(?:#.*|javascript:.*)?$", re.IGNORECASE)
 
 
-def has_load_more(tree: LexborHTMLParser) -> bool:
+def has_load_more(page: Outline) -> bool:
     """Whether an unrendered page has a button that loads more of its list (no plain "more"), or scrolls infinitely."""
-    has_button = tree.css_first(_INFINITE_SCROLL_SELECTORS) is not None or any(
-        map(_is_button, tree.css(_BUTTON_SELECTORS))
-    )
-    return has_button and _is_list(tree)
-
-
-def _is_button(node: LexborNode) -> bool:
-    label = (node.attributes.get("value") or "") if node.tag == "input" else node.text()
-    if not _LOAD_MORE_LABEL.match(label.strip()[:_MAX_LABEL_CHARS]):
-        return False
-    return node.tag != "a" or _SAME_PAGE_HREF.match((node.attributes.get("href") or "").strip()) is not None
-
-
-def _is_list(tree: LexborHTMLParser) -> bool:
-    """Whether the page is mostly links with texts as long as titles."""
-    links = [_count_chars(link) for link in tree.css("a[href]")]
-    hidden = sum(map(_count_chars, tree.css("body script, body style, body noscript, body template")))
-    visible = _count_chars(tree.body) - hidden
+    links = [len(page.get_text(element)) for element in page.elements if element.tag == "a"]
     titles = sum(length >= _MIN_TITLE_CHARS for length in links)
-    return titles >= _MIN_TITLES and sum(links) >= _MIN_LINKED_SHARE * visible
+    is_list = titles >= _MIN_TITLES and sum(links) >= _MIN_LINKED_SHARE * len(page.full_text)
+    return is_list and any(_loads_more(page, element) for element in page.elements)
 
 
-def _count_chars(node: LexborNode | None) -> int:
-    return len(" ".join(node.text().split())) if node is not None else 0
+def _loads_more(page: Outline, element: Element) -> bool:
+    attributes, names = element.attributes, element.class_and_id
+    if "infinite-scroll" in names or not _INFINITE_SCROLL.isdisjoint(attributes):
+        return True
+    is_button = element.tag in ("button", "a", "input") or "onclick" in attributes or attributes.get("role") == "button"
+    if not is_button and "more" not in names and "load" not in names:
+        return False
+    label = "".join(page.texts[element.text_start : element.text_end]).strip()
+    if not _LOAD_MORE_LABEL.match(label[:_MAX_LABEL_CHARS]):
+        return False
+    return element.tag != "a" or _SAME_PAGE_HREF.match((attributes.get("href") or "").strip()) is not None
 
 
-_TEXT_TYPES = re.compile(
-    r"^(?:text/|application/(?:[\w.+-]*xml|xhtml|json|javascript|ld\+json|[\w.+-]*json))", re.IGNORECASE
-)
+_TEXT_TYPES = re.compile(r"text/|application/(?:xhtml|javascript|[\w.+-]*(?:xml|json))", re.IGNORECASE)
 _BINARY_SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff"),
     *(b"GIF8", b"Rar!", b"\x1f\x8b", b"7z\xbc\xaf", b"ID3"),
@@ -183,7 +154,7 @@ def _fill_from_html(page: Page, text: str, today: dt.date, hints: PageHints) -> 
     page.attachments = find_attachments(outline)
     if page.candidates:
         page.next_page = find_next_page(outline, tree, text)
-        page.is_cut_short = page.next_page is None and not page.rendered and has_load_more(tree)
+        page.is_cut_short = page.next_page is None and not page.rendered and has_load_more(outline)
 
 
 def _list_links(page: Outline) -> list[Link]:
@@ -191,6 +162,5 @@ def _list_links(page: Outline) -> list[Link]:
     found: dict[str, str] = {}
     for anchor in page.anchors:
         text = anchor.text or (anchor.element.attributes.get("title") or "").strip()
-        if len(text) > len(found.get(anchor.url, "")) or anchor.url not in found:
-            found[anchor.url] = text
+        found[anchor.url] = max(found.get(anchor.url, ""), text, key=len)
     return [Link(text=text, url=url) for url, text in found.items()]

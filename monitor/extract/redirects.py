@@ -1,7 +1,6 @@
 """Detects pages whose content is elsewhere: redirects by meta refresh or script, frames, and shells for scripts."""
 
 import re
-from contextlib import suppress
 from html import unescape
 from typing import NamedTuple
 
@@ -33,9 +32,10 @@ _SIDE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "iframe", "noframes"})
+_HIDDEN_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes"]
 _MIN_SENTENCE_CHARS = 40
 _MIN_PROSE_CHARS = 300
+_SHARE = re.compile(r"\s*(\d{1,6}(?:\.\d{1,3})?)\s*(%?)(?!.*\*)")
 _MIN_FRAME_PX = (400, 250)
 
 
@@ -48,9 +48,11 @@ def find_redirect(html: str, url: str) -> str | None:
     if "refresh" not in html[:_MAX_HTML_CHARS].lower() and ("location" not in html or len(html) > _MAX_HTML_CHARS):
         return None
     tree = parse_html(html[: 2 * _MAX_HTML_CHARS])
+    tree.strip_tags(["noscript"])
     target = _find_refresh_target(tree)
-    if target is None and len(html) <= _MAX_HTML_CHARS and _is_redirect_only(tree):
-        target = _find_script_target(tree)
+    if target is None and len(html) <= _MAX_HTML_CHARS:
+        written = _find_script_target(tree)
+        target = written if _is_redirect_only(tree) else None
     address = clean_url(target, get_base_url(tree, url)) if target else None
     return address if address and address != clean_url(url) else None
 
@@ -61,11 +63,13 @@ def find_main_frame(tree: LexborHTMLParser, url: str) -> str | None:
     In a frameset it is the frame with a name for content, else the largest. An inline frame counts if the page around
     it has no prose and the frame is of the same site, visible, and named as content or large.
     """
+    tree.strip_tags(["noscript"])
     base = get_base_url(tree, url)
-    frames = _list_frameset_frames(tree) if tree.css_first("frameset") is not None else []
-    prose = (len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
-    if not frames and sum(prose) < _MIN_PROSE_CHARS:
-        frames = _list_inline_frames(tree, base)
+    frames = _list_frameset_frames(tree)
+    if not frames:
+        inline = _list_inline_frames(tree, base)
+        prose = (len(text) for text in _list_visible_texts(tree) if len(text) >= _MIN_SENTENCE_CHARS)
+        frames = inline if sum(prose) < _MIN_PROSE_CHARS else []
     addresses = (clean_url(frame.source, base) for frame in sorted(frames, key=lambda frame: -frame.score))
     return next((address for address in addresses if address not in (None, clean_url(url))), None)
 
@@ -76,20 +80,11 @@ class _Frame(NamedTuple):
 
 
 def _find_refresh_target(tree: LexborHTMLParser) -> str | None:
-    for element in tree.css("meta[http-equiv][content]"):
-        if (element.attributes.get("http-equiv") or "").strip().lower() != "refresh" or _is_in_noscript(element):
-            continue
+    for element in tree.css("meta[http-equiv=refresh i][content]"):
         found = _REFRESH.match((element.attributes.get("content") or "")[:2048])
         if found and int(found[1] or 0) <= _MAX_WAIT_S:
             return found[2].strip()
     return None
-
-
-def _is_in_noscript(element: LexborNode) -> bool:
-    node = element.parent
-    while node is not None and node.tag != "noscript":
-        node = node.parent
-    return node is not None
 
 
 def _is_redirect_only(tree: LexborHTMLParser) -> bool:
@@ -113,12 +108,10 @@ def _find_script_target(tree: LexborHTMLParser) -> str | None:
 
 
 def _list_visible_texts(tree: LexborHTMLParser) -> list[str]:
-    texts = [
-        collapse_whitespace(node.text_content or "")
-        for node in (tree.body.traverse(include_text=True) if tree.body else ())
-        if node.is_text_node and node.parent is not None and node.parent.tag not in _HIDDEN_TAGS
-    ]
-    return list(filter(None, texts))
+    """Return the texts of a tree, which loses what is hidden."""
+    tree.strip_tags(_HIDDEN_TAGS)
+    texts = tree.body.text(separator="\0").split("\0") if tree.body else []
+    return list(filter(None, map(collapse_whitespace, texts)))
 
 
 def _list_frameset_frames(tree: LexborHTMLParser) -> list[_Frame]:
@@ -143,15 +136,10 @@ def _compute_window_share(frame: LexborNode) -> float:
 
 def _parse_shares(sizes: str) -> list[float]:
     """Return the shares in a list like `200,*` or `20%,80%`, of a window of 1000 pixels."""
-    wanted: list[float | None] = []
-    for size in filter(None, (part.strip() for part in sizes.split(","))):
-        number = re.match(r"\d{1,6}(?:\.\d{1,3})?", size)
-        if "*" in size or number is None:
-            wanted.append(None)
-        else:
-            wanted.append(float(number[0]) / (100 if "%" in size else 1000))
-    rest = max(0.0, 1.0 - sum(part for part in wanted if part is not None)) / max(1, wanted.count(None))
-    return [rest if part is None else min(part, 1.0) for part in wanted]
+    numbers = [_SHARE.match(size) for size in sizes.split(",") if size.strip()]
+    known = [float(number[1]) / (100 if number[2] else 1000) if number else 0.0 for number in numbers]
+    rest = max(0.0, 1.0 - sum(known)) / max(1, numbers.count(None))
+    return [min(share, 1.0) if number else rest for number, share in zip(numbers, known, strict=True)]
 
 
 def _score_names(element: LexborNode) -> float:
@@ -169,7 +157,7 @@ def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
         attributes = element.attributes
         source = (attributes.get("src") or "").strip()
         address = clean_url(source, base)
-        if address is None or not is_same_site(address, base) or _is_in_noscript(element):
+        if address is None or not is_same_site(address, base):
             continue
         if _HIDDEN_STYLE.search(attributes.get("style") or "") or "hidden" in attributes:
             continue
@@ -184,26 +172,17 @@ def _list_inline_frames(tree: LexborHTMLParser, base: str) -> list[_Frame]:
 
 def _parse_pixels(element: LexborNode, name: str) -> float | None:
     """Return a size in pixels from the style or the attribute; a percentage is of a window of 1000 pixels."""
-    in_style = re.search(
-        rf"(?:^|[;\s]){name}\s*:\s*([\d.]{{1,8}})\s*(%|px)?", element.attributes.get("style") or "", re.IGNORECASE
-    )
-    found = in_style or re.match(r"\s*([\d.]{1,8})\s*(%|px)?", element.attributes.get(name) or "")
-    with suppress(ValueError):  # such as 1.2.3
-        return float(found[1]) * (10 if found[2] == "%" else 1) if found else None
-    return None
+    size = r"\s*(\d{1,5}(?:\.\d{1,3})?)\s*(%|px)?"
+    in_style = re.search(rf"(?:^|[;\s]){name}\s*:{size}", element.attributes.get("style") or "", re.IGNORECASE)
+    found = in_style or re.match(size, element.attributes.get(name) or "")
+    return float(found[1]) * (10 if found[2] == "%" else 1) if found else None
 
 
-_APP_ROOT = re.compile(
+_EMPTY_APP = re.compile(
     r"<(?:div|main|section|app-root)[^<>]{0,400}\bid=[\"']?(?:app|root|__next|__nuxt|q-app|react-root|main-app|"
-    r"container-app|vue-app|ember\d{0,9}|application)[\"']?[^<>]{0,400}>",
-    re.IGNORECASE,
-)
-_APP_MARKER = re.compile(
+    r"container-app|vue-app|ember\d{0,9}|application)[\"']?[^<>]{0,400}>|"
     r"<app-root|ng-app|data-reactroot|ng-version|id=[\"']?__next|window\.__(?:NUXT|INITIAL_STATE)__|"
-    r"data-server-rendered",
-    re.IGNORECASE,
-)
-_NOSCRIPT_NOTICE = re.compile(
+    r"data-server-rendered|"
     r"<noscript[^<>]{0,200}>.{0,600}?(?:enable\s+javascript|javascript\s+(?:is\s+)?(?:required|enabled|disabled)|"
     r"needs?\s+javascript|without\s+javascript|启用\s*javascript|开启\s*javascript|javascript\s*(?:を有効|aktivier))",
     re.IGNORECASE | re.DOTALL,
@@ -224,10 +203,6 @@ _EMPTY_LIST = re.compile(
 _COOKIE_CHALLENGE = re.compile(
     r"document\.cookie\s*=|location\.(?:reload|replace|href)|window\.location", re.IGNORECASE
 )
-_MARKUP = re.compile(r"<[^<>]*>")
-_HIDDEN_ELEMENT = re.compile(
-    r"<(script|style|noscript|template|head)\b.*?(?:</\1\s{0,9}>|$)", re.IGNORECASE | re.DOTALL
-)
 _MAX_SHELL_CHARS = 300
 _MAX_EMPTY_CHARS = 80
 
@@ -243,8 +218,8 @@ def needs_browser(page: Page, html: str) -> bool:
     script_count = len(_SCRIPT.findall(html))
     if not script_count:
         return False
-    visible = len(" ".join(_MARKUP.sub(" ", _HIDDEN_ELEMENT.sub(" ", html)).split()))
-    if visible < _MAX_SHELL_CHARS and any(mark.search(html) for mark in (_APP_ROOT, _APP_MARKER, _NOSCRIPT_NOTICE)):
+    visible = sum(map(len, page.lines)) or len(page.text)
+    if visible < _MAX_SHELL_CHARS and _EMPTY_APP.search(html):
         return True
     if visible < _MAX_EMPTY_CHARS:
         has_empty_root = _EMPTY_ELEMENT.search(html) and _LOADED_SCRIPT.search(html)

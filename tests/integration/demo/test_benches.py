@@ -53,6 +53,7 @@ def test_all_tools_read_the_same_pages_and_the_corpus_scores_them(corpus: Path) 
     ours, *peers = bench_extract.measure(corpus, on_step=heard.append)
     assert (ours.name, ours.pages, ours.failed, ours.figures) == ("monitor", 2, 0, {"list_f1": 10.0, "text_f1": 1.0})
     assert ours.ms_a_page is not None
+    assert ours.ratio_to_ours == 1.0
     by_name = {peer.name: peer for peer in peers}
     assert list(by_name) == heard[1:] == ["trafilatura", "htmldate", "gerapy-auto-extractor"]
     # What a tool does not claim to see is not held against it.

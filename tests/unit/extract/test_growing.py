@@ -1,13 +1,15 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.extract.html import build_outline
 from monitor.extract.parse import has_load_more
 
 ROWS = "".join(f"<li><a href='/n/{i}.html'>关于开展第{i}批试点工作的通知</a></li>" for i in range(8))
 
 
 def asks(markup: str, rows: str = ROWS) -> bool:
-    return has_load_more(LexborHTMLParser(f"<html><body><ul>{rows}</ul>{markup}</body></html>"))
+    tree = LexborHTMLParser(f"<html><body><ul>{rows}</ul>{markup}</body></html>")
+    return has_load_more(build_outline(tree, "https://sample.gov.cn/list/"))
 
 
 @pytest.mark.parametrize(
