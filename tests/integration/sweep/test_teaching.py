@@ -15,6 +15,7 @@ from monitor.pages.loader import Loader
 from monitor.recipe import Teacher
 from monitor.services.audit import COMMAND_LINE, Actor, AuditService
 from monitor.services.sources.exchange import SourceListFormat
+from monitor.services.sources.loading import SourceLoaders
 from monitor.services.sources.service import SourceService
 from monitor.services.sources.teaching import TeachingService
 from monitor.vocabulary import Role, RunStatus
@@ -61,7 +62,8 @@ async def teaching(bureau: Any, tmp_path: Any) -> Any:
     async with Loader.from_settings(
         pages=settings.pages, network=settings.network, clock=bureau.clock, workers=bureau.workers
     ) as loader:
-        yield TeachingService(store=bureau.store, clock=bureau.clock, new_loader=loader.for_run)
+        loaders = SourceLoaders(new_loader=loader.for_run, build_log_in=lambda _: None)
+        yield TeachingService(store=bureau.store, clock=bureau.clock, source_loaders=loaders)
 
 
 async def add_source(bureau: Any) -> Source:
