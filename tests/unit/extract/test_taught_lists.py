@@ -74,3 +74,45 @@ def test_classes_that_were_renamed_do_not_hide_a_list() -> None:
     renamed = LAYOUT.replace('"list"', '"x1"').replace('"main"', '"x2"').replace('"nav"', '"x3"')
     urls, fit = read(learn("https://gov.example/news/detail/4.html"), range(20, 30), layout=renamed)
     assert (urls, fit >= MIN_RECIPE_FIT) == ({f"/news/detail/{number}.html" for number in range(20, 30)}, True)
+
+
+PARTS = "<div class='main'><h2>公告</h2>{}</div>"
+
+
+def read_parts(sections: Sequence[str], numbers: range, hints: PageHints) -> tuple[set[str], Page]:
+    """A page with a block of rows for each section, each under a heading of its own; the paths that are read."""
+    blocks = "".join(
+        f"<h3>{section} 一览</h3><ul class='block'>"
+        + "".join(
+            f"<li><a href='/news/{section}/{number}.html'>关于第{number}批项目的通知</a></li>" for number in numbers
+        )
+        + "</ul>"
+        for section in sections
+    )
+    found = page((), hints=hints, layout=PARTS.format(blocks) + "<!--{rows}{side}{nav}-->")
+    return {candidate.url.removeprefix("https://gov.example/news/") for candidate in found.candidates}, found
+
+
+def taught_by(*paths: str) -> PageHints:
+    return PageHints(expected=ExpectedPage.LIST, examples=tuple(f"https://gov.example/news/{path}" for path in paths))
+
+
+def test_two_entries_in_two_parts_of_a_list_bring_all_its_parts_and_those_that_are_added() -> None:
+    months = ("2026-01", "2025-12", "2025-11")
+    urls, taught = read_parts(months, range(1, 6), taught_by("2026-01/2.html", "2025-11/4.html"))
+    assert urls == {f"{month}/{number}.html" for month in months for number in range(1, 6)}
+    assert taught.recipe is not None
+    later = ("2026-02", *months)
+    hints = PageHints(expected=ExpectedPage.LIST, recipe=taught.recipe)
+    urls, read_later = read_parts(later, range(1, 8), hints)
+    assert urls == {f"{month}/{number}.html" for month in later for number in range(1, 8)}
+    assert (read_later.recipe_fit or 0) >= SURE_FIT
+
+
+def test_an_entry_of_another_kind_of_list_does_not_join_it() -> None:
+    hints = taught_by("detail/4.html")
+    hints = hints.model_copy(update={"examples": (*hints.examples, "https://gov.example/files/2.html")})
+    found = page(range(10), hints=hints)
+    assert {candidate.url for candidate in found.candidates} == {
+        f"https://gov.example/news/detail/{number}.html" for number in range(10)
+    }
