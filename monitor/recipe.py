@@ -28,7 +28,8 @@ class Teacher(StrEnum):
 class ListRecipe(BaseModel):
     """What marks the rows of one list among all the links of its page; each mark may change without the others.
 
-    `steps` is the way from the page's root to a row's link: tags with their classes. `link_steps` goes from the row to
+    `steps` is the way from the page's root to a row's link: tags with their classes; `steps_share` of the rows have just
+    this one, others perhaps the class of every second row. `link_steps` goes from the row to
     its link. `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list.
     `columns` are the names of a table's columns.
     """
@@ -37,6 +38,7 @@ class ListRecipe(BaseModel):
 
     kind: Literal["list"] = "list"
     steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(min_length=1, max_length=_MAX_STEPS)
+    steps_share: float = Field(default=1.0, ge=0.0, le=1.0)
     link_steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(default=(), max_length=_MAX_STEPS)
     url_shape: str = Field(default="", max_length=_MAX_URL_CHARS)
     heading: str = Field(default="", max_length=_MAX_STEP_CHARS)

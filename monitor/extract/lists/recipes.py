@@ -24,7 +24,7 @@ _MAX_HEADING_CHARS = 60
 _MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_COUNT_PART = 0.08
-_MAX_PURE_PART = 0.1  # what it adds that all rows stand at one place
+_MAX_MIXED_PART = 0.1  # what it adds that as many rows stand at one place as when it was learned
 _MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
 _MAX_SHARED = 0.25
 _MIN_PART_FIT = 0.955
@@ -41,6 +41,7 @@ def learn_recipe(page: Outline, parts: Sequence[RowGroup]) -> ListRecipe:
     headings = {_find_heading(page, part.rows[0]) for part in parts}
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
+        steps_share=_count_alike(rows) / len(rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
         url_shape=_find_common_url([row.url for row in rows]),
         heading=headings.pop() if len(headings) == 1 else "",
@@ -77,8 +78,8 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
     def rate(found: tuple[float, RowGroup, int]) -> float:
         fit, group, alike = found
-        purity = _MAX_PURE_PART * alike / len(group.rows)
-        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + purity
+        mixture = _MAX_MIXED_PART * (1 - abs(alike / len(group.rows) - recipe.steps_share))
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + mixture
 
     fit, group, _ = max(known, key=rate)
     return _join_parts([group], [other for other_fit, other in fits if other_fit >= min(fit, _MIN_PART_FIT)]), fit
@@ -96,8 +97,8 @@ def _join_parts(chosen: list[RowGroup], others: Iterable[RowGroup]) -> list[RowG
 
 
 def _count_alike(rows: Sequence[ListRow]) -> int:
-    """Return how many rows have the way of tags from the root that most have; classes may differ from row to row."""
-    return max(Counter(_list_tags(_list_steps(row.anchor.element)) for row in rows).values())
+    """Return how many rows have the way from the root that most have."""
+    return max(Counter(_list_steps(row.anchor.element) for row in rows).values())
 
 
 def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[RowGroup]) -> list[RowGroup]:
