@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 MIN_RECIPE_FIT = 0.6
 """A recipe that fits less is for another page than the section's has become."""
 
+SURE_RECIPE_FIT = 0.85
+"""A page whose list fits its recipe less was rebuilt, or the list is another one."""
+
 MAX_RECIPES = 200
 """So many recipes of one source are kept, the latest."""
 

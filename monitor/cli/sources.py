@@ -194,8 +194,10 @@ def add(
         return
     if discovery is not None:
         _print_discovery(terminal, discovery)
-    if discovery is not None and discovery.problem is not None and added.steps:
+    if discovery is not None and discovery.problem is not None:
         terminal.print("source.added_unread", source=added.name, quoted=quote(added.name))
+        if discovery.problem.code == "discovery.log_in" and not added.steps:
+            terminal.print("source.add_steps", quoted=quote(added.name))
     else:
         _print_stored_source(terminal, added, "source.added", as_json=False)
 

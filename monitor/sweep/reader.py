@@ -8,7 +8,7 @@ from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
 from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints, is_feed_page
-from monitor.recipe import ListRecipe, SectionRecipe, Teacher
+from monitor.recipe import SURE_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
@@ -22,9 +22,6 @@ MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
 MAX_PAGES_FACTOR = 4
 _MAX_HEAD_URLS = 5
-_SURE_RECIPE_FIT = 0.85
-"""A page whose list fits its recipe less was rebuilt, or the list is another one."""
-
 _MIN_KNOWN = 2  # of what was newest last time, to find the list on a rebuilt page
 _TAIL_CANDIDATES = 3
 
@@ -188,7 +185,7 @@ class SectionReader:
             return page
         if self._examples:
             self.learned = self._build_recipe(page.recipe, Teacher.MODEL) if page.recipe is not None else None
-        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < _SURE_RECIPE_FIT:
+        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < SURE_RECIPE_FIT:
             known = [link.url for link in page.links if url_key(link.url) in self._head]
             least = min(_MIN_KNOWN, len(self._head))
             if known and len(known) >= least:

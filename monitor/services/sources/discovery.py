@@ -406,7 +406,9 @@ def choose_option(own: _Found, others: Sequence[_Found], *, sections: int) -> tu
         elif keys and option.dated < own.dated:
             option.reason = Message("discovery.fewer_dates", args)
         else:
-            fitting.append((option, Message("discovery.covers" if keys else "discovery.only_way", args)))
+            is_sitemap = option.method is DiscoveryMethod.SITEMAP
+            alone = Message("discovery.only_sitemap") if is_sitemap else Message("discovery.only_way", args)
+            fitting.append((option, Message("discovery.covers", args) if keys else alone))
     if not keys:
         fitting.sort(key=lambda option: order.index(option[0].method))
     if not fitting:

@@ -11,7 +11,7 @@ from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.page import Candidate, ExpectedPage, Link, Page, PageHints
 from monitor.pages.loader import PageLoader
-from monitor.recipe import MAX_RECIPES, ListRecipe, SectionRecipe, Teacher
+from monitor.recipe import MAX_RECIPES, SURE_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.sources.loading import SourceLoaders
 from monitor.sweep.reader import find_recipe
@@ -45,6 +45,10 @@ class SectionLook(BaseModel):
     recipe_fit: float | None = None
     lists: list[LikelyList] = Field(default_factory=list)
     links: list[Link] = Field(default_factory=list)
+
+    @property
+    def has_drifted(self) -> bool:
+        return self.recipe_fit is not None and self.recipe_fit < SURE_RECIPE_FIT
 
 
 class TaughtList(BaseModel):
