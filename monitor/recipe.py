@@ -31,10 +31,10 @@ class Teacher(StrEnum):
 class ListRecipe(BaseModel):
     """What marks the rows of one list among all the links of its page; each mark may change without the others.
 
-    `steps` is the way from the page's root to a row's link: tags with their classes; `steps_share` of the rows have just
-    this one, others perhaps the class of every second row. `link_steps` goes from the row to
-    its link. `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list.
-    `columns` are the names of a table's columns.
+    `steps` is the way from the page's root to a row's link: tags with their classes. `steps_share` of the rows have
+    just this way; of others a class may differ, as in every second row. `link_steps` goes from the row to its link.
+    `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list. `columns` are
+    the names of a table's columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
