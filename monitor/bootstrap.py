@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from monitor.services.search import SavedSearch, SearchService
     from monitor.services.sources.catalogue import CatalogueService
     from monitor.services.sources.discovery import DiscoveryService
+    from monitor.services.sources.loading import SourceLoaders
     from monitor.services.sources.service import SourceService
     from monitor.services.sources.teaching import TeachingService
     from monitor.services.sources.trials import TrialService
@@ -228,9 +229,12 @@ class App:
     # Sources and what is gathered from them.
 
     sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
-    teaching: "_Part[TeachingService]" = _Part(
-        "services.sources.teaching.TeachingService", new_loader="loaders.for_run"
+    source_loaders: "_Part[SourceLoaders]" = _Part(
+        "services.sources.loading.SourceLoaders",
+        new_loader="loaders.for_run",
+        build_log_in="settings_service.build_log_in",
     )
+    teaching: "_Part[TeachingService]" = _Part("services.sources.teaching.TeachingService")
     sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
     runs: "_Part[RunService]" = _Part("services.runs.RunService")
     replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")
@@ -264,9 +268,7 @@ class App:
         "services.facts.FactsService", new_model="build_second_reader", new_prompts="prompts.load_active"
     )
 
-    discovery: "_Part[DiscoveryService]" = _Part(
-        "services.sources.discovery.DiscoveryService", new_loader="loaders.for_run"
-    )
+    discovery: "_Part[DiscoveryService]" = _Part("services.sources.discovery.DiscoveryService")
     trials: "_Part[TrialService]" = _Part("services.sources.trials.TrialService")
     catalogue: "_Part[CatalogueService]" = _Part("services.sources.catalogue.CatalogueService")
     saved_search: "_Part[SavedSearch]" = _Part(

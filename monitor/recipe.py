@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 MIN_RECIPE_FIT = 0.6
 """A recipe that fits less is for another page than the section's has become."""
 
+SURE_RECIPE_FIT = 0.85
+"""A page whose list fits its recipe less was rebuilt, or the list is another one."""
+
 MAX_RECIPES = 200
 """So many recipes of one source are kept, the latest."""
 
@@ -28,15 +31,17 @@ class Teacher(StrEnum):
 class ListRecipe(BaseModel):
     """What marks the rows of one list among all the links of its page; each mark may change without the others.
 
-    `steps` is the way from the page's root to a row's link: tags with their classes. `link_steps` goes from the row to
-    its link. `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list.
-    `columns` are the names of a table's columns.
+    `steps` is the way from the page's root to a row's link: tags with their classes. `steps_share` of the rows have
+    just this way; of others a class may differ, as in every second row. `link_steps` goes from the row to its link.
+    `url_shape` is what the rows' urls share, `*` where they differ. `heading` is the text above the list. `columns` are
+    the names of a table's columns.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["list"] = "list"
     steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(min_length=1, max_length=_MAX_STEPS)
+    steps_share: float = Field(default=1.0, ge=0.0, le=1.0)
     link_steps: tuple[Annotated[str, Field(max_length=_MAX_STEP_CHARS)], ...] = Field(default=(), max_length=_MAX_STEPS)
     url_shape: str = Field(default="", max_length=_MAX_URL_CHARS)
     heading: str = Field(default="", max_length=_MAX_STEP_CHARS)

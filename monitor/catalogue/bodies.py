@@ -41,7 +41,6 @@ class BodyNeed(StrEnum):
 class BodySectionKind(StrEnum):
     LIST = "list"
     FEED = "feed"
-    API = "api"
 
 
 class BodySection(BaseModel):

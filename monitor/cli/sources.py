@@ -194,7 +194,12 @@ def add(
         return
     if discovery is not None:
         _print_discovery(terminal, discovery)
-    _print_stored_source(terminal, added, "source.added", as_json=False)
+    if discovery is not None and discovery.problem is not None:
+        terminal.print("source.added_unread", source=added.name, quoted=quote(added.name))
+        if discovery.problem.code == "discovery.log_in" and not added.steps:
+            terminal.print("source.add_steps", quoted=quote(added.name))
+    else:
+        _print_stored_source(terminal, added, "source.added", as_json=False)
 
 
 @app.command()
@@ -264,6 +269,42 @@ def export(
         terminal.notify("sources.written", path=out)
 
 
+@app.command()
+def discover(
+    url_or_name: Annotated[str, typer.Argument(metavar="URL_OR_NAME", help="An address, or a source.")],
+    save: Annotated[bool, typer.Option("--save", help="Read the source in the way that is found.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find out how a site can be read; a source that is watched already is looked at after its log-in."""
+    terminal = get_terminal()
+
+    async def find(app: "App", by: "Actor") -> "tuple[Discovery, Source | None]":
+        is_stored = any(source.name == url_or_name for source in await app.sources.list_sources())
+        if not is_stored and _is_address(url_or_name) and not save:
+            return await app.discovery.discover(url_or_name), None
+        source = await app.sources.get(url_or_name)
+        found = await app.discovery.rediscover(source.id or 0, by=by, save=save)
+        return found.discovery, found.source
+
+    discovery, source = terminal.act(find)
+    if as_json:
+        terminal.write_json(discovery)
+        return
+    _print_discovery(terminal, discovery)
+    if discovery.problem is not None:
+        raise typer.Exit(1)
+    if source is None:
+        terminal.print("source.may_be_added", url=quote(discovery.url))
+    elif save:
+        _print_stored_source(terminal, source, "source.changed", as_json=False)
+    else:
+        terminal.print("source.may_be_saved", quoted=quote(source.name))
+
+
+def _is_address(text: str) -> bool:
+    return "://" in text or _BARE_ADDRESS.fullmatch(text) is not None
+
+
 @app.command("try")
 @add_source_options(without=("url", "name", "schedule", "tags", "enabled"))
 def try_source(
@@ -281,10 +322,9 @@ def try_source(
         from monitor.services.sources.discovery import is_discoverable, list_addresses
 
         is_stored = any(source.name == url_or_name for source in await app.sources.list_sources())
-        is_address = "://" in url_or_name or _BARE_ADDRESS.fullmatch(url_or_name) is not None
         discover_at = None
         # What is no source, no address and not said to be a query is a mistyped name.
-        if is_stored or (not is_address and values.get("kind") != SourceKind.QUERY):
+        if is_stored or (not _is_address(url_or_name) and values.get("kind") != SourceKind.QUERY):
             source = await app.sources.get(url_or_name)
         elif is_discoverable(values):
             discover_at = url_or_name

@@ -1,7 +1,8 @@
 """The session of a run that is logged in: a client and a browser that hold its cookies and serve nobody else."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http.cookiejar import Cookie
 from typing import TYPE_CHECKING
@@ -66,6 +67,19 @@ class LogInSession:
             body = body.replace(text, _MASK)
         headers = {name: value for name, value in response.headers.items() if name not in _COOKIE_HEADERS}
         return replace(response, headers=headers, body=body)
+
+
+@asynccontextmanager
+async def open_session(session: LogInSession | None) -> AsyncIterator[None]:
+    """Log in, where there is something to log in to, and end the session with the block; raises as `open` does."""
+    if session is None:
+        yield
+        return
+    try:
+        await session.open()
+        yield
+    finally:
+        await session.close()
 
 
 def _list_spellings(values: Iterable[str]) -> list[bytes]:

@@ -223,11 +223,17 @@ def _add_read_tools(server: MCPServer, app: App) -> None:
 def _add_discovery_tools(server: MCPServer, app: App) -> None:
     @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
     async def discover_source(
-        url: Annotated[str, Field(min_length=1, max_length=2000, description="With or without its scheme")],
+        url: Annotated[str, Field(max_length=2000, description="With or without its scheme")] = "",
+        name: Annotated[str, Field(max_length=200, description="In place of it: a watched source, logged in")] = "",
     ) -> Annotated[CallToolResult, DiscoveryOutput]:
         """Find out how the site at an address can be read: feed, JSON, sitemap or page, and why; nothing is stored."""
         with raise_tool_errors():
-            found = build_discovery_output(await app.discovery.discover(url))
+            if name:
+                source = await app.sources.get(name)
+                discovery = (await app.discovery.rediscover(source.id or 0, by=ASSISTANT)).discovery
+            else:
+                discovery = await app.discovery.discover(url)
+            found = build_discovery_output(discovery)
             return build_tool_result(found, render_discovery(found))
 
 

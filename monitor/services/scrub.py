@@ -9,10 +9,12 @@ import datetime as dt
 import hashlib
 import secrets
 from collections.abc import Callable, Collection
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from monitor.config.model import Settings
+from monitor.db.database import Store
 from monitor.db.tables.evidence import EvidenceFile, EvidenceIncident, EvidenceRecord, IncidentKind, MendedBy
 from monitor.errors import RecordLost, WorkFailed
 from monitor.evidence.chain import EvidenceChain, encode_head
@@ -23,8 +25,9 @@ from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
-from monitor.pages.loader import LoaderPool
+from monitor.pages.loader import Loader
 from monitor.services.audit import SERVICE, Actor, AuditAction, AuditedService
+from monitor.services.sources.loading import SourceLoaders
 from monitor.urls import url_key
 from monitor.vocabulary import FetchMode, Role
 
@@ -80,11 +83,48 @@ class EvidenceReport(MessageModel):
 ProgressReport = Callable[[int], None]
 
 
+class _Refetcher(AsyncExitStack):
+    """Fetches again what runs had fetched, as the source of each would now; it logs in once to a source."""
+
+    def __init__(self, store: Store, source_loaders: SourceLoaders) -> None:
+        super().__init__()
+        self._store = store
+        self._source_loaders = source_loaders
+        self._opened: dict[int | None, Loader | WorkFailed] = {}
+
+    async def fetch(self, url: str, way: FetchMode, *, run_id: str | None) -> FetchResult | None:
+        """Return what the site gives now; None where that cannot be asked, as when the log-in fails."""
+        run = None if run_id is None else await self._store.runs.get(run_id)
+        source_id = None if run is None else run.source_id
+        if source_id not in self._opened:
+            source = None if source_id is None else await self._store.sources.get_by_id(source_id)
+            try:
+                self._opened[source_id] = await self.enter_async_context(self._source_loaders.open(source))
+            except WorkFailed as error:
+                self._opened[source_id] = error
+        loader = self._opened[source_id]
+        try:
+            if isinstance(loader, WorkFailed):
+                raise loader
+            return await loader.transport.fetch(url, way)
+        except WorkFailed as error:
+            _log.warning("evidence not fetched again", url=url, reason=str(error))
+            return None
+
+
+@dataclass(frozen=True)
+class _Repair:
+    """Who wants damaged captures repaired, and what fetches their bodies again."""
+
+    by: Actor
+    refetcher: _Refetcher
+
+
 @dataclass(kw_only=True)
 class ScrubService(AuditedService):
     records: EvidenceArchive
     chain: EvidenceChain
-    loaders: LoaderPool
+    source_loaders: SourceLoaders
     settings: Settings
     _next_stamp_at: dt.datetime | None = field(default=None, init=False)
 
@@ -100,14 +140,16 @@ class ScrubService(AuditedService):
             repair_by.require(Role.ADMIN)
         chain = await self.chain.verify(trusted=trusted)
         files, captures, damaged, after = 0, 0, [], ("", -1)
-        while batch := await self.store.evidence_files.list_all(after=after, limit=_BATCH):
-            for capture in batch:
-                finding = await self._check(capture, repair_by=repair_by)
-                damaged += [finding] if finding else []
-            files += len({capture.location for capture in batch} - {after[0]})
-            captures, after = captures + len(batch), (batch[-1].location, batch[-1].offset)
-            report_progress(captures)
-        damaged += await self._check_uncaptured(repair_by)
+        async with self._open_refetcher() as refetcher:
+            repair = None if repair_by is None else _Repair(repair_by, refetcher)
+            while batch := await self.store.evidence_files.list_all(after=after, limit=_BATCH):
+                for capture in batch:
+                    finding = await self._check(capture, repair)
+                    damaged += [finding] if finding else []
+                files += len({capture.location for capture in batch} - {after[0]})
+                captures, after = captures + len(batch), (batch[-1].location, batch[-1].offset)
+                report_progress(captures)
+            damaged += await self._check_uncaptured(repair)
         await self._close_incidents({(finding.location, finding.offset) for finding in damaged})
         incidents = await self.store.evidence_files.count_incidents()
         return EvidenceReport(
@@ -133,19 +175,20 @@ class ScrubService(AuditedService):
         files, now = self.store.evidence_files, self.clock.now()
         due = await files.list_due(now - _CHECK_INTERVAL, _CAPTURES_PER_MINUTE)
         for capture in due:
-            finding = await self._check(capture, repair_by=None)
+            finding = await self._check(capture, None)
             if finding is not None:
                 _log.warning("evidence damaged", **finding.model_dump(mode="json"))
         await files.mark_checked(due, now)
-        for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
-            try:
-                is_gap = incident.kind is IncidentKind.GAP
-                is_mended = await (self._capture(incident) if is_gap else self._mend(incident))
-            except WorkFailed as error:
-                _log.warning("evidence not mended", url=incident.url, reason=str(error))
-                is_mended = False
-            if not is_mended:
-                await self._postpone(incident)
+        async with self._open_refetcher() as refetcher:
+            for incident in await files.list_retries(now, _RETRIES_PER_MINUTE):
+                try:
+                    mend = self._capture if incident.kind is IncidentKind.GAP else self._mend
+                    is_mended = await mend(incident, refetcher)
+                except WorkFailed as error:
+                    _log.warning("evidence not mended", url=incident.url, reason=str(error))
+                    is_mended = False
+                if not is_mended:
+                    await self._postpone(incident)
         if self._next_stamp_at is None or self.clock.now() >= self._next_stamp_at:
             self._next_stamp_at = self.clock.now() + _STAMP_INTERVAL
             await self.stamp_last_head()
@@ -172,7 +215,10 @@ class ScrubService(AuditedService):
         await self.store.chain.save_timestamp(head.number, base64.b64encode(response.body).decode())
         _log.info("head stamped", number=head.number, url=url)
 
-    async def _check(self, capture: EvidenceFile, *, repair_by: Actor | None) -> FileFinding | None:
+    def _open_refetcher(self) -> _Refetcher:
+        return _Refetcher(self.store, self.source_loaders)
+
+    async def _check(self, capture: EvidenceFile, repair: _Repair | None) -> FileFinding | None:
         """Check one capture; note the hash of one that was never hashed, and damage to what a record rests on."""
         found = await self.records.examine(capture)
         if isinstance(found, EvidenceFile):
@@ -183,7 +229,7 @@ class ScrubService(AuditedService):
         if record is None:
             return None
         await self.records.report_damage(capture, found, url=record.url, way=record.way, at=self.clock.now())
-        is_repaired = repair_by is not None and await self._repair(capture, record, found, by=repair_by)
+        is_repaired = repair is not None and await self._repair(capture, record, found, repair)
         return FileFinding(
             kind=found,
             record=record.id,
@@ -193,7 +239,7 @@ class ScrubService(AuditedService):
             repaired=is_repaired,
         )
 
-    async def _check_uncaptured(self, repair_by: Actor | None) -> list[FileFinding]:
+    async def _check_uncaptured(self, repair: _Repair | None) -> list[FileFinding]:
         """Check the bodies that are in no capture, where their records say that they are."""
         findings: dict[str, FileFinding] = {}
         after = ""
@@ -211,7 +257,7 @@ class ScrubService(AuditedService):
                     member_sha256="",
                     checked_at=self.clock.now(),
                 )
-                finding = await self._check(capture, repair_by=repair_by)
+                finding = await self._check(capture, repair)
                 if finding is not None:
                     findings[sha256] = finding
         return list(findings.values())
@@ -223,33 +269,35 @@ class ScrubService(AuditedService):
             if incident.location is not None and place not in damaged:
                 await self.store.evidence_files.mend(*place, at=self.clock.now(), by=MendedBy.SAME_BYTES)
 
-    async def _repair(self, capture: EvidenceFile, record: EvidenceRecord, kind: IncidentKind, *, by: Actor) -> bool:
+    async def _repair(self, capture: EvidenceFile, record: EvidenceRecord, kind: IncidentKind, repair: _Repair) -> bool:
         """Write a damaged capture anew, from its own body or from the same bytes fetched again."""
         now, mended_by = self.clock.now(), MendedBy.OWN_BODY
         try:
             result: FetchResult | None = await self.records.load(record)
         except RecordLost:
             mended_by = MendedBy.SAME_BYTES
-            result = None if record.way is FetchMode.RENDERED else await self._fetch(record.url, record.way)
+            result = None
+            if record.way is not FetchMode.RENDERED:
+                result = await repair.refetcher.fetch(record.url, record.way, run_id=record.run_id)
         body = None if result is None else result.body
         if result is None or body is None or hashlib.sha256(body).hexdigest() != capture.sha256:
             return False
         await self.records.replace_capture(capture, result, at=now, by=mended_by)
         await self.record(
-            by, AuditAction.EVIDENCE_REPAIR, record.id, file=capture.location, was=kind, mended_by=mended_by
+            repair.by, AuditAction.EVIDENCE_REPAIR, record.id, file=capture.location, was=kind, mended_by=mended_by
         )
         return True
 
-    async def _mend(self, incident: EvidenceIncident) -> bool:
+    async def _mend(self, incident: EvidenceIncident, refetcher: _Refetcher) -> bool:
         capture = await self.store.evidence_files.find_capture(incident.location or "", incident.offset or 0)
         if capture is None:
             return False
         record = await self.store.evidence_files.find_record(capture.sha256)
-        return record is not None and await self._repair(capture, record, incident.kind, by=SERVICE)
+        return record is not None and await self._repair(capture, record, incident.kind, _Repair(SERVICE, refetcher))
 
-    async def _capture(self, gap: EvidenceIncident) -> bool:
+    async def _capture(self, gap: EvidenceIncident, refetcher: _Refetcher) -> bool:
         """Keep a page that could not be kept in its time, under the run or research that wanted it."""
-        result = await self._fetch(gap.url, gap.way)
+        result = await refetcher.fetch(gap.url, gap.way, run_id=gap.run_id)
         if result is None or result.error is not None or result.body is None:
             return False
         store = self.store.evidence
@@ -265,13 +313,6 @@ class ScrubService(AuditedService):
         await self.store.evidence_files.close_gap(gap.id or 0, at=self.clock.now())
         _log.info("gap captured", url=gap.url, record=record_id)
         return True
-
-    async def _fetch(self, url: str, way: FetchMode) -> FetchResult | None:
-        try:
-            return await self.loaders.for_run(None).transport.fetch(url, way)
-        except WorkFailed as error:
-            _log.warning("evidence not fetched again", url=url, reason=str(error))
-            return None
 
     async def _postpone(self, incident: EvidenceIncident) -> None:
         """Try again after twice the time; what cannot be had after twelve tries, some seven weeks, stays missing."""

@@ -5,8 +5,7 @@ import datetime as dt
 import secrets
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.extract.documents import DocumentReader
 from monitor.fetch.log_in import LogInFailed
-from monitor.fetch.session import LogInSession
+from monitor.fetch.session import open_session
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
@@ -111,19 +110,6 @@ class _TakenRun:
     source: Source
     deps: RunDependencies
     start: RunStart
-
-
-@asynccontextmanager
-async def _open_session(session: LogInSession | None) -> AsyncIterator[None]:
-    """Log in, if the source asks for it, and end the session with the run."""
-    if session is None:
-        yield
-        return
-    try:
-        await session.open()
-        yield
-    finally:
-        await session.close()
 
 
 @dataclass(kw_only=True)
@@ -313,13 +299,11 @@ class SweepService(AuditedService):
                 copy = await copy_source(source, origin=self.store.sessions, target=store.sessions)
                 run = await self._create_run(store, copy, None, None, executor="try")
                 deps = await self.dependency_factory.build(run, copy, store, is_trial=True)
-                async with _open_session(deps.session):
+                async with open_session(deps.session):
                     title, discovery = "", None
                     # The run finds the page remembered: it is asked for once.
                     if discover_at is not None:
-                        discovery = await self.discovery.discover(
-                            discover_at, loader=deps.loader, focus_areas=source.focus_areas
-                        )
+                        discovery = await self.discovery.discover_source(source, at=discover_at, loader=deps.loader)
                         title = discovery.title
                         copy = await store.sources.update(copy.name, **discovery.values)
                     elif source.kind is not SourceKind.QUERY and not source.sections:
@@ -423,7 +407,7 @@ class SweepService(AuditedService):
                 judge_run=None if is_trial else self.alarm_service.judge_run,
             )
             try:
-                async with _open_session(deps.session):
+                async with open_session(deps.session):
                     work = run_sweep(run, source, window=start.window, today=start.today, deps=sweep_deps)
                     status = await self._cancellation.run_until_cancelled(work, event, run_id=run.id)
             except Exception as error:

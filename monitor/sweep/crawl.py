@@ -60,13 +60,14 @@ class _SectionCrawler:
         self._is_no_list = plan.is_home or plan.is_query
         is_by_rule = plan.is_home or plan.is_feed or plan.is_query or run.deps.limits.crawl == "rule"
         self._model = None if is_by_rule else run.deps.model
+        self._is_chosen_anew = False
 
     async def read(self, carried: Sequence[Candidate]) -> SectionReading:
         for candidate in carried[: self._ledger.room]:  # first what the last run had no room for
             self._ledger.add_extra(candidate, page_url=self._plan.url)
         await self._saver.save_open()
-        if not self._is_no_list and self._model is not None:
-            await self._choose_list(self._model)
+        if not self._is_no_list:
+            await self._choose_list()
         first = await self._reader.open(self._plan.url)
         if first.error is not None:
             await self._record_fallback(self._reader.unseen[0].reason)
@@ -78,7 +79,8 @@ class _SectionCrawler:
         if self._reader.is_drifted:
             await self._record_fallback(Message("cause.recipe_drifted"))
         elif self._reader.learned is not None and self._reader.has_recipe:
-            await self._record_fallback(Message("cause.recipe_relearned"))
+            code = "cause.recipe_chosen_anew" if self._is_chosen_anew else "cause.recipe_relearned"
+            await self._record_fallback(Message(code))
         if is_feed_page(first):
             self._model = None
         ended = await self._crawl()
@@ -87,20 +89,32 @@ class _SectionCrawler:
             await self._run.record_fallback(Phase.CRAWL, place.url, reason)
         return self._build_reading(ended)
 
-    async def _choose_list(self, model: ChatModel) -> None:
-        """Ask which of the page's lists is the section's, once, where the page does not make it sure."""
-        if self._reader.has_recipe:
+    async def _choose_list(self) -> None:
+        """Ask which of the page's lists is the section's, once, where the page does not make it sure.
+
+        Once more where a list that the model named has drifted: then a page that makes it sure is not asked about.
+        """
+        reader, memory = self._reader, self._memory
+        if reader.is_model_recipe and (memory is None or memory.drifted_on is None):
+            await reader.look()
+            if not reader.is_drifted:
+                return
+            page = await reader.look_anew()
+            self._is_chosen_anew = True
+        elif reader.has_recipe or self._model is None:
             return
-        page = await self._reader.look()
-        is_unsure = bool(page.lists) and page.lists[0].score < SURE_LIST_SCORE
-        if page.error is not None or not page.links or not (is_unsure or not page.candidates):
-            return
-        if page.candidates and self._memory is not None:
-            return
-        try:
-            self._reader.follow(await ask_for_examples(self._run, model, self._plan, page))
-        except ModelFailed as error:
-            await self._record_fallback(error.reason)
+        else:
+            page = await reader.look()
+            if page.candidates and memory is not None:
+                return
+        is_unsure = not page.candidates or (bool(page.lists) and page.lists[0].score < SURE_LIST_SCORE)
+        if self._is_chosen_anew and not is_unsure and page.recipe is not None:
+            reader.learn(page.recipe)
+        elif is_unsure and self._model is not None and page.error is None and page.links:
+            try:
+                reader.follow(await ask_for_examples(self._run, self._model, self._plan, page))
+            except ModelFailed as error:
+                await self._record_fallback(error.reason)
 
     async def _crawl(self) -> SectionEnd:
         if not self._ledger.list_open_entries() and not self._reader.is_unfinished and not self._reader.is_seeking:

@@ -8,7 +8,7 @@ from monitor.db.reading import KnownCandidate, SectionPlan, UnseenPlace
 from monitor.db.tables.collection import SourceSection
 from monitor.i18n.message import Message
 from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints, is_feed_page
-from monitor.recipe import ListRecipe, SectionRecipe, Teacher
+from monitor.recipe import SURE_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.sweep.context import RunContext
 from monitor.sweep.ledger import NOT_OPENED, ROBOTS, CandidateEntry, CoverageLedger
 from monitor.sweep.progress import Progress
@@ -22,9 +22,6 @@ MAX_ARTICLE_FETCHES = 20
 MAX_BARREN_PAGES = 2
 MAX_PAGES_FACTOR = 4
 _MAX_HEAD_URLS = 5
-_SURE_RECIPE_FIT = 0.85
-"""A page whose list fits its recipe less was rebuilt, or the list is another one."""
-
 _MIN_KNOWN = 2  # of what was newest last time, to find the list on a rebuilt page
 _TAIL_CANDIDATES = 3
 
@@ -56,7 +53,8 @@ class SectionReader:
         self.listed_dated = 0
         self._run = run
         self.is_unfinished = memory is not None and memory.is_unfinished
-        self._head = frozenset(memory.head if memory is not None else ())
+        # After a drift what was newest last time is of another list than the recipe's.
+        self._head = frozenset(memory.head if memory is not None and memory.drifted_on is None else ())
         is_open_range = memory is not None and not ledger.window.is_fixed
         self._newest_before = frozenset(memory.head) if memory is not None and is_open_range else frozenset()
         self._joined_on_page: int | None = None
@@ -72,16 +70,30 @@ class SectionReader:
         self._recipe = find_recipe(run.source.recipes, plan.url)
 
     async def look(self) -> Page:
-        """Load the section's first page, without entering it into the ledger."""
-        return await self._run.deps.loader.load(self.plan.url, render=self._run.render, hints=self._hints)
+        """Load the section's first page and check its recipe, without entering the page into the ledger."""
+        page = await self._run.deps.loader.load(self.plan.url, render=self._run.render, hints=self._hints)
+        return await self._check_recipe(page)
+
+    async def look_anew(self) -> Page:
+        """Load the section's first page as if there were no recipe."""
+        hints = PageHints(expected=ExpectedPage.LIST)
+        return await self._run.deps.loader.load(self.plan.url, render=self._run.render, hints=hints)
 
     def follow(self, examples: Sequence[str]) -> None:
         """Take as the section's list the one with these urls, which a model named."""
         self._examples = tuple(examples)
 
+    def learn(self, how: ListRecipe) -> None:
+        """Read the section by this recipe from now on, in place of one that no longer fits."""
+        self._recipe = self.learned = self._build_recipe(how, Teacher.MODEL)
+
     @property
     def has_recipe(self) -> bool:
         return self._recipe is not None
+
+    @property
+    def is_model_recipe(self) -> bool:
+        return self._recipe is not None and self._recipe.taught_by is Teacher.MODEL
 
     @property
     def _hints(self) -> PageHints:
@@ -168,11 +180,12 @@ class SectionReader:
 
         The recipe is learned of a list that a model named, or anew of a rebuilt page; else one that fits badly drifts.
         """
+        self.is_drifted = False
         if page.error is not None:
             return page
         if self._examples:
             self.learned = self._build_recipe(page.recipe, Teacher.MODEL) if page.recipe is not None else None
-        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < _SURE_RECIPE_FIT:
+        elif self._recipe is not None and page.recipe_fit is not None and page.recipe_fit < SURE_RECIPE_FIT:
             known = [link.url for link in page.links if url_key(link.url) in self._head]
             least = min(_MIN_KNOWN, len(self._head))
             if known and len(known) >= least:

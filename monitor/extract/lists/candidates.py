@@ -40,11 +40,10 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     fit = None
     chosen: list[RowGroup] = []
     if hints.recipe is not None:
-        known, fit = choose_by_recipe(page, hints.recipe, groups)
-        chosen = [known] if known is not None else []
+        chosen, fit = choose_by_recipe(page, hints.recipe, groups)
     elif hints.examples:
-        shown = choose_by_examples(hints.examples, groups)
-        chosen = [shown] if shown is not None else _measure_single_rows(page, features, hints.examples)
+        chosen = choose_by_examples(page, hints.examples, groups)
+        chosen = chosen or _measure_single_rows(page, features, hints.examples)
     is_taught = bool(chosen)
     if not chosen:
         chosen = _choose_lists(groups, hints.expected)
@@ -53,7 +52,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others
     if hints.expected is ExpectedPage.LIST and not is_sure:
         lists += _list_others(page, chosen, groups, today)
-    recipe = learn_recipe(page, chosen[0].rows) if chosen else None
+    recipe = learn_recipe(page, chosen) if chosen else None
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
 
 

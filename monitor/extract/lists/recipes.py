@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from typing import TypeVar
 
 from monitor.extract.html import Element, Outline, collapse_whitespace
+from monitor.extract.lists.choice import are_apart, choose_further_lists
 from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
 from monitor.extract.lists.grouping import get_url_shape, normalize_class
@@ -23,18 +24,27 @@ _MAX_HEADING_CHARS = 60
 _MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_COUNT_PART = 0.08
-_MAX_PURE_PART = 0.1  # what it adds that all rows stand at one place
+_MAX_MIXED_PART = 0.1  # what it adds that as many rows stand at one place as when it was learned
 _MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
+_MAX_SHARED = 0.25
+_MIN_PART_FIT = 0.955
+"""Parts of one list hardly differ; a list with another heading is a part where the page's own opinion says so too."""
+
+_MIN_LIKELY_PART_FIT = 0.9
+_MIN_NAMED_PART_FIT = 0.7  # an entry of it was named
 _MAX_SCORE_PART = 0.05  # what the page's own opinion adds where two groups fit alike
 
 
-def learn_recipe(page: Outline, rows: Sequence[ListRow]) -> ListRecipe:
-    """Return the recipe of a list: what most of its rows share, what stands above it, its columns' names."""
+def learn_recipe(page: Outline, parts: Sequence[RowGroup]) -> ListRecipe:
+    """Return the recipe of a list: what most of its rows share, what stands above all parts, its columns' names."""
+    rows = [row for part in parts for row in part.rows]
+    headings = {_find_heading(page, part.rows[0]) for part in parts}
     return ListRecipe(
         steps=_find_common(_list_steps(row.anchor.element) for row in rows),
+        steps_share=_count_alike(rows) / len(rows),
         link_steps=_find_common(_list_link_steps(row) for row in rows),
         url_shape=_find_common_url([row.url for row in rows]),
-        heading=_find_heading(page, rows[0]),
+        heading=headings.pop() if len(headings) == 1 else "",
         columns=tuple(list_headings(page, rows[0].element)),
     )
 
@@ -54,8 +64,8 @@ def measure_fit(page: Outline, recipe: ListRecipe, rows: Sequence[ListRow]) -> f
     return sum(_WEIGHTS[name] * value for name, value in parts.items())
 
 
-def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]) -> tuple[RowGroup | None, float]:
-    """Return the group that a recipe fits best, None where it fits none, and how well it does.
+def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGroup]) -> tuple[list[RowGroup], float]:
+    """Return the group that a recipe fits best with the list's other parts, none where it fits none, and how well.
 
     Of groups that it fits alike the one with the most rows on one way from the root is meant: a row that leads to
     another host or to a document is of the list too.
@@ -63,16 +73,27 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
     known = [(fit, group, _count_alike(group.rows)) for fit, group in fits if fit >= MIN_RECIPE_FIT]
     if not known:
-        return None, max((fit for fit, _ in fits), default=0.0)
+        return [], max((fit for fit, _ in fits), default=0.0)
     most = max(alike for *_, alike in known)
 
     def rate(found: tuple[float, RowGroup, int]) -> float:
         fit, group, alike = found
-        purity = _MAX_PURE_PART * alike / len(group.rows)
-        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + purity
+        mixture = _MAX_MIXED_PART * (1 - abs(alike / len(group.rows) - recipe.steps_share))
+        return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + mixture
 
     fit, group, _ = max(known, key=rate)
-    return group, fit
+    return _join_parts([group], [other for other_fit, other in fits if other_fit >= min(fit, _MIN_PART_FIT)]), fit
+
+
+def _join_parts(chosen: list[RowGroup], others: Iterable[RowGroup]) -> list[RowGroup]:
+    """Return a list with those of the others that stand apart from it and from each other, with other urls."""
+    urls = {row.url for group in chosen for row in group.rows}
+    for group in others:
+        shared = sum(row.url in urls for row in group.rows)
+        if shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, part) for part in chosen):
+            chosen.append(group)
+            urls.update(row.url for row in group.rows)
+    return sorted(chosen, key=lambda group: group.rows[0].element.index)
 
 
 def _count_alike(rows: Sequence[ListRow]) -> int:
@@ -80,17 +101,32 @@ def _count_alike(rows: Sequence[ListRow]) -> int:
     return max(Counter(_list_steps(row.anchor.element) for row in rows).values())
 
 
-def choose_by_examples(examples: Iterable[str], groups: Sequence[RowGroup]) -> RowGroup | None:
-    """Return the likeliest of the groups with the most of the example urls; None where no group has one.
+def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[RowGroup]) -> list[RowGroup]:
+    """Return the likeliest of the groups with the most of the example urls, with the list's other parts.
 
-    A group whose rows are mostly unlike an example, in their way and their url, is only taken where there is no other.
+    Parts are the group of an example that stands apart, where its rows are of the same kind, and groups that the
+    recipe of these fits. Of the first, one whose rows are mostly unlike an example, in their way and their url, is only
+    taken where there is no other. Empty where no group has an example.
     """
     wanted = {url_key(url) for url in examples}
     held = [(len(wanted & {url_key(row.url) for row in group.rows}), group) for group in groups]
     most = max((count for count, _ in held), default=0)
     if not most:
-        return None
-    return max((group for count, group in held if count == most), key=lambda group: _rate_example_group(group, wanted))
+        return []
+    first = max((group for count, group in held if count == most), key=lambda group: _rate_example_group(group, wanted))
+    rest = wanted - {url_key(row.url) for row in first.rows}
+    recipe = learn_recipe(page, [first])
+    fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
+    likely = choose_further_lists(first, groups)
+    parts = [group for fit, group in fits if fit >= _MIN_LIKELY_PART_FIT and group in likely]
+    named = [
+        group for fit, group in fits if fit >= _MIN_NAMED_PART_FIT and rest & {url_key(row.url) for row in group.rows}
+    ]
+    if named:
+        parts.insert(0, max(named, key=lambda group: _rate_example_group(group, rest)))
+    chosen = _join_parts([first], parts)
+    recipe = learn_recipe(page, chosen)
+    return _join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
 
 
 def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:

@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -16,9 +16,11 @@ from monitor.config.rsshub import SCHEME
 from monitor.db.tables.collection import Source
 from monitor.errors import BrowserMissing, UsageError
 from monitor.extract.discovery import WELL_KNOWN_FEEDS, is_home_address, order_sitemaps
+from monitor.fetch.log_in import LogInFailed
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.log_in import LogInStep
 from monitor.page import NO_HINTS, Candidate, ExpectedPage, Page, PageErrorCode, PageHints
 from monitor.pages.data import (
     DataForm,
@@ -32,13 +34,13 @@ from monitor.pages.data import (
 from monitor.pages.loader import PageLoader
 from monitor.recipe import JsonRecipe, SectionRecipe, Teacher
 from monitor.services.audit import Actor
-from monitor.services.recording import PageLoaderFactory
+from monitor.services.sources.loading import SourceLoaders
 from monitor.services.sources.names import extract_site_name
 from monitor.services.sources.service import PinnedSection, SourceService
 from monitor.sweep.navigate import find_sections_by_rule
 from monitor.sweep.reader import is_disallowed_by_robots
 from monitor.urls import clean_url, get_host, url_key
-from monitor.vocabulary import Render, SourceKind
+from monitor.vocabulary import Render, Role, SourceKind
 
 MAX_REQUESTS = 8
 _MAX_NAMED_FEEDS = 2
@@ -116,24 +118,53 @@ class DiscoveryService:
     sources: SourceService
     workers: WorkerPool
     clock: Clock
-    new_loader: PageLoaderFactory
+    source_loaders: SourceLoaders
 
     async def discover(
-        self, url: str, *, loader: PageLoader | None = None, focus_areas: Sequence[str] = ()
+        self, url: str, *, focus_areas: Sequence[str] = (), steps: Sequence[LogInStep] = ()
     ) -> Discovery:
         """Look at an address; one without a scheme is tried as https, then as http.
 
-        `UsageError` for what is no address, and where robots.txt asks us to keep away.
+        With `steps` the browser logs in first; where that fails, the discovery's `problem` says why. `UsageError` for
+        what is no address, and where robots.txt asks us to keep away.
         """
-        search = _Search(loader or self.new_loader(None), self.workers, self.clock, focus_areas)
-        return await search.run(list_addresses(url))
+        values = {"name": url, "url": url, "focus_areas": list(focus_areas), "steps": list(steps)}
+        return await self.discover_source(self._build_draft(values), at=url)
+
+    async def discover_source(self, source: Source, *, at: str = "", loader: PageLoader | None = None) -> Discovery:
+        """Look at a source's address, or at the one that a person wrote (`at`), as its runs would see it.
+
+        `loader` is one that is logged in already. Raises as `discover` does.
+        """
+        addresses = list_addresses(at or source.url)
+        try:
+            async with nullcontext(loader) if loader else self.source_loaders.open(source) as opened:
+                return await _Search(opened, self.workers, self.clock, source.focus_areas).run(addresses)
+        except (LogInFailed, BrowserMissing) as error:
+            return Discovery(url=addresses[0], problem=error.message)
 
     async def add(self, values: Mapping[str, Any], *, by: Actor) -> DiscoveredSource:
         """Add a source in the way that discovery chose; `values` have its address and what a person wants besides."""
-        self.sources.build_draft({**values, "url": list_addresses(str(values.get("url") or ""))[0]})
-        discovery = await self.discover(str(values["url"]), focus_areas=values.get("focus_areas") or ())
+        discovery = await self.discover_source(self._build_draft(values), at=str(values["url"]))
         source = await self.sources.add({**discovery.values, **values, "url": discovery.values["url"]}, by=by)
         return DiscoveredSource(source=source, discovery=discovery)
+
+    async def rediscover(self, source_id: int, *, by: Actor, save: bool = False) -> DiscoveredSource:
+        """Look at the address of a stored source, and with `save` read it from now on in the way that was found.
+
+        `UsageError` for a source of kind `query`; one whose discovery has a `problem` stays as it is.
+        """
+        by.require(Role.EDITOR)
+        source = await self.sources.get_by_id(source_id)
+        if source.kind is SourceKind.QUERY:
+            raise UsageError("discovery.is_query", source=source.name)
+        discovery = await self.discover_source(source)
+        if save and discovery.problem is None:
+            source = await self.sources.edit(source_id, discovery.values, by=by)
+        return DiscoveredSource(source=source, discovery=discovery)
+
+    def _build_draft(self, values: Mapping[str, Any]) -> Source:
+        return self.sources.build_draft({**values, "url": list_addresses(str(values.get("url") or ""))[0]})
 
 
 def list_addresses(url: str) -> list[str]:
@@ -148,9 +179,9 @@ def list_addresses(url: str) -> list[str]:
 
 
 def is_discoverable(values: Mapping[str, Any]) -> bool:
-    """Whether a person left it to discovery how the source is read; what is behind a log-in is not looked for."""
+    """Whether a person left it to discovery how the source is read."""
     is_route = str(values.get("url") or "").startswith(SCHEME)
-    return not is_route and not any(values.get(name) for name in ("kind", "sections", "recipes", "steps"))
+    return not is_route and not any(values.get(name) for name in ("kind", "sections", "recipes"))
 
 
 @dataclass
@@ -375,7 +406,9 @@ def choose_option(own: _Found, others: Sequence[_Found], *, sections: int) -> tu
         elif keys and option.dated < own.dated:
             option.reason = Message("discovery.fewer_dates", args)
         else:
-            fitting.append((option, Message("discovery.covers" if keys else "discovery.only_way", args)))
+            is_sitemap = option.method is DiscoveryMethod.SITEMAP
+            alone = Message("discovery.only_sitemap") if is_sitemap else Message("discovery.only_way", args)
+            fitting.append((option, Message("discovery.covers", args) if keys else alone))
     if not keys:
         fitting.sort(key=lambda option: order.index(option[0].method))
     if not fitting:

@@ -1,6 +1,6 @@
 """People show which list of a page is a section's: by one or two of its entries, seen before it is kept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.page import Candidate, ExpectedPage, Link, Page, PageHints
 from monitor.pages.loader import PageLoader
-from monitor.recipe import MAX_RECIPES, ListRecipe, SectionRecipe, Teacher
+from monitor.recipe import MAX_RECIPES, SURE_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
 from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.sources.loading import SourceLoaders
 from monitor.sweep.reader import find_recipe
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render, Role, SourceKind
@@ -45,6 +46,10 @@ class SectionLook(BaseModel):
     lists: list[LikelyList] = Field(default_factory=list)
     links: list[Link] = Field(default_factory=list)
 
+    @property
+    def has_drifted(self) -> bool:
+        return self.recipe_fit is not None and self.recipe_fit < SURE_RECIPE_FIT
+
 
 class TaughtList(BaseModel):
     """What is read of a section from now on, or would be where it `is_saved` not."""
@@ -59,7 +64,7 @@ class TaughtList(BaseModel):
 
 @dataclass(kw_only=True)
 class TeachingService(AuditedService):
-    new_loader: Callable[[], PageLoader]
+    source_loaders: SourceLoaders
 
     async def look(self, source_id: int, section_url: str, *, by: Actor) -> SectionLook:
         """Load a section's page and return the lists and links on it; `WorkFailed` where it cannot be seen."""
@@ -68,7 +73,8 @@ class TeachingService(AuditedService):
         recipe = find_recipe(source.recipes, url)
         how = recipe.how if recipe is not None and isinstance(recipe.how, ListRecipe) else None
         hints = PageHints(expected=ExpectedPage.LIST, recipe=how, wants_others=True)
-        page = await _load(self.new_loader(), source, url, hints)
+        async with self.source_loaders.open(source) as loader:
+            page = await _load(loader, source, url, hints)
         return SectionLook(
             url=url,
             title=page.title,
@@ -92,11 +98,11 @@ class TeachingService(AuditedService):
         wanted = list(dict.fromkeys(_clean_address(example, base=url) for example in examples if example.strip()))
         if not 1 <= len(wanted) <= MAX_EXAMPLES:
             raise UsageError("teaching.example_count", limit=MAX_EXAMPLES)
-        loader = self.new_loader()
         hints = PageHints(expected=ExpectedPage.LIST, examples=tuple(wanted))
-        how = _check_examples(await _load(loader, source, url, hints), wanted)
-        # What is shown is what the recipe finds, not what the examples do.
-        page = await _load(loader, source, url, PageHints(expected=ExpectedPage.LIST, recipe=how))
+        async with self.source_loaders.open(source) as loader:
+            how = _check_examples(await _load(loader, source, url, hints), wanted)
+            # What is shown is what the recipe finds, not what the examples do.
+            page = await _load(loader, source, url, PageHints(expected=ExpectedPage.LIST, recipe=how))
         _check_examples(page, wanted)
         if save:
             recipe = SectionRecipe(

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
+from monitor.log_in import LogInStep
 from monitor.services.audit import AuditAction
 from monitor.services.sources.discovery import Discovery, is_discoverable
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
@@ -81,10 +82,20 @@ class TrialRequest(SourceFields, json_schema_extra={"examples": [_EXAMPLE_TRIAL]
 
 
 class DiscoveryRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"url": "nea.gov.cn"}]}):
-    """An address, with or without its scheme; sections that fit the focus areas are looked for first."""
+    """An address, with or without its scheme; sections that fit the focus areas are looked for first.
+
+    `steps` log in before that, with secrets that are stored for the host of the address.
+    """
 
     url: str = Field(min_length=1, max_length=2000)
     focus_areas: list[Annotated[str, Field(max_length=2000)]] = Field(default_factory=list, max_length=200)
+    steps: list[LogInStep] = Field(default_factory=list, max_length=30)
+
+
+class RediscoveryRequest(BaseModel, extra="forbid"):
+    """With `save` the source is read from now on in the way that was found."""
+
+    save: bool = False
 
 
 class BulkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BULK]}):
@@ -143,7 +154,7 @@ async def discover(app: AppDep, _: Editor, asked: DiscoveryRequest) -> Discovery
 
     `url`, `kind`, `render`, `sections` and `recipes` are the fields of the source that reads it so.
     """
-    return await app.discovery.discover(asked.url, focus_areas=asked.focus_areas)
+    return await app.discovery.discover(asked.url, focus_areas=asked.focus_areas, steps=asked.steps)
 
 
 @router.post("/trials", status_code=202, summary="Try a source out", dependencies=[RUN_SCOPE])
@@ -232,6 +243,12 @@ async def change(
 async def remove(app: AppDep, principal: Admin, source_id: SourceId) -> None:
     """Its items and runs stay in the archive."""
     await app.sources.remove(source_id, by=principal)
+
+
+@router.post("/{source_id:int}/discover", summary="Look again how a source can be read", dependencies=[RUN_SCOPE])
+async def rediscover(app: AppDep, principal: Editor, source_id: SourceId, asked: RediscoveryRequest) -> Discovery:
+    """As `POST /api/sources/discover` at the address of a stored source, after its log-in; kept with `save`."""
+    return (await app.discovery.rediscover(source_id, by=principal, save=asked.save)).discovery
 
 
 @router.post("/{source_id:int}/run", status_code=202, summary="Run a source now", dependencies=[RUN_SCOPE])

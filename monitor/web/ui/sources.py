@@ -416,7 +416,11 @@ async def try_changes(
 ) -> Response:
     """Try the source with these changes; they are not stored."""
     try:
-        trial = await app.trials.start(values, by=principal, source_id=source_id)
+        # Its secrets can be entered once a source exists: so what is behind a log-in is discovered at a later trial.
+        stored = await app.sources.get_by_id(source_id)
+        is_unread = stored.last_success_at is None and bool(values["steps"]) and values.get("kind") == SourceKind.SITE
+        discovers = is_unread and is_discoverable({**values, "kind": None})
+        trial = await app.trials.start(values, by=principal, source_id=source_id, discovers=discovers)
     except UsageError as error:
         await app.sources.get_by_id(source_id)
         return _render_form(app, renderer, values, error, source_id=source_id)

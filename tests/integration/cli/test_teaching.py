@@ -31,3 +31,28 @@ async def test_a_section_is_taught_seen_and_forgotten(monitor: Any, site: Any, t
     assert forgotten.code == 0, forgotten.err
     both = await monitor(*words, site.url("/n/1.html"), "--forget")
     assert (both.code, "--forget alone" in both.complaint) == (2, True)
+
+
+async def test_an_address_is_looked_at_and_a_source_is_looked_at_again(monitor: Any, site: Any, today: Any) -> None:
+    await publish(monitor, site, today)
+    site.on("/", "<html><body><h1>能源局</h1><a href='/news/'>通知公告</a></body></html>")
+    looked = await monitor("sources", "discover", site.url("/news/"))
+    assert looked.code == 0, looked.err
+    assert "Nothing was stored" in looked.out
+    again = await monitor("sources", "discover", "bureau", "--save")
+    assert again.code == 0, again.err
+    assert "was changed" in again.out
+    unknown = await monitor("sources", "discover", "nobody")
+    assert (unknown.code, "There is no source" in unknown.complaint) == (2, True)
+
+
+async def test_a_page_that_asks_to_log_in_is_added_with_the_next_steps_named(
+    monitor: Any, site: Any, today: Any
+) -> None:
+    await publish(monitor, site, today)
+    site.on("/members/", '<html><body><form><input name="u"><input type="password" name="p"></form></body></html>')
+    added = await monitor("sources", "add", site.url("/members/"), "--name", "members")
+    assert added.code == 0, added.err
+    assert "asks to log in" in added.complaint
+    assert "--step" in added.out
+    assert "sources discover members --save" in added.out

@@ -16,6 +16,7 @@ from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.fetch.log_in import LogInFailed
 from monitor.i18n.catalogue import render
+from monitor.log_in import LogInStep
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.runs import RunReport
 from monitor.services.settings import InvalidSettings
@@ -201,6 +202,51 @@ async def test_a_trial_logs_in_as_well(app: App, members: MembersSite) -> None:
     await app.settings_service.update({"secrets.MEMBERS_PASSWORD": "forgotten"}, by=COMMAND_LINE)
     with pytest.raises(LogInFailed, match="still shows its form"):
         await app.sweeps.run_trial(source)
+
+
+async def test_a_section_behind_a_log_in_is_taught_after_it(app: App, members: MembersSite) -> None:
+    source = await add_source(app, members.site)
+    news = members.site.url("/news/")
+    look = await app.teaching.look(source.id or 0, news, by=EDITOR)
+    assert {row.title for row in look.lists[0].rows} == set(TITLES)
+    taught = await app.teaching.teach(source.id or 0, news, look.lists[0].examples, by=EDITOR, save=True)
+    assert {row.title for row in taught.rows} == set(TITLES)
+    assert len(members.sessions) == 2, "one log-in for each look"
+    assert {item.title for item in (await sweep(app, source)).items} == set(TITLES)
+
+
+async def test_what_is_behind_a_log_in_is_discovered_once_its_secret_is_there(app: App, members: MembersSite) -> None:
+    news = members.site.url("/news/")
+    added = await app.discovery.add({"name": "会员", "url": news, "steps": steps(members.site)}, by=EDITOR)
+    assert added.discovery.problem is not None
+    assert added.discovery.problem.code == "log_in.no_secret"
+    assert (added.source.sections, len(added.source.steps)) == ([], 4)
+    await app.settings_service.update({"secrets.MEMBERS_PASSWORD": PASSWORD}, by=COMMAND_LINE)
+    found = await app.discovery.rediscover(added.source.id or 0, by=EDITOR, save=True)
+    assert found.discovery.problem is None
+    assert [(option.entries, option.is_chosen) for option in found.discovery.options] == [(len(TITLES), True)]
+    assert [section["url"] for section in found.source.sections] == [news]
+    assert {item.title for item in (await sweep(app, found.source)).items} == set(TITLES)
+    as_new = await app.discovery.discover(news, steps=[LogInStep.model_validate(line) for line in steps(members.site)])
+    assert as_new.sections == found.discovery.sections
+
+
+async def test_damaged_evidence_is_fetched_again_after_one_log_in(
+    app: App, members: MembersSite, tmp_path: Path
+) -> None:
+    run = await sweep(app, await add_source(app, members.site))
+    records = await app.store.evidence.list_records(run.run_id)
+    assert len(records) > len(TITLES)
+    for record in records:
+        with (tmp_path / str(record.stored_at)).open("r+b") as file:
+            file.seek((record.offset or 0) + (record.length or 0) // 2)
+            file.write(b"\0" * 20)
+    report = await app.scrub.verify(repair_by=COMMAND_LINE)
+    assert {finding.url for finding in report.damaged} == {record.url for record in records}
+    assert report.ok, "the same bytes came again"
+    assert len(members.sessions) == 2
+    bodies = [(await app.records.load(record)).body or b"" for record in records]
+    assert not any(session.encode() in body for session in members.sessions for body in bodies)
 
 
 async def test_a_wrong_password_is_told_in_the_words_of_the_site(app: App, members: MembersSite) -> None:

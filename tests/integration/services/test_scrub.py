@@ -31,6 +31,7 @@ from monitor.pages.loader import LoaderPool
 from monitor.services.audit import COMMAND_LINE, SERVICE
 from monitor.services.evidence import EvidenceExporter
 from monitor.services.scrub import ScrubService
+from monitor.services.sources.loading import SourceLoaders
 from monitor.urls import url_key
 from monitor.vocabulary import FetchMode
 
@@ -72,7 +73,12 @@ async def scrub(
     )
     loaders = LoaderPool(settings=settings, clock=turned_clock, workers=workers, cache_folder=None)
     yield ScrubService(
-        store=sqlite_store, clock=turned_clock, records=archive, chain=chain, loaders=loaders, settings=settings
+        store=sqlite_store,
+        clock=turned_clock,
+        records=archive,
+        chain=chain,
+        source_loaders=SourceLoaders(new_loader=loaders.for_run, build_log_in=lambda _: None),
+        settings=settings,
     )
     await loaders.close()
 

@@ -38,6 +38,7 @@ from monitor.services.recording import RunDependencyFactory
 from monitor.services.runs import RunReport, RunService
 from monitor.services.search import SavedSearch, SearchService
 from monitor.services.sources.discovery import DiscoveryService
+from monitor.services.sources.loading import SourceLoaders
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService
 from monitor.steps import InProcessSteps
@@ -277,7 +278,7 @@ async def bureau(
                 sources=SourceService(store=store, clock=movable_clock, timezone=settings.timezone),
                 workers=workers,
                 clock=movable_clock,
-                new_loader=loader.for_run,
+                source_loaders=SourceLoaders(new_loader=loader.for_run, build_log_in=lambda _: None),
             ),
         )
         yield Bureau(site, store, sweeps, movable_clock, settings, health, notices, saved_search, workers)

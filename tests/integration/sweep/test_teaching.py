@@ -1,6 +1,7 @@
 """People and the model show which list of a page is a section's; it is read so until the page is rebuilt."""
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from monitor.pages.loader import Loader
 from monitor.recipe import Teacher
 from monitor.services.audit import COMMAND_LINE, Actor, AuditService
 from monitor.services.sources.exchange import SourceListFormat
+from monitor.services.sources.loading import SourceLoaders
 from monitor.services.sources.service import SourceService
 from monitor.services.sources.teaching import TeachingService
 from monitor.vocabulary import Role, RunStatus
@@ -61,7 +63,8 @@ async def teaching(bureau: Any, tmp_path: Any) -> Any:
     async with Loader.from_settings(
         pages=settings.pages, network=settings.network, clock=bureau.clock, workers=bureau.workers
     ) as loader:
-        yield TeachingService(store=bureau.store, clock=bureau.clock, new_loader=loader.for_run)
+        loaders = SourceLoaders(new_loader=loader.for_run, build_log_in=lambda _: None)
+        yield TeachingService(store=bureau.store, clock=bureau.clock, source_loaders=loaders)
 
 
 async def add_source(bureau: Any) -> Source:
@@ -258,3 +261,64 @@ async def test_a_list_that_the_model_names_is_kept_and_not_asked_for_again(
     assert run.status is RunStatus.SUCCEEDED
     assert len(model.requests) == before, "neither the list nor anything else is asked of a page that is known"
     assert asked
+
+
+def publish_unsure(bureau: Any, numbers: Sequence[int], box: str) -> None:
+    """A page whose list nothing but its meaning tells from the topics beside it."""
+    links = "".join(f'<li><a href="/files/{number}.html">表{number}</a></li>' for number in numbers)
+    topics = "".join(f'<li><a href="/topics/{number}/">专题{number}</a></li>' for number in range(6))
+    page = f"<h1>下载</h1><ul>{topics}</ul>{box.format(f'<ul>{links}</ul>')}"
+    bureau.site.on("/news/", f"<html><body>{page}</body></html>")
+    for number in numbers:
+        bureau.site.on(f"/files/{number}.html", article_html(Row(number, bureau.clock.today)))
+
+
+async def test_a_list_that_the_model_named_is_asked_for_once_more_when_it_has_drifted(bureau: Any, model: Any) -> None:
+    publish_unsure(bureau, FORMS, "<div>{}</div>")
+    model.says(json.dumps([bureau.site.url(f"/files/{FORMS[0]}.html")]))
+    await bureau.sweep()
+    rebuilt = range(400, 404)
+    publish_unsure(bureau, rebuilt, REBUILT)
+    first = bureau.site.url(f"/files/{rebuilt[0]}.html")
+    model.says(json.dumps([first]))
+    run = await bureau.sweep()
+    assert "cause.recipe_chosen_anew" in fallbacks_of(run)
+    assert numbers_of(run.items) == list(rebuilt)
+    assert AlarmKind.DRIFT not in await open_alarms(bureau)
+    (recipe,) = (await bureau.store.sources.get(bureau.name)).recipes
+    assert (recipe["taught_by"], recipe["examples"]) == (Teacher.MODEL, [first])
+
+
+async def test_a_model_that_names_no_list_after_drift_is_not_asked_at_each_sweep(bureau: Any, model: Any) -> None:
+    publish_unsure(bureau, FORMS, "<div>{}</div>")
+    model.says(json.dumps([bureau.site.url(f"/files/{FORMS[0]}.html")]))
+    await bureau.sweep()
+    publish_unsure(bureau, range(400, 404), REBUILT)
+    model.says("[]")
+    assert "cause.recipe_drifted" in fallbacks_of(await bureau.sweep())
+    assert AlarmKind.DRIFT in await open_alarms(bureau)
+    before = count_list_questions(model)
+    assert "cause.recipe_drifted" in fallbacks_of(await bureau.sweep())
+    assert count_list_questions(model) == before == 2
+
+
+def count_list_questions(model: Any) -> int:
+    return sum("##" in request["messages"][-1]["content"] for request in model.requests)
+
+
+async def test_without_a_model_a_page_that_makes_its_list_sure_is_learned_by_rule_after_drift(
+    bureau: Any, teaching: TeachingService, forms: list[Row]
+) -> None:
+    publish(bureau, forms)
+    await teach(bureau, teaching, FORMS[0])
+    source = await bureau.store.sources.get(bureau.name)
+    by_model = [{**recipe, "taught_by": Teacher.MODEL} for recipe in source.recipes]
+    await bureau.store.sources.update(bureau.name, recipes=by_model)
+    await bureau.sweep()
+    publish(bureau, rows_of(range(400, 404), [bureau.clock.today] * 4), box=REBUILT, tag="p")
+    run = await bureau.sweep()
+    assert fallbacks_of(run) == ["cause.recipe_chosen_anew"]
+    assert run.items
+    assert set(numbers_of(run.items)) <= set(NOTICES), "the list that the page exists for"
+    assert AlarmKind.DRIFT not in await open_alarms(bureau)
+    assert fallbacks_of(await bureau.sweep()) == []

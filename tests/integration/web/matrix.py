@@ -257,6 +257,7 @@ MATRIX: dict[str, Entry] = {
     "POST /api/catalogue/add": may(EDITOR, 422, scopes=("run",)),
     "GET /api/catalogue/additions/{addition_id}": may(EDITOR, 404),
     "DELETE /api/catalogue/additions/{addition_id}": may(EDITOR, 404),
+    "POST /api/sources/{source_id:int}/discover": may(EDITOR, 422, scopes=("run",)),
     "POST /api/sources/{source_id:int}/run": may(EDITOR, 404, scopes=("run",)),
     # runs
     "GET /runs": may(READER, 200),

@@ -344,3 +344,34 @@ async def test_steps_are_changed_through_the_api_as_lines_or_objects(desk: Any) 
     assert answer.json()["steps"] == [{"kind": "open", "url": "https://gov.example/login"}, steps[1]]
     answer = await editor.send("PATCH", f"/api/sources/{source.id}", json={"steps": ["click button"]})
     assert (answer.status_code, "The first step opens a page" in answer.text) == (400, True), answer.text
+
+
+async def test_a_trial_of_a_page_that_asks_to_log_in_says_so_alone_and_asks_for_the_steps(desk: Any, site: Any) -> None:
+    desk.app.loaders.allow_host(site.host)
+    editor = await desk.sign_in("editor", language="en")
+    site.on("/", '<html><body><form action="/in"><input name="u"><input type="password" name="p"></form></body></html>')
+    begun = await editor.post("/sources/trials", {"url": site.url("/")})
+    trial = begun.headers["location"]
+    await ended(desk, trial.rpartition("/")[2])
+    page = (await editor.get(trial)).text
+    assert "asks to log in" in page
+    assert "no list was found" not in page
+    assert page.count('name="steps"') == 1
+    assert '<textarea name="steps" hidden>' not in page
+    again = await editor.post("/sources/trials", {"url": site.url("/"), "whole": "true", "kind": "", "name": "members"})
+    report = await ended(desk, again.headers["location"].rpartition("/")[2])
+    assert report.result is not None
+    assert report.result.discovery is not None, "it is looked for once more"
+
+
+async def test_an_address_that_robots_txt_refuses_is_not_offered_to_be_saved(desk: Any, site: Any) -> None:
+    desk.app.loaders.allow_host(site.host)
+    editor = await desk.sign_in("editor", language="en")
+    site.on("/robots.txt", "User-agent: *\nDisallow: /\n")
+    begun = await editor.post("/sources/trials", {"url": site.url("/")})
+    trial = begun.headers["location"]
+    await ended(desk, trial.rpartition("/")[2])
+    page = (await editor.get(trial)).text
+    assert "robots.txt" in page
+    assert "Another address" in page
+    assert 'name="whole"' not in page

@@ -49,6 +49,12 @@ def find_faults(url: str) -> Iterator[str]:
         yield f"a tracking parameter: {url}"
     if re.search(r"[\s{}<>|^`\"\\]", url):
         yield f"a character that no address has: {url}"
+    if url.count("[") != url.count("]"):
+        yield f"cut off: {url}"
+    if re.search(
+        r"/(api|help/api|api[.-]?(docs?|documentation|webservice)?)(/v\d[^/]*)?/?(\.html?)?$", parts.path, re.IGNORECASE
+    ):
+        yield f"an interface for programs, which is no list of documents: {url}"
 
 
 def key(url: str) -> str:
@@ -60,7 +66,7 @@ def key(url: str) -> str:
 
 def test_it_has_all_bodies_and_says_how_it_was_made() -> None:
     assert len(CATALOGUE.bodies) == 1730
-    assert sum(len(body.sections) for body in CATALOGUE.bodies) == 2390
+    assert sum(len(body.sections) for body in CATALOGUE.bodies) == 2343
     assert "No address was opened" in CATALOGUE.provenance
     assert len(CATALOGUE.topics) == len({topic.slug for topic in CATALOGUE.topics}) == 25
     assert all(topic.zh and topic.en for topic in CATALOGUE.topics)

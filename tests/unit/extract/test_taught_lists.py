@@ -74,3 +74,64 @@ def test_classes_that_were_renamed_do_not_hide_a_list() -> None:
     renamed = LAYOUT.replace('"list"', '"x1"').replace('"main"', '"x2"').replace('"nav"', '"x3"')
     urls, fit = read(learn("https://gov.example/news/detail/4.html"), range(20, 30), layout=renamed)
     assert (urls, fit >= MIN_RECIPE_FIT) == ({f"/news/detail/{number}.html" for number in range(20, 30)}, True)
+
+
+PARTS = "<div class='main'><h2>公告</h2>{}</div>"
+
+
+def read_parts(sections: Sequence[str], numbers: range, hints: PageHints) -> tuple[set[str], Page]:
+    """A page with a block of rows for each section, each under a heading of its own; the paths that are read."""
+    blocks = ""
+    for section in sections:
+        rows = "".join(
+            f"<tr><td>2026-01-{number:02d}</td><td><a href='/news/{section}/{number}.html'>"
+            f"Decision {number} of {section}</a></td></tr>"
+            for number in numbers
+        )
+        table = f"<table><tr><th>Date</th><th>Title</th></tr>{rows}</table>"
+        block = table if section == sections[0] else f"<div>{table}</div>"
+        blocks += f"<div class='block'><h3>{section}</h3>{block}</div>"
+    found = page((), hints=hints, layout=PARTS.format(blocks) + "<!--{rows}{side}{nav}-->")
+    return {candidate.url.removeprefix("https://gov.example/news/") for candidate in found.candidates}, found
+
+
+def taught_by(*paths: str) -> PageHints:
+    return PageHints(expected=ExpectedPage.LIST, examples=tuple(f"https://gov.example/news/{path}" for path in paths))
+
+
+def test_two_entries_in_two_parts_of_a_list_bring_all_its_parts_and_those_that_are_added() -> None:
+    offices = ("north", "south", "west")
+    urls, taught = read_parts(offices, range(1, 6), taught_by("north/2.html", "south/4.html"))
+    assert urls == {f"{office}/{number}.html" for office in offices for number in range(1, 6)}
+    assert taught.recipe is not None
+    later = (*offices, "east")
+    hints = PageHints(expected=ExpectedPage.LIST, recipe=taught.recipe)
+    urls, read_later = read_parts(later, range(1, 8), hints)
+    assert urls == {f"{office}/{number}.html" for office in later for number in range(1, 8)}
+    assert (read_later.recipe_fit or 0) >= SURE_FIT
+
+
+def test_an_entry_of_another_kind_of_list_does_not_join_it() -> None:
+    hints = taught_by("detail/4.html")
+    hints = hints.model_copy(update={"examples": (*hints.examples, "https://gov.example/files/2.html")})
+    found = page(range(10), hints=hints)
+    assert {candidate.url for candidate in found.candidates} == {
+        f"https://gov.example/news/detail/{number}.html" for number in range(10)
+    }
+
+
+def test_a_list_whose_every_second_row_has_another_class_is_read_whole() -> None:
+    def read_table(numbers: range, hints: PageHints) -> tuple[int, Page]:
+        rows = "".join(
+            f"<tr class='{'grid-row' if number % 2 else 'grid-alt'}'><td><a href='/docket.aspx?no={number}'>"
+            f"Docket {number} on the rates of the utility</a></td><td>2026-01-{number:02d}</td></tr>"
+            for number in numbers
+        )
+        found = page((), hints=hints, layout=f"<table class='grid'>{rows}</table><!--{{rows}}{{side}}{{nav}}-->")
+        return len(found.candidates), found
+
+    shown = PageHints(expected=ExpectedPage.LIST, examples=("https://gov.example/docket.aspx?no=4",))
+    count, taught = read_table(range(1, 13), shown)
+    assert taught.recipe is not None
+    assert (count, taught.recipe.steps_share) == (12, 0.5)
+    assert read_table(range(1, 15), PageHints(expected=ExpectedPage.LIST, recipe=taught.recipe))[0] == 14
