@@ -15,7 +15,7 @@ import openai
 from openai import AsyncOpenAI
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed

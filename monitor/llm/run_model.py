@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest
