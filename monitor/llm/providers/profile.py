@@ -33,6 +33,7 @@ class Behaviour:
     `thinking_on` and `thinking_off` are fields of the request's body, laid over it; empty where there is no switch.
     `thinks_unasked`: a model that can be switched thinks where the request says nothing about it.
     `samples` and `samples_thinking`: whether temperature and top_p are taken, and while the model thinks.
+    `samples_both`: both may stand in one request, else temperature alone.
     `streams_thinking`: while it thinks, the answer has to be streamed.
     `calls_tools_thinking`: tools may be offered while it thinks; else it is switched off for requests with tools, and
     a model that always thinks gets its tools as text.
@@ -49,6 +50,7 @@ class Behaviour:
     thinks_unasked: bool = False
     samples: bool = True
     samples_thinking: bool = True
+    samples_both: bool = True
     streams_thinking: bool = False
     calls_tools: bool = True
     calls_tools_thinking: bool = True

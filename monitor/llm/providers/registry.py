@@ -1,6 +1,7 @@
 """All providers with their rules; docs/developers/provider-rules.md says where each rule stands."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -81,26 +82,32 @@ _AZURE = ProviderProfile(
     documents="https://learn.microsoft.com/en-us/azure/foundry/openai/api-version-lifecycle",
 )
 
+_CLAUDE_ALWAYS = Behaviour(thinking=Thinking.ALWAYS, samples=False, samples_thinking=False)
+_CLAUDE_ADAPTIVE = Behaviour(
+    thinking=Thinking.SWITCHED,
+    thinking_on={"thinking": {"type": "adaptive"}},
+    thinking_off=_THINKING_OFF,
+    samples=False,
+    samples_thinking=False,
+)
 _ANTHROPIC = ProviderProfile(
     name="anthropic",
     title="Anthropic",
     base_url="https://api.anthropic.com/v1",
     api_key_env="ANTHROPIC_API_KEY",
-    default=Behaviour(
-        thinking=Thinking.SWITCHED,
-        thinking_on={"thinking": {"type": "adaptive"}},
-        samples=False,
-        samples_thinking=False,
-        calls_tools_thinking=False,
-    ),
+    default=_CLAUDE_ALWAYS,
     hosts=("api.anthropic.com",),
     behaviours=(
+        (r"claude-(sonnet|opus)-5(-\d{8})?", replace(_CLAUDE_ADAPTIVE, thinks_unasked=True)),
+        (r"claude-opus-4-[78].*", _CLAUDE_ADAPTIVE),
+        (r"claude-(sonnet|opus)-4-6.*", replace(_CLAUDE_ADAPTIVE, samples=True, samples_both=False)),
         (
-            r"claude-(\d.*|(haiku|sonnet|opus)-4(-[0-5])?(-\d{8})?)",
+            r"claude-(\d.*|(haiku|sonnet|opus)-4.*)",
             Behaviour(
                 thinking=Thinking.SWITCHED,
                 thinking_on={"thinking": {"type": "enabled", "budget_tokens": 2048}},
                 samples_thinking=False,
+                samples_both=False,
                 calls_tools_thinking=False,
             ),
         ),
@@ -253,6 +260,7 @@ _ZHIPU = ProviderProfile(
     default=_GLM,
     hosts=("open.bigmodel.cn", "api.z.ai"),
     behaviours=(
+        (r"glm-5\.3.*", replace(_GLM, thinking=Thinking.ALWAYS, thinking_on={}, thinking_off={})),
         (r"glm-4(-.*)?", Behaviour(thinking=Thinking.NEVER, structured=StructuredOutput.OBJECT)),
         (r"glm-z1.*", Behaviour(thinking=Thinking.ALWAYS, calls_tools=False, returned_fields=_REASONING_CONTENT)),
     ),
