@@ -260,7 +260,7 @@ _ZHIPU = ProviderProfile(
     default=_GLM,
     hosts=("open.bigmodel.cn", "api.z.ai"),
     behaviours=(
-        (r"glm-5\.3.*", replace(_GLM, thinking=Thinking.ALWAYS, thinking_on={}, thinking_off={})),
+        (r"glm-5\.3.*", replace(_GLM, thinking=Thinking.ALWAYS, thinking_on={}, thinking_off={}, thinks_unasked=False)),
         (r"glm-4(-.*)?", Behaviour(thinking=Thinking.NEVER, structured=StructuredOutput.OBJECT)),
         (r"glm-z1.*", Behaviour(thinking=Thinking.ALWAYS, calls_tools=False, returned_fields=_REASONING_CONTENT)),
     ),
@@ -343,7 +343,10 @@ _OLLAMA = ProviderProfile(
         structured=StructuredOutput.SCHEMA,
     ),
     hosts=("ollama.com",),
-    behaviours=((r".*(instruct|gemma3|llama3|qwen2).*", Behaviour(structured=StructuredOutput.SCHEMA)),),
+    behaviours=(
+        (r"gpt-oss.*", Behaviour(thinking=Thinking.ALWAYS, structured=StructuredOutput.SCHEMA)),
+        (r".*(instruct|gemma3|llama3|qwen2).*", Behaviour(thinking=Thinking.NEVER, structured=StructuredOutput.SCHEMA)),
+    ),
     context_path="/api/show",
     fingerprint="fp_ollama",
     documents="https://docs.ollama.com/api/openai-compatibility",
