@@ -1,6 +1,5 @@
 """What servers of providers refuse; docs/developers/provider-rules.md says where each rule stands."""
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -103,15 +102,13 @@ def refuse_missing_signatures(exchange: Exchange) -> Refusal | None:
             name = call["function"]["name"]
             text += f" data, function call `default_api:{name}` , position {place}. Please refer to"
             return write_google_error(f"{text} https://ai.google.dev/gemini-api/docs/thought-signatures.")
-        if signature != sign_call(call["function"]):
+        if signature != sign_call(call):
             return write_google_error("Corrupted thought signature.")
     return None
 
 
-def sign_call(function: Mapping[str, Any]) -> str:
-    """The signature of a call: its name and arguments, however the arguments are spaced."""
-    arguments = json.loads(function["arguments"] or "{}")
-    return f"sig-{function['name']}-{len(json.dumps(arguments, sort_keys=True))}"
+def sign_call(call: Mapping[str, Any]) -> str:
+    return f"signature-of-{call['id']}"
 
 
 def refuse_listed_types(exchange: Exchange) -> Refusal | None:

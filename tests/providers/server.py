@@ -164,7 +164,7 @@ class ProviderServer:
             self._thoughts[message["tool_calls"][0]["id"]] = thoughts
             if self.rules.signs_calls:
                 first = message["tool_calls"][0]
-                first["extra_content"] = {"google": {"thought_signature": sign_call(first["function"])}}
+                first["extra_content"] = {"google": {"thought_signature": sign_call(first)}}
         return message, "tool_calls" if reply.calls else reply.finish_reason or "stop"
 
     def _is_out_of_tokens(self, exchange: Exchange) -> bool:
