@@ -244,8 +244,8 @@ async def test_a_prompt_is_made_to_fit_the_context_of_ollama_and_none_is_cut_in_
 
 def write_long_text(paragraphs: int) -> list[str]:
     return [
-        f"第{number}条　各单位应当在{number % 28 + 1}日前完成第{number}批绿色电力证书的核对，核对数量不少于{number * 7}个，"
-        f"并将结果报送第{number % 9 + 1}工作组备案，逾期未报的按未完成处理。"
+        f"第{number}条　各单位应当在{number % 28 + 1}日前完成第{number}批绿色电力证书的核对，"
+        f"核对数量不少于{number * 7}个，并将结果报送第{number % 9 + 1}工作组备案，逾期未报的按未完成处理。"
         for number in range(1, paragraphs + 1)
     ]
 
