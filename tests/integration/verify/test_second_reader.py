@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
 from monitor.llm.prompts import PromptSet
-from monitor.llm.run_model import estimate_tokens
+from monitor.llm.context import estimate_tokens
 from monitor.verify.judge import judge_statements
 from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, build_review_messages, review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
