@@ -100,7 +100,7 @@ class ProviderServer:
         for _, message in exchange.list_tool_turns():
             known = self._thoughts.get(message["tool_calls"][0].get("id"))
             returned = message.get("reasoning_content")
-            if known is not None and returned is not None and returned != known:
+            if known and returned is not None and returned != known:
                 self.problems.append(f"thoughts came back as {returned!r}")
 
     def _cut_prompt(self, exchange: Exchange) -> tuple[dict[str, Any], int]:

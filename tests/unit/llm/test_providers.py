@@ -12,7 +12,9 @@ from monitor.llm.providers.model_table import ModelInfo, find_model, list_models
 from monitor.llm.providers.profile import Behaviour, ProviderProfile, Thinking
 from monitor.llm.providers.registry import PROVIDERS, find_provider, get_provider, recognise_answer
 
-RULES = Path(__file__).parents[3] / "docs" / "developers" / "provider-rules.md"
+DOCS = Path(__file__).parents[3] / "docs"
+RULES = DOCS / "developers" / "provider-rules.md"
+PAGES = ("models-providers.md", "models-providers.zh.md")
 NAMES = (
     *("openai", "azure", "anthropic", "gemini", "deepseek", "dashscope", "moonshot", "zhipu", "volcengine"),
     *("siliconflow", "openrouter", "ollama", "vllm", "litellm", "generic"),
@@ -170,3 +172,23 @@ def test_the_rules_of_each_provider_are_written_down_with_a_source(name: str) ->
     assert section is not None, f"docs/developers/provider-rules.md has no section {name}"
     links = re.findall(r"\(?(https?://[^)\s>]+)", section[0])
     assert name == "generic" or any(urlsplit(link).hostname for link in links), name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_of_providers_shows_the_models_that_are_suggested_with_their_prices(page: str) -> None:
+    text = (DOCS / "administrators" / page).read_text("utf-8")
+    for info in ALL_MODELS:
+        if info.suggested_for and info.provider not in ("azure", "ollama", "vllm") and info.name != "gpt-5-mini":
+            sign = {"USD": "$", "CNY": "¥"}[info.currency or ""]
+            shown = re.search(rf"`{re.escape(info.name)}` \| (\S+) / (\S+) \|", text)
+            assert shown is not None, f"{page} does not show {info.name}"
+            prices = [float(price.removeprefix(sign)) for price in shown.groups()]
+            assert prices == pytest.approx([info.input_price, info.output_price], rel=0.02), info.name
+
+
+@pytest.mark.parametrize("page", ["models.md", "models.zh.md"])
+def test_the_page_of_models_names_each_provider_and_its_key(page: str) -> None:
+    text = (DOCS / "administrators" / page).read_text("utf-8")
+    for profile in PROVIDERS.values():
+        assert f"`{profile.name}`" in text
+        assert profile.is_local or f"`{profile.api_key_env}`" in text
