@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import httpx
 import openai
@@ -59,8 +59,13 @@ _NOT_LEARNED_FROM = (401, 403, 408, 409, 429)
 _LONG_PROMPT_CHARS = 6000
 """A server whose kind is unknown is asked for its context before the first prompt of this length."""
 
-OnLearned = Callable[[str, EndpointFacts], Awaitable[None]]
-"""Keeps what was learned of a model at this endpoint."""
+
+class EndpointMemory(Protocol):
+    """Keeps what was learned of the models of an endpoint, by its address and their names."""
+
+    async def load(self, endpoint: str) -> Mapping[str, EndpointFacts]: ...
+
+    async def save(self, endpoint: str, model: str, facts: EndpointFacts) -> None: ...
 
 
 @dataclass
@@ -82,20 +87,13 @@ class ModelClient:
     costs a run five timeouts, then its circuit opens.
 
     How a model is asked is its `Dialect`: what a server refuses is left out or changed from then on, and the question
-    put again. `facts` is what is known of the models of this endpoint by their names; `on_learned` hears of more.
+    put again. `memory` keeps that for the next process.
 
     Requests go out by `policy`. A redirect is an error, because it would carry key and prompt elsewhere, and an answer
     has at most 16 MiB.
     """
 
-    def __init__(
-        self,
-        settings: LlmSettings,
-        policy: OutboundPolicy,
-        *,
-        facts: Mapping[str, EndpointFacts] | None = None,
-        on_learned: OnLearned | None = None,
-    ) -> None:
+    def __init__(self, settings: LlmSettings, policy: OutboundPolicy, *, memory: EndpointMemory | None = None) -> None:
         settings.check_endpoint()
         _check_url(settings.base_url)
         self._settings = settings
@@ -103,8 +101,9 @@ class ModelClient:
         self._profile = (
             find_provider(settings.address) if settings.provider == "auto" else get_provider(settings.provider)
         )
-        self._facts = dict(facts or {})
-        self._on_learned = on_learned
+        self._memory = memory
+        self._loading = asyncio.Lock()
+        self._is_loaded = False
         self._dialects: dict[str, Dialect] = {}
         self._asked_contexts: set[tuple[str, str]] = set()
         self._paused_until = 0.0
@@ -169,7 +168,9 @@ class ModelClient:
     async def prepare(self) -> None:
         """Ask the server how long a context its models have, where it is of a kind that says so."""
         for model in self._list_models():
-            await self._find_context(self._get_dialect(model))
+            dialect = await self._open_dialect(model)
+            if self._profile.name != "generic":
+                await self._find_context(dialect)
 
     @property
     def endpoint(self) -> str:
@@ -183,7 +184,9 @@ class ModelClient:
 
     def get_dialect(self, model: str) -> Dialect:
         """Return how a model is asked, with what was learned of it so far."""
-        return self._get_dialect(model)
+        if model not in self._dialects:
+            self._dialects[model] = Dialect(model, self._profile, self._settings)
+        return self._dialects[model]
 
     async def check(self) -> Message:
         """Ask every configured model for one word and say that they answered.
@@ -227,21 +230,26 @@ class ModelClient:
             is_a_setting = error.outcome in {"auth", "http_404"}
             raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
 
-    def _get_dialect(self, model: str) -> Dialect:
-        if model not in self._dialects:
-            facts = self._facts.setdefault(model, EndpointFacts())
-            self._dialects[model] = Dialect(model, self._profile, self._settings, facts)
-        return self._dialects[model]
+    async def _open_dialect(self, model: str) -> Dialect:
+        """Return how a model is asked, with what earlier processes learned of it."""
+        dialect = self.get_dialect(model)
+        if self._memory is not None and not self._is_loaded:
+            async with self._loading:
+                known = {} if self._is_loaded else await self._memory.load(self._url)
+                self._is_loaded = True
+            for name, facts in known.items():
+                self.get_dialect(name).facts = facts.model_copy(deep=True)
+        return dialect
 
     def _get_prompt_chars(self, model: str) -> int | None:
-        return self._get_dialect(model).prompt_chars
+        return self.get_dialect(model).prompt_chars
 
     async def _complete(self, request: ServerRequest, max_retries: int | None = None) -> Completion:
         """Return one completion, with retries; raise `ModelFailed` with its outcome.
 
         A streamed one that breaks off is returned as far as it was received, and fails only without any text.
         """
-        dialect = self._get_dialect(request.model)
+        dialect = await self._open_dialect(request.model)
         known = dialect.facts.get_lessons()
         is_long = sum(message.size_chars for message in request.asked.messages) > _LONG_PROMPT_CHARS
         if is_long or self._profile.name != "generic":
@@ -261,8 +269,8 @@ class ModelClient:
                 raise
             raise self._build_failure(request.model, error) from error
         finally:
-            if self._on_learned is not None and dialect.facts.get_lessons() != known:
-                await self._on_learned(request.model, dialect.facts.model_copy(deep=True))
+            if self._memory is not None and dialect.facts.get_lessons() != known:
+                await self._memory.save(self._url, request.model, dialect.facts.model_copy(deep=True))
 
     async def _exchange(self, exchange: _Exchange) -> Completion:
         """Put the question until its answer can be used, each time with what the last one taught."""
