@@ -234,12 +234,16 @@ async def test_an_answer_that_thoughts_used_up_is_asked_for_again_with_room(benc
 
 
 async def test_a_prompt_is_made_to_fit_the_context_of_ollama_and_none_is_cut_in_silence(bench: Bench) -> None:
-    bench.site.add_item("通知公告", "关于开展绿色电力证书核发工作的通知", body="\n\n".join(write_long_text(120)))
+    """Ollama names the length of the model, and reads a tenth of it."""
+    for number in range(6):
+        text = "\n\n".join(write_long_text(30 + 30 * number))
+        bench.site.add_item("通知公告", f"关于开展第{number + 1}批绿色电力证书核发工作的通知", body=text)
     outcome = await bench.work(rule_sets.OLLAMA)
-    outcome.assert_whole()
-    told = [note for note in outcome.run.notes if "prompt_cut" in str(note)]
-    assert outcome.server.cut_prompts <= 3
-    assert bool(told) == bool(outcome.server.cut_prompts), "what was cut is said, and only then"
+    said = [fallback for fallback in outcome.run.fallbacks if fallback.reason.code == "llm.prompt_cut"]
+    assert outcome.server.cut_prompts <= 4, "after it is known where the server cuts, prompts are made to fit"
+    assert bool(said) == bool(outcome.server.cut_prompts)
+    assert [fallback.reason for fallback in outcome.run.fallbacks if fallback not in said] == []
+    assert {(item.by, item.summary_by) for item in outcome.run.items} == {("agent", "model")}
 
 
 def write_long_text(paragraphs: int) -> list[str]:
