@@ -376,7 +376,8 @@ class Call:
             return None
         chosen = self._settings.structured_output
         kind = behaviour.structured if chosen == "auto" else StructuredOutput(chosen)
-        if kind is StructuredOutput.SCHEMA and self._takes(Feature.SCHEMA):
+        is_open = schema == {"type": "object"}
+        if kind is StructuredOutput.SCHEMA and self._takes(Feature.SCHEMA) and not is_open:
             sent.add(Feature.SCHEMA)
             wrapped = schema if self._has_object_root else _wrap(schema)
             return {"type": "json_schema", "json_schema": {"name": _WRAPPED, "strict": True, "schema": wrapped}}

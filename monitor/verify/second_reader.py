@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from monitor.errors import ModelFailed
+from monitor.llm.answer_schemas import INTEGER, TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
@@ -17,6 +18,7 @@ CHECK_BEGIN = "<<<CHECK"
 CHECK_END = "CHECK>>>"
 MAX_CONTEXT_CHARS = 400
 _MAX_STATEMENT_CHARS = 400
+_ANSWER_SCHEMA = describe_list(describe_object(n=INTEGER, v=TEXT, w=TEXT))
 _MIN_BEARING_CHARS = 4
 _SETTLED = {str(verdict): verdict for verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)}
 
@@ -94,7 +96,8 @@ async def review_statements(
     asked = [(statements[number], judgements[number]) for number in places]
     messages = build_review_messages(asked, language, prompts=prompts)
     try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.VERIFY, place=place))
+        request = CompletionRequest(messages, phase=Phase.VERIFY, place=place, schema=_ANSWER_SCHEMA)
+        completion = await model.complete(request)
     except ModelFailed:
         return reviewed
     for entry in parse_array(completion.text, dict) or []:
