@@ -267,7 +267,10 @@ OLLAMA = ProviderRules(
     key_header=None,
     cuts_at_tokens=4096,
     fingerprint="fp_ollama",
-    context={"/api/show": {"model_info": {"qwen3.context_length": 40_960}, "capabilities": ["completion", "tools"]}},
+    context={
+        "/api/show": {"model_info": {"qwen3.context_length": 40_960}, "capabilities": ["completion", "tools"]},
+        "/api/ps": {"models": [{"name": "qwen3:8b", "context_length": 4096}]},
+    },
 )
 OLLAMA_WITHOUT_TOOLS = ProviderRules(
     "ollama",
@@ -276,7 +279,10 @@ OLLAMA_WITHOUT_TOOLS = ProviderRules(
     key_header=None,
     cuts_at_tokens=16_384,
     fingerprint="fp_ollama",
-    context={"/api/show": {"model_info": {"gemma3.context_length": 131_072}, "capabilities": ["completion"]}},
+    context={
+        "/api/show": {"model_info": {"gemma3.context_length": 131_072}, "capabilities": ["completion"]},
+        "/api/ps": {"models": [{"name": "gemma3:4b", "context_length": 16_384}]},
+    },
 )
 VLLM = ProviderRules(
     "vllm",

@@ -38,6 +38,7 @@ class ProviderServer:
     cut_prompts: int = 0
     empty_answers: int = 0
     _thoughts: dict[str, str] = field(default_factory=dict)
+    _waiting_calls: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[str]:
@@ -125,7 +126,7 @@ class ProviderServer:
         tools = read_textual_tools(body)
         reply = build_reply(self.mode, Conversation.parse(tools.body if tools else body), number)
         if tools:
-            reply = write_textual_reply(reply)
+            reply = self._write_next_call(reply, Conversation.parse(tools.body))
         elif exchange.format is not None and not self.rules.ignores_format:
             reply = replace(reply, text=_shape_answer(reply.text, exchange))
         message, finish_reason = self._build_message(reply, exchange, number)
@@ -143,6 +144,13 @@ class ProviderServer:
             "usage": {**usage, "total_tokens": sum(usage.values())},
         }
         return {**completion, "system_fingerprint": self.rules.fingerprint} if self.rules.fingerprint else completion
+
+    def _write_next_call(self, reply: ReplyPayload, conversation: Conversation) -> ReplyPayload:
+        """One call a turn: the second one of a reply waits for the result of the first."""
+        waiting = self._waiting_calls.pop(conversation.question, ())
+        calls = waiting or reply.calls
+        self._waiting_calls[conversation.question] = calls[1:]
+        return write_textual_reply(replace(reply, calls=calls[:1]))
 
     def _build_message(self, reply: ReplyPayload, exchange: Exchange, number: int) -> tuple[dict[str, Any], str]:
         message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}

@@ -3,7 +3,7 @@
 import datetime as dt
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -233,13 +233,27 @@ async def test_an_answer_that_thoughts_used_up_is_asked_for_again_with_room(benc
     assert any((body.get("max_tokens") or 0) > 1500 for body in outcome.server.requests)
 
 
-async def test_a_prompt_is_made_to_fit_the_context_of_ollama_and_none_is_cut_in_silence(bench: Bench) -> None:
-    bench.site.add_item("通知公告", "关于开展绿色电力证书核发工作的通知", body="\n\n".join(write_long_text(120)))
+async def test_prompts_are_made_to_fit_what_ollama_has_loaded_and_not_what_the_model_could_have(bench: Bench) -> None:
+    publish_long_pages(bench)
     outcome = await bench.work(rule_sets.OLLAMA)
     outcome.assert_whole()
-    told = [note for note in outcome.run.notes if "prompt_cut" in str(note)]
-    assert outcome.server.cut_prompts <= 3
-    assert bool(told) == bool(outcome.server.cut_prompts), "what was cut is said, and only then"
+    assert outcome.server.cut_prompts == 0
+
+
+async def test_a_server_that_cuts_prompts_in_silence_is_found_out_and_the_run_says_so(bench: Bench) -> None:
+    publish_long_pages(bench)
+    outcome = await bench.work(replace(rule_sets.GENERIC, cuts_at_tokens=2048))
+    said = [fallback for fallback in outcome.run.fallbacks if fallback.reason.code == "llm.prompt_cut"]
+    assert said == outcome.run.fallbacks
+    assert {fallback.reason.args["tokens"] for fallback in said} == {2048}
+    assert 1 <= outcome.server.cut_prompts <= 4, "once it is known where the server cuts, prompts are made to fit"
+    assert {(item.by, item.summary_by) for item in outcome.run.items} == {("agent", "model")}
+
+
+def publish_long_pages(bench: Bench) -> None:
+    for number in range(6):
+        text = "\n\n".join(write_long_text(30 + 30 * number))
+        bench.site.add_item("通知公告", f"关于开展第{number + 1}批绿色电力证书核发工作的通知", body=text)
 
 
 def write_long_text(paragraphs: int) -> list[str]:
