@@ -27,7 +27,7 @@ from monitor.llm.refusals import (
     read_refusal,
 )
 from monitor.llm.textual_tools import find_marked_call, read_call, write_tools
-from monitor.llm.wire import MessageRules, build_messages, build_tools, has_null_types, read_thoughts
+from monitor.llm.wire import THOUGHT_FIELDS, MessageRules, build_messages, build_tools, has_null_types, read_thoughts
 
 _THOUGHTS = "reasoning_content"
 _FILLED_THOUGHTS: dict[str, JsonValue] = {_THOUGHTS: "."}
@@ -42,6 +42,7 @@ _MAX_ANSWER_TOKENS = 32_768
 _MIN_CONTEXT_TOKENS = 1024
 _SHRINKING, _MAX_SHRINKS = 0.7, 4
 _MIN_STUCK_TOKENS = 1000
+_SHORT_CONTEXT_TOKENS = 16_384
 _WRAPPED = "answer"
 
 
@@ -231,6 +232,8 @@ class Call:
     def read(self, attempt: Attempt, completion: Completion) -> Completion:
         """Return the answer as it was asked for: calls that stand in the text, an array out of its wrapping object.
 
+        Thoughts that need not come back are dropped where the context is short.
+
         Where a JSON answer was asked for and the finished thoughts end with it while the text is empty, it is taken
         from there: some servers take all that a model writes for its thoughts. Nothing else of thoughts is ever read.
         """
@@ -245,6 +248,10 @@ class Call:
             if set(whole) == {_WRAPPED}:
                 update["text"] = json.dumps(whole[_WRAPPED], ensure_ascii=False)
         update["is_prompt_cut"] = self._measure(attempt, completion)
+        if (self.dialect.context_tokens or _SHORT_CONTEXT_TOKENS) < _SHORT_CONTEXT_TOKENS:
+            wanted = self._build_rules(thinks=True)
+            dropped = THOUGHT_FIELDS - wanted.filled.keys() - self.dialect.behaviour.returned_fields
+            update["extra"] = {name: value for name, value in completion.extra.items() if name not in dropped}
         return completion.model_copy(update=update)
 
     @property

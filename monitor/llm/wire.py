@@ -26,8 +26,9 @@ from monitor.fetch.outbound import find_error_code
 from monitor.llm.answers import parse_tool_arguments, sanitize_value
 from monitor.llm.chat import ChatMessage, Completion, CutReason, Tool, ToolCall
 
-_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_THOUGHT_TEXTS = ("reasoning_content", "reasoning", "thinking")
 """The names under which servers give thoughts as one text; in pieces they stand in `reasoning_details`."""
+THOUGHT_FIELDS = frozenset({*_THOUGHT_TEXTS, "reasoning_details"})
 _REPLACED_FIELDS = frozenset({"role", "name", "function_call", "refusal", "annotations", "audio", "index", "type"})
 """Fields of a message or call that say nothing to the next turn."""
 
@@ -178,7 +179,7 @@ def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPay
 
 def read_thoughts(extra: Mapping[str, JsonValue]) -> str:
     """Return the thoughts that came apart from the text."""
-    texts = (extra.get(name) for name in _THOUGHT_FIELDS)
+    texts = (extra.get(name) for name in _THOUGHT_TEXTS)
     if found := next((text for text in texts if isinstance(text, str) and text), ""):
         return found
     details = extra.get("reasoning_details")
@@ -250,7 +251,7 @@ def _merge_fields(whole: dict[str, JsonValue], piece: Mapping[str, JsonValue]) -
     """Lay a piece over what came before: thoughts grow, lists join by their elements' index, other values replace."""
     for name, value in piece.items():
         known = whole.get(name)
-        if isinstance(known, str) and isinstance(value, str) and name in (*_THOUGHT_FIELDS, "text", "summary", "data"):
+        if isinstance(known, str) and isinstance(value, str) and name in (*_THOUGHT_TEXTS, "text", "summary", "data"):
             whole[name] = known + value
         elif isinstance(known, dict) and isinstance(value, dict):
             _merge_fields(known, value)
