@@ -1,0 +1,51 @@
+"""What was learned of models is kept in the database, for a day where it came from refusals."""
+
+import datetime as dt
+
+import pytest
+
+from monitor.db.database import Store
+from monitor.llm.dialect import EndpointFacts
+from monitor.llm.refusals import Feature, Need
+from monitor.services.models import StoredEndpoints
+
+ENDPOINT = "http://127.0.0.1:8000/v1/"
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.at = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
+
+    def now(self) -> dt.datetime:
+        return self.at
+
+
+async def test_lessons_last_a_day_and_lengths_longer(sqlite_url: str) -> None:
+    facts = EndpointFacts(refused={Feature.TOOLS}, needs={Need.STREAM}, context_tokens=8192)
+    watch = Watch()
+    async with Store.open(sqlite_url) as store:
+        await StoredEndpoints(store, watch).save(ENDPOINT, "m", facts)
+        known = (await StoredEndpoints(store, watch).load(ENDPOINT))["m"]
+        assert (known.refused, known.needs, known.context_tokens) == (facts.refused, facts.needs, 8192)
+        assert known.learned_at == watch.at
+        assert await StoredEndpoints(store, watch).load("http://127.0.0.1:9000/v1/") == {}
+
+        watch.at += dt.timedelta(hours=20)
+        later = StoredEndpoints(store, watch)
+        known = (await later.load(ENDPOINT))["m"]
+        await later.save(ENDPOINT, "m", known.model_copy(update={"context_tokens": 4096}))
+        watch.at += dt.timedelta(hours=5)
+        known = (await StoredEndpoints(store, watch).load(ENDPOINT))["m"]
+        assert (known.refused, known.needs, known.context_tokens) == (set(), set(), 4096)
+
+
+async def test_facts_of_another_version_and_a_database_that_is_away_are_nothing(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Store.open(sqlite_url) as store:
+        await store.model_endpoints.save(ENDPOINT, "m", {"refused": ["telepathy"]}, at=Watch().at)
+        assert await StoredEndpoints(store, Watch()).load(ENDPOINT) == {}
+    async with Store.open("sqlite:////nowhere/monitor.db") as away:
+        memory = StoredEndpoints(away, Watch())
+        assert await memory.load(ENDPOINT) == {}
+        await memory.save(ENDPOINT, "m", EndpointFacts())
