@@ -5,12 +5,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from pydantic import JsonValue
+
 from monitor.llm.providers.profile import Behaviour, ProviderProfile, StructuredOutput, Thinking
 
 _OLLAMA_PORT = 11434
 _REASONING_CONTENT = frozenset({"reasoning_content"})
-_THINKING_ON = {"thinking": {"type": "enabled"}}
-_THINKING_OFF = {"thinking": {"type": "disabled"}}
+_THINKING_ON: Mapping[str, JsonValue] = {"thinking": {"type": "enabled"}}
+_THINKING_OFF: Mapping[str, JsonValue] = {"thinking": {"type": "disabled"}}
 
 _GPT_REASONING = Behaviour(
     tokens_field="max_completion_tokens",

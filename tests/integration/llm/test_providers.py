@@ -1,8 +1,10 @@
 """One contract for all providers: a sweep and a research lose no phase at a server that enforces its own rules."""
 
 import datetime as dt
+import io
+import logging
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -17,6 +19,7 @@ from monitor.demo.site import SampleSite
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.providers.profile import Thinking
 from monitor.llm.providers.registry import get_provider
+from monitor.logs import configure_logging
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import SWEEP_PHASES, Phase
@@ -262,6 +265,30 @@ def write_long_text(paragraphs: int) -> list[str]:
         f"核对数量不少于{number * 7}个，并将结果报送第{number % 9 + 1}工作组备案，逾期未报的按未完成处理。"
         for number in range(1, paragraphs + 1)
     ]
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the service writes to its log at the default level."""
+    root, ours = logging.getLogger(), logging.getLogger("monitor")
+    before = (list(root.handlers), root.level, ours.level)
+    stream = io.StringIO()
+    configure_logging(stream=stream)
+    yield stream
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    ours.setLevel(before[2])
+
+
+async def test_no_key_prompt_or_answer_stands_in_the_log(bench: Bench, log: io.StringIO) -> None:
+    server_words = "UnsupportedParamsError"
+    outcome = await bench.work(rule_sets.LITELLM)
+    outcome.assert_whole()
+    assert any(server_words in words for words in outcome.server.words_of_refusals)
+    logged = log.getvalue()
+    prompt = str(outcome.server.requests[0]["messages"][0]["content"])
+    titles = [item.title for item in outcome.run.items]
+    assert [text for text in (API_KEY, server_words, prompt[:30], *titles) if text in logged] == []
 
 
 async def test_the_key_is_never_in_a_refusal_that_people_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
