@@ -131,7 +131,9 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _IS_TOO_LONG = re.compile(
-    r"context_length|context (length|window|size)|too long|too many (input )?tokens", re.IGNORECASE
+    r"context_length|context (length|window|size)|too many (input )?tokens|(prompt|input|messages?).{0,40}too long"
+    r"|too long.{0,40}(prompt|input|message)",
+    re.IGNORECASE,
 )
 _MAX_OUTPUT = re.compile(
     r"supports at most (\d+) completion tokens|range of max_tokens should be \[\d+, ?(\d+)\]"

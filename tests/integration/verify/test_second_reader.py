@@ -10,8 +10,8 @@ import pytest
 from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
-from monitor.llm.prompts import PromptSet
 from monitor.llm.context import estimate_tokens
+from monitor.llm.prompts import PromptSet
 from monitor.verify.judge import judge_statements
 from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, build_review_messages, review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText

@@ -233,6 +233,11 @@ def test_thinking_that_used_up_an_answer_is_switched_off() -> None:
     assert call.learn_from_answer(empty)
     assert call.prepare().arguments["extra_body"] == {"chat_template_kwargs": {"enable_thinking": False}}
     assert not call.learn_from_answer(Completion(text="好"))
+    dialect = call.dialect
+    assert "extra_body" not in begin("vllm", "Qwen/Qwen3-32B", facts=dialect.facts).prepare().arguments
+    for _ in range(2):
+        assert dialect.begin(call.asked, temperature=0, top_p=1).learn_from_answer(empty)
+    assert "extra_body" in begin("vllm", "Qwen/Qwen3-32B", facts=dialect.facts).prepare().arguments, "for good"
 
 
 def test_an_answer_that_thoughts_used_up_gets_more_room_where_there_is_no_switch() -> None:
