@@ -41,6 +41,14 @@ def _check_url(url: str | None) -> None:
         raise SettingsError("llm.address_invalid", url=mask_passwords(url)) from None
 
 
+def _check_provider(settings: LlmSettings) -> None:
+    """Raise `SettingsError` for a provider whose address is not set: its key would go to another one."""
+    is_elsewhere = settings.provider not in ("auto", "openai", "generic")
+    if is_elsewhere and settings.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+        profile = get_provider(settings.provider)
+        raise SettingsError("llm.provider_without_address", provider=profile.title, url=profile.base_url or "…")
+
+
 _CHECK_TIMEOUT_S = 30.0
 _MAX_STREAM_TIMEOUTS = 10
 
@@ -96,6 +104,7 @@ class ModelClient:
     def __init__(self, settings: LlmSettings, policy: OutboundPolicy, *, memory: EndpointMemory | None = None) -> None:
         settings.check_endpoint()
         _check_url(settings.base_url)
+        _check_provider(settings)
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._profile = (

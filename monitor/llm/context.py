@@ -26,7 +26,7 @@ def estimate_tokens(text: str) -> int:
 
 def count_chars(text: str) -> tuple[int, int]:
     """Return the number of ASCII and of other characters."""
-    ascii_chars = sum(char.isascii() for char in text)
+    ascii_chars = len(text.encode("ascii", "ignore"))
     return ascii_chars, len(text) - ascii_chars
 
 

@@ -250,7 +250,8 @@ class Call:
         update: dict[str, Any] = {}
         thoughts = read_thoughts(completion.extra)
         if self.asked.tools and not completion.tool_calls:
-            update["tool_calls"] = self._read_text_calls(attempt, completion.text)
+            calls = self._read_text_calls(attempt, completion.text)
+            update |= {"tool_calls": calls, "text": ""} if calls else {}
         elif self.asked.schema is not None and not completion.text.strip() and not completion.is_cut:
             update["text"] = find_closing_json(thoughts) or ""
         elif attempt.is_wrapped and not completion.is_cut:

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
-from monitor.errors import ModelFailed, ModelUnavailable
+from monitor.errors import ModelFailed, ModelUnavailable, SettingsError
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, CompletionRequest
@@ -193,3 +193,9 @@ async def test_no_request_goes_out_before_some_are_left_again(site: Any, reply: 
         await bench.ask(Phase.SUMMARISE)
         await bench.ask(Phase.SUMMARISE)
     assert site.at[1] - site.at[0] >= 0.29
+
+
+def test_a_provider_without_its_address_is_refused_before_a_key_goes_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(SettingsError, match=r"api\.deepseek\.com"):
+        ModelClient(LlmSettings(provider="deepseek"), name_services())

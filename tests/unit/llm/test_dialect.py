@@ -12,6 +12,7 @@ from monitor.llm.answer_schemas import ANY_OBJECT, TEXT, describe_list, describe
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason, Tool, ToolCall
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
 from monitor.llm.providers.registry import get_provider
+from monitor.llm.refusals import Feature
 from monitor.vocabulary import Phase
 
 TOOL = Tool(
@@ -273,3 +274,14 @@ def test_a_prompt_is_cut_where_the_count_stays_the_same_or_far_below_what_was_me
     assert count(9000, 4096)
     assert facts.cut_at_tokens == 4096
     assert not count(6000, 3700)
+
+
+def test_a_call_that_stands_in_the_text_is_taken_out_of_it() -> None:
+    call = begin(tools=(TOOL,))
+    marked = '<tool_call>{"name": "save", "arguments": {"date": null}}</tool_call>'
+    answer = call.read(call.prepare(), Completion(text=marked))
+    assert ([made.name for made in answer.tool_calls], answer.text) == (["save"], "")
+    plain = Completion(text='{"tool": "save", "arguments": {}}')
+    assert call.read(call.prepare(), plain).tool_calls == [], "without its marks it may be prose"
+    call.dialect.facts.refused.add(Feature.TOOLS)
+    assert [made.name for made in call.read(call.prepare(), plain).tool_calls] == ["save"]
