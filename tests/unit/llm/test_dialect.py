@@ -10,6 +10,7 @@ import pytest
 from monitor.config.llm import LlmSettings
 from monitor.llm.answer_schemas import ANY_OBJECT, TEXT, describe_list, describe_object
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason, Tool, ToolCall
+from monitor.llm.context import Calibration
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
 from monitor.llm.providers.registry import get_provider
 from monitor.llm.refusals import Feature
@@ -270,7 +271,7 @@ def test_a_prompt_is_cut_where_the_count_stays_the_same_or_far_below_what_was_me
         call = begin(messages=[ChatMessage(role="user", content="字" * chars)], facts=facts)
         return call.read(call.prepare(), Completion(text="好", prompt_tokens=tokens)).is_prompt_cut
 
-    assert [count(chars, round(chars * 0.6)) for chars in (500, 900, 1400, 2000, 4000)] == [False] * 5
+    assert [count(chars, round(chars * 0.6)) for chars in (500, 900, 1400, 2000, 2500, 4000)] == [False] * 6
     assert count(9000, 4096)
     assert facts.cut_at_tokens == 4096
     assert not count(6000, 3700)
@@ -285,3 +286,24 @@ def test_a_call_that_stands_in_the_text_is_taken_out_of_it() -> None:
     assert call.read(call.prepare(), plain).tool_calls == [], "without its marks it may be prose"
     call.dialect.facts.refused.add(Feature.TOOLS)
     assert [made.name for made in call.read(call.prepare(), plain).tool_calls] == ["save"]
+
+
+def test_the_same_count_for_prompts_of_other_lengths_is_a_cut() -> None:
+    facts = EndpointFacts()
+    dialect = Dialect("m", get_provider("generic"), LlmSettings(), facts)
+    found = []
+    for chars, tokens in ((4000, 2700), (7000, 4096), (6800, 4096), (9000, 4096)):
+        request = CompletionRequest([ChatMessage(role="user", content="字" * chars)], phase=Phase.CRAWL)
+        call = dialect.begin(request, temperature=0, top_p=1)
+        found.append(call.read(call.prepare(), Completion(text="好", prompt_tokens=tokens)).is_prompt_cut)
+    assert found == [False, False, False, True]
+    assert facts.cut_at_tokens == 4096
+
+
+def test_counts_that_vary_by_themselves_raise_no_alarm() -> None:
+    calibration = Calibration()
+    for number in range(60):
+        chars = 500 + 200 * number
+        tokens = round(chars * (0.55 if number % 3 else 0.7))
+        assert not calibration.is_cut(chars // 5, chars - chars // 5, tokens)
+        calibration.add(chars // 5, chars - chars // 5, tokens)
