@@ -1,13 +1,21 @@
 """What was learned of models is kept in the database, for a day where it came from refusals."""
 
 import datetime as dt
+import json
+from typing import Any
 
 import pytest
 
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.dialect import EndpointFacts
 from monitor.llm.refusals import Feature, Need
-from monitor.services.models import StoredEndpoints
+from monitor.services.models import ModelService, StoredEndpoints
+from monitor.services.usage import CostService
+from monitor.vocabulary import Phase
+from tests.conftest import name_services
 
 ENDPOINT = "http://127.0.0.1:8000/v1/"
 
@@ -49,3 +57,25 @@ async def test_facts_of_another_version_and_a_database_that_is_away_are_nothing(
         memory = StoredEndpoints(away, Watch())
         assert await memory.load(ENDPOINT) == {}
         await memory.save(ENDPOINT, "m", EndpointFacts())
+
+
+async def test_the_next_process_asks_as_the_last_one_learned(sqlite_url: str, site: Any, reply: Any) -> None:
+    def answer(asked: Any) -> Any:
+        if "temperature" in json.loads(asked.body):
+            return reply(json.dumps({"error": {"message": "'temperature' is not supported"}}), status=400)
+        return reply(json.dumps({"choices": [{"message": {"content": "好"}}]}))
+
+    site.on("/v1/chat/completions", answer)
+    llm = LlmSettings(base_url=site.url("/v1"), model="m", max_retries=0)
+    settings = Settings(llm=llm, network=name_services(site.url("/v1")).network)
+    watch = Watch()
+    question = [ChatMessage(role="user", content="问")]
+    async with Store.open(sqlite_url) as store:
+        for run_id in ("one", "two"):
+            costs = CostService(store=store, clock=watch, timezone="Asia/Shanghai")
+            service = ModelService(store=store, settings=settings, clock=watch, costs=costs)
+            model = await service.build_run_model(run_id, store)
+            assert model is not None
+            assert (await model.complete(CompletionRequest(question, phase=Phase.RANK))).text == "好"
+            await service.close()
+    assert ["temperature" in json.loads(asked.body) for asked in site.asked] == [True, False, False]
