@@ -91,16 +91,8 @@ _CUT_REASONS = {
     **dict.fromkeys(("content_filter", "safety", "sensitive"), CutReason.CONTENT_FILTER),
 }
 """The reasons of the protocol, and those of servers that have names of their own for them."""
-
-
-class _ChoicePayload(BaseModel):
-    message: MessagePayload | None = None
-    delta: MessagePayload | None = None
-    finish_reason: str | None = None
-
-    @property
-    def cut_by(self) -> CutReason | None:
-        return _CUT_REASONS.get((self.finish_reason or "").lower())
+_BROKEN_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""How servers say that they broke off an answer for reasons of their own."""
 
 
 _TokenCount = Annotated[
@@ -111,6 +103,17 @@ _TokenCount = Annotated[
 class UsagePayload(BaseModel):
     prompt_tokens: _TokenCount = 0
     completion_tokens: _TokenCount = 0
+
+
+class _ChoicePayload(BaseModel):
+    message: MessagePayload | None = None
+    delta: MessagePayload | None = None
+    finish_reason: str | None = None
+    usage: UsagePayload | None = None
+
+    @property
+    def cut_by(self) -> CutReason | None:
+        return _CUT_REASONS.get((self.finish_reason or "").lower())
 
 
 class AnswerPayload(BaseModel):
@@ -133,7 +136,7 @@ class AnswerPayload(BaseModel):
         choice = self.choices[0] if self.choices else None
         if choice is None or choice.message is None:
             raise _build_malformed_error("llm.no_choice")
-        return build_completion(choice.message, self.usage, cut_by=choice.cut_by)
+        return build_completion(choice.message, self.usage or choice.usage, cut_by=choice.cut_by)
 
 
 def build_completion(
@@ -174,6 +177,9 @@ def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPay
         if code := find_error_code({"error": answer.error}):
             raise _build_malformed_error("llm.error_in_answer", reason=code)
         raise _build_malformed_error("llm.unnamed_error_in_answer")
+    reasons = ((choice.finish_reason or "").lower() for choice in answer.choices or [])
+    if broken := next((reason for reason in reasons if reason in _BROKEN_REASONS), None):
+        raise _build_malformed_error("llm.error_in_answer", reason=broken)
     return answer
 
 

@@ -177,3 +177,16 @@ def test_calls_that_a_server_does_not_number_are_told_apart(numbers: tuple[int |
         )
     )
     assert [call.name for call in build_completion(pieces.build_message(), None).tool_calls] == ["one", "two"]
+
+
+@pytest.mark.parametrize("reason", ["error", "network_error", "insufficient_system_resource"])
+def test_an_answer_that_its_server_broke_off_is_a_failed_call(reason: str) -> None:
+    broken = {"choices": [{"message": {"content": "半句"}, "finish_reason": reason}]}
+    with pytest.raises(ModelFailed, match=reason) as failed:
+        parse_completion(json.dumps(broken).encode())
+    assert failed.value.outcome == "malformed"
+
+
+def test_usage_is_read_where_a_server_puts_it_into_the_choice() -> None:
+    answer = {"choices": [{"message": {"content": "好"}, "usage": {"prompt_tokens": 7, "completion_tokens": 1}}]}
+    assert parse_completion(json.dumps(answer).encode()).prompt_tokens == 7
