@@ -117,6 +117,18 @@ async def test_after_a_minute_one_call_is_let_through(site: Any, reply: Any) -> 
         assert bench.model.is_available
 
 
+async def test_thoughts_that_use_up_every_answer_are_paid_for_no_longer(site: Any, reply: Any) -> None:
+    def answer(asked: Any) -> Any:
+        choice = {"message": {"content": "", "reasoning_content": "想" * 900}, "finish_reason": "length"}
+        return reply(json.dumps({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 900}}))
+
+    async with open_bench(site, reply, max_tokens=900) as bench:
+        site.on("/v1/chat/completions", answer)
+        assert [await bench.ask(Phase.SUMMARISE) for _ in range(7)] == ["length"] * 5 + ["not asked"] * 2
+        assert bench.model.is_available
+    assert len(site.asked) == 5, "the administrator's limit is not exceeded"
+
+
 async def test_a_prompt_that_was_cut_is_said_once_for_its_phase(site: Any, reply: Any) -> None:
     async with open_bench(site, reply) as bench:
         bench.script.usage = 2048
