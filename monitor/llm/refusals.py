@@ -132,7 +132,7 @@ _CONTEXT = re.compile(
 )
 _IS_TOO_LONG = re.compile(
     r"context_length|context (length|window|size)|too many (input )?tokens|(prompt|input|messages?).{0,40}too long"
-    r"|too long.{0,40}(prompt|input|message)",
+    r"|too long.{0,40}(prompt|input|message)|exceeds? max(imum)? (length|message tokens)|超长|超过最大长度",
     re.IGNORECASE,
 )
 _MAX_OUTPUT = re.compile(

@@ -201,6 +201,9 @@ def test_a_server_that_takes_no_further_fields_gets_none() -> None:
         "the request exceeds the available context size (4096 tokens)",
         "Your request exceeded model token limit: 4096",
         "prompt is too long: 9000 tokens > 4096 maximum",
+        "length of prompt_tokens (9000) must be less than max_seq_len (4096).",
+        "The input token count (9000) exceeds the maximum number of tokens allowed (4096).",
+        "the model is loaded with a context length of only 4096 tokens, which is not enough",
     ],
 )
 def test_a_prompt_is_made_to_fit_the_context_that_a_refusal_names(message: str) -> None:
@@ -307,3 +310,11 @@ def test_counts_that_vary_by_themselves_raise_no_alarm() -> None:
         tokens = round(chars * (0.55 if number % 3 else 0.7))
         assert not calibration.is_cut(chars // 5, chars - chars // 5, tokens)
         calibration.add(chars // 5, chars - chars // 5, tokens)
+
+
+@pytest.mark.parametrize("message", ["Prompt 超长", "Total tokens of image and text exceed max message tokens."])
+def test_a_prompt_is_shortened_where_a_refusal_names_no_length(message: str) -> None:
+    call = begin(messages=[*QUESTION, ChatMessage(role="user", content="字" * 12_000)])
+    before = len(call.prepare().arguments["messages"][-1]["content"])
+    shorter = [len(learn(call, message).arguments["messages"][-1]["content"]) for _ in range(3)]
+    assert before > shorter[0] > shorter[1] > shorter[2]
