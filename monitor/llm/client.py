@@ -24,6 +24,7 @@ from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTr
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
 from monitor.llm.limits import ask_context_tokens, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
+from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
 from monitor.llm.run_model import Budget, NoteDowngrade, RunModel, ServerRequest
 from monitor.llm.streaming import StreamedCompletion, StreamInterrupted, translate_transport_errors
 from monitor.llm.wire import parse_answer
@@ -55,6 +56,7 @@ _MAX_STREAM_TIMEOUTS = 10
 _MAX_ATTEMPTS = 10
 """How often one question is put, each time otherwise: more is learned by the next one."""
 _MAX_PAUSE_S = 60.0
+_USUAL_PAUSE_S, _MAX_PAUSES = 5.0, 3
 
 
 def _list_environment_headers() -> list[str]:
@@ -63,7 +65,7 @@ def _list_environment_headers() -> list[str]:
     return ["openai-organization", "openai-project", *(line.partition(":")[0].strip() for line in lines if line)]
 
 
-_NOT_LEARNED_FROM = (401, 403, 408, 409, 429)
+_NOT_LEARNED_FROM = (401, 402, 403, 408, 409, 429)
 _LONG_PROMPT_CHARS = 6000
 """A server whose kind is unknown is asked for its context before the first prompt of this length."""
 
@@ -84,6 +86,7 @@ class _Exchange:
     retries: int
     wait: asyncio.Timeout
     streamed: StreamedCompletion | None = None
+    pauses: int = 0
 
 
 class ModelClient:
@@ -289,6 +292,12 @@ class ModelClient:
             attempt = call.prepare()
             try:
                 completion = await self._attempt(exchange, attempt)
+            except openai.RateLimitError as error:
+                pause_s = self._find_pause(exchange, error)
+                if pause_s is None or not left:
+                    raise
+                await asyncio.sleep(pause_s)
+                continue
             except openai.APIStatusError as error:
                 is_final = error.status_code in _NOT_LEARNED_FROM or not left
                 if is_final or not call.learn_from_refusal(attempt, error):
@@ -303,6 +312,17 @@ class ModelClient:
             exchange.wait.reschedule(now + self._settings.timeout_s)
         answer = call.read(attempt, completion)
         return answer.model_copy(update={"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens})
+
+    def _find_pause(self, exchange: _Exchange, error: openai.RateLimitError) -> float | None:
+        """Return how long to wait once the library's own retries were in vain; None where to give up.
+
+        The library honours `Retry-After`. Servers that count requests a minute say it in words, or not at all.
+        """
+        if exchange.retries <= 0 or "retry-after" in error.response.headers or is_account_empty(error):
+            return None
+        pause_s = read_wait(read_refusal(error)) or _USUAL_PAUSE_S * 2**exchange.pauses
+        exchange.pauses += 1
+        return pause_s if exchange.pauses <= _MAX_PAUSES and pause_s <= _MAX_PAUSE_S else None
 
     async def _attempt(self, exchange: _Exchange, attempt: Attempt) -> Completion:
         asked = exchange.call.asked
@@ -396,6 +416,8 @@ class ModelClient:
         """Return what a status means, with the server's code of the error and without a word of its answer."""
         status, url = error.status_code, self._url
         outcome, code = f"http_{status}", find_error_code(error.body)
+        if is_account_empty(error):
+            return ModelUnavailable("llm.account_empty", outcome=outcome)
         if status in (401, 403):
             if problem := self._settings.describe_key_problem():
                 return ModelUnavailable(problem, outcome="auth")
@@ -403,8 +425,6 @@ class ModelClient:
             return ModelUnavailable("llm.key_refused", variable=variable, status=status, outcome="auth")
         if status == 404:
             return ModelFailed("llm.model_unknown", url=url, model=model, outcome=outcome)
-        if status == 429 and error.code == "insufficient_quota":
-            return ModelUnavailable("llm.account_empty", outcome=outcome)
         if status < 400:
             return ModelFailed("llm.redirected", url=url, status=status, outcome=outcome)
         if code:

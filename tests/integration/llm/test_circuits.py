@@ -211,3 +211,20 @@ def test_a_provider_without_its_address_is_refused_before_a_key_goes_elsewhere(m
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(SettingsError, match=r"api\.deepseek\.com"):
         ModelClient(LlmSettings(provider="deepseek"), name_services())
+
+
+async def test_a_server_that_says_in_words_how_long_to_wait_is_waited_for(site: Any, reply: Any) -> None:
+    refusal = reply(json.dumps({"error": {"message": "max RPM reached, please try again after 20 ms"}}), status=429)
+    answers = [refusal, refusal, reply(json.dumps({"choices": [{"message": {"content": "好"}}]}))]
+    async with open_bench(site, reply, max_retries=1) as bench:
+        site.on("/v1/chat/completions", lambda _: answers.pop(0))
+        assert await bench.ask(Phase.RANK) == "好"
+    assert [row.outcome for row in bench.rows] == ["ok"]
+
+
+async def test_an_empty_account_ends_the_asking_of_the_run(site: Any, reply: Any) -> None:
+    async with open_bench(site, reply) as bench:
+        site.on("/v1/chat/completions", reply(json.dumps({"error": {"message": "Insufficient Balance"}}), status=402))
+        assert [await bench.ask(Phase.RANK), await bench.ask(Phase.CRAWL)] == ["not asked", "not asked"]
+        assert not bench.model.is_available
+    assert len(site.asked) == 1

@@ -13,7 +13,7 @@ from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReas
 from monitor.llm.context import Calibration
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
 from monitor.llm.providers.registry import get_provider
-from monitor.llm.refusals import Feature
+from monitor.llm.refusals import Feature, is_account_empty, read_wait
 from monitor.vocabulary import Phase
 
 TOOL = Tool(
@@ -318,3 +318,30 @@ def test_a_prompt_is_shortened_where_a_refusal_names_no_length(message: str) -> 
     before = len(call.prepare().arguments["messages"][-1]["content"])
     shorter = [len(learn(call, message).arguments["messages"][-1]["content"]) for _ in range(3)]
     assert before > shorter[0] > shorter[1] > shorter[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 6.2s.", 6.2),
+        ("request reached max RPM: 3, please try again after 1 seconds", 1),
+        ("Please retry after 250ms", 0.25),
+        ("too many requests", None),
+    ],
+)
+def test_the_wait_is_read_from_a_refusal(text: str, seconds: float | None) -> None:
+    assert read_wait(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "is_empty"),
+    [
+        ("Insufficient Balance", 402, True),
+        ("您的账户已欠费，请充值后重试", 429, True),
+        ("You exceeded your current quota (insufficient_quota)", 429, True),
+        ("Access denied, please make sure your account is in good standing (Arrearage)", 400, True),
+        ("max RPM reached", 429, False),
+    ],
+)
+def test_an_empty_account_is_told_from_a_full_minute(message: str, status: int, is_empty: bool) -> None:
+    assert is_account_empty(refuse(message, status)) == is_empty
