@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -22,7 +23,7 @@ from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
-from monitor.llm.limits import ask_context_tokens, read_pause
+from monitor.llm.limits import ask_context, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
 from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
 from monitor.llm.run_model import Budget, NoteDowngrade, RunModel, ServerRequest
@@ -56,6 +57,7 @@ _MAX_STREAM_TIMEOUTS = 10
 _MAX_ATTEMPTS = 10
 """How often one question is put, each time otherwise: more is learned by the next one."""
 _MAX_PAUSE_S = 60.0
+_MAX_CONTEXT_ASKS = 4
 _USUAL_PAUSE_S, _MAX_PAUSES = 5.0, 3
 
 
@@ -117,7 +119,7 @@ class ModelClient:
         self._loading = asyncio.Lock()
         self._is_loaded = False
         self._dialects: dict[str, Dialect] = {}
-        self._asked_contexts: set[tuple[str, str]] = set()
+        self._context_asks: Counter[tuple[str, str]] = Counter()
         self._paused_until = 0.0
         # A local server needs no key, but the client insists on one.
         api_key = (settings.api_key or "").strip() or "none"
@@ -380,17 +382,19 @@ class ModelClient:
             await asyncio.sleep(pause_s)
 
     async def _find_context(self, dialect: Dialect) -> None:
-        """Ask for the context once for each model, and for each kind of server that this one is taken for."""
+        """Ask for the context of each model, again where the server was away or had not loaded it yet."""
         path, key = self._profile.context_path, (self._profile.name, dialect.model)
-        if path is None or self._settings.context_tokens is not None or key in self._asked_contexts:
+        if path is None or self._settings.context_tokens is not None or self._context_asks[key] >= _MAX_CONTEXT_ASKS:
             return
-        self._asked_contexts.add(key)
+        self._context_asks[key] += 1
         facts = dialect.facts
-        size = await ask_context_tokens(self._http, self._settings.address, path, dialect.model)
-        if size is not None:
-            if size > (facts.context_tokens or size):
+        size = await ask_context(self._http, self._settings.address, path, dialect.model)
+        if size.is_certain:
+            self._context_asks[key] = _MAX_CONTEXT_ASKS
+        if size.tokens is not None:
+            if size.tokens > (facts.context_tokens or size.tokens):
                 facts.cut_at_tokens = None
-            facts.context_tokens = size
+            facts.context_tokens = size.tokens
 
     def _build_failure(self, model: str, error: Exception) -> ModelFailed:
         match error:

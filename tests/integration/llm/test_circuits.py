@@ -228,3 +228,26 @@ async def test_an_empty_account_ends_the_asking_of_the_run(site: Any, reply: Any
         assert [await bench.ask(Phase.RANK), await bench.ask(Phase.CRAWL)] == ["not asked", "not asked"]
         assert not bench.model.is_available
     assert len(site.asked) == 1
+
+
+async def test_the_context_of_ollama_is_that_of_the_loaded_model(site: Any, reply: Any) -> None:
+    site.on("/api/show", json.dumps({"model_info": {"qwen3.context_length": 40_960}, "parameters": "top_k 20"}))
+    site.on("/api/ps", json.dumps({"models": []}))
+    async with open_bench(site, reply, provider="ollama", model="qwen3:8b") as bench:
+        await bench.ask(Phase.RANK)
+        unloaded = bench.model.fit_chars(Phase.RANK, 40_000)
+        site.on("/api/ps", json.dumps({"models": [{"name": "qwen3:8b", "context_length": 32_768}]}))
+        await bench.ask(Phase.RANK)
+        await bench.ask(Phase.RANK)
+        assert unloaded < 4096 * 1.5
+        assert bench.model.fit_chars(Phase.RANK, 40_000) == 40_000
+    assert site.paths().count("/api/ps") == 2, "what is certain is not asked again"
+
+
+async def test_a_context_that_the_server_names_is_kept_to(site: Any, reply: Any) -> None:
+    site.on(
+        "/v1/models", json.dumps({"data": [{"id": "other", "max_model_len": 1024}, {"id": "m", "max_model_len": 8192}]})
+    )
+    async with open_bench(site, reply, provider="vllm") as bench:
+        await bench.ask(Phase.RANK)
+        assert 4096 < bench.model.fit_chars(Phase.RANK, 40_000) < 8192 * 1.5
