@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from monitor.extract.parse import parse_page
 from monitor.llm.chat import Completion, CompletionRequest
-from monitor.llm.run_model import estimate_tokens
+from monitor.llm.context import estimate_tokens
 from monitor.ranking.kinds import classify_document, classify_item_type
 from monitor.sweep.prompts import SummaryTask
 from monitor.verify.grounding import NumberIndex

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 
 from benchmarks.scripted_model.server import MODEL_NAME, ScriptedModel
 from monitor.clock import SystemClock
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source

@@ -19,6 +19,7 @@ from monitor.document import DocumentFacts, Relation
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.llm.answer_schemas import TEXT_LIST
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt
@@ -185,7 +186,8 @@ async def write_reasons(
         return WrittenReasons()
     messages = build_material_messages(items, _USER, language, prompts=prompts)
     try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.SUMMARISE, place=_PLACE))
+        request = CompletionRequest(messages, phase=Phase.SUMMARISE, place=_PLACE, schema=TEXT_LIST)
+        completion = await model.complete(request)
         lines = [] if completion.is_cut else parse_array(completion.text, str) or []
         if len(lines) != len(items):
             return WrittenReasons(fault=Message("cause.no_sentence"))

@@ -18,6 +18,7 @@ from monitor.extract.sentences import WEB_ADDRESS
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
+from monitor.llm.answer_schemas import TEXT_LIST
 from monitor.llm.answers import extract_plain_text, parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
@@ -264,7 +265,7 @@ class _OverviewWriter:
         findings = await self._judge([draft for draft in drafts if not draft.is_assessment and draft.is_sentence])
         refused = [draft for draft in findings if not draft.is_kept]
         if refused and len(findings) - len(refused) < MAX_SENTENCES:
-            asked = [*messages, ChatMessage(role="assistant", content=completion.text)]
+            asked = [*messages, ChatMessage(role="assistant", content=completion.text, extra=completion.extra)]
             better = iter(await self._rewrite(refused, asked))
             findings = [draft if draft.is_kept else next(better) for draft in findings]
         kept = [draft for draft in findings if draft.is_kept][:MAX_SENTENCES]
@@ -307,7 +308,7 @@ class _OverviewWriter:
         wording = get_wording(self.language)
         complaints = "\n".join(self._format_complaint(place, draft) for place, draft in enumerate(refused, start=1))
         question = ChatMessage(role="user", content=self.prompts.render(_REWRITE[wording], complaints=complaints))
-        request = CompletionRequest([*asked, question], phase=Phase.SUMMARISE, place=_PLACE)
+        request = CompletionRequest([*asked, question], phase=Phase.SUMMARISE, place=_PLACE, schema=TEXT_LIST)
         try:
             completion = await self.model.complete(request)
         except ModelFailed:

@@ -96,7 +96,7 @@ def _get_shown_value(error: ErrorDetails) -> str:
     """Return the value where it is short and holds no secret, else an empty text."""
     value = error.get("input")
     last = str(error["loc"][-1]) if error["loc"] else ""
-    is_secret = isinstance(value, dict | list) or last.endswith(_SECRET_SUFFIXES)
+    is_secret = isinstance(value, dict | list) or last.endswith(_SECRET_SUFFIXES) or "extra_headers" in error["loc"]
     return "" if is_secret or len(repr(value)) > _MAX_VALUE_CHARS else repr(value)
 
 

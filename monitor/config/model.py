@@ -19,10 +19,10 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
+from monitor.config.llm import LlmSettings
 from monitor.config.rsshub import RsshubSettings
 from monitor.config.secrets import get_host
 from monitor.config.targets import TargetSettings, parse_variable_entry
-from monitor.errors import SettingsError
 from monitor.i18n.message import Message
 from monitor.logs import SyslogAddress
 
@@ -192,73 +192,6 @@ def read_shared_variables(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 ENV_PREFIX = "MONITOR_"
-_OPENAI_BASE_URL = "https://api.openai.com/v1"
-
-
-class Price(SettingsGroup):
-    input: float = setting(0.0, "per million prompt tokens", ge=0)
-    output: float = setting(0.0, "per million completion tokens", ge=0)
-
-
-class LlmSettings(SettingsGroup):
-    """The language model: any server that speaks the chat-completions protocol."""
-
-    enabled: Literal["auto"] | bool = setting(
-        "auto", "auto = on when a key or a base_url is there; true; false = work by rule"
-    )
-    base_url: str | None = setting(None, "the endpoint, as https://host/v1; null = the client's own default")
-    api_key_env: str = setting("OPENAI_API_KEY", "the environment variable that holds the key")
-    model: str = setting("gpt-5", "the model that is asked")
-    models: dict[str, str] = setting(
-        {}, "another model for one phase: navigate, crawl, summarise, rank, verify, plan, search, modeling, report"
-    )
-    temperature: float = setting(0.3, "sampling temperature", ge=0, le=2)
-    top_p: float = setting(0.85, "nucleus sampling", gt=0, le=1)
-    timeout_s: float = setting(120, "longest wait for one answer", gt=0)
-    max_retries: int = setting(3, "tries again after an error that may pass", ge=0, le=10)
-    max_concurrency: int = setting(3, "calls under way at once", ge=1)
-    daily_token_budget: int | None = setting(None, "tokens a day, over all runs; null = no limit", ge=0)
-    run_token_budget: int | None = setting(None, "tokens for one run; null = no limit", ge=0)
-    prices: dict[str, Price] = setting({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
-
-    @property
-    def address(self) -> str:
-        return self.base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI_BASE_URL
-
-    @property
-    def host(self) -> str | None:
-        """The host that the key is bound to."""
-        return get_host(self.address)
-
-    @property
-    def is_host_of_environment(self) -> bool:
-        """Whether file or environment name this host, so that what the environment holds for it may go there."""
-        hosts = self.secrets.environment
-        return hosts is None or self.host in hosts.get(self.api_key_env, ())
-
-    @property
-    def api_key(self) -> str | None:
-        """The key for the host of the endpoint; a key for another host is none."""
-        return self.secrets.get(self.api_key_env, self.host)
-
-    def describe_key_problem(self) -> Message | None:
-        """Why a key that is there does not go to the endpoint; None where it does, or where there is none."""
-        return self.secrets.describe_problem(self.api_key_env, self.host)
-
-    @property
-    def is_on(self) -> bool:
-        """Whether phases ask a model at all."""
-        if self.enabled == "auto":
-            return bool(self.base_url or self.api_key)
-        return self.enabled
-
-    def check_endpoint(self) -> None:
-        """Raise `SettingsError` for an address or a key that no server can have."""
-        is_web = self.base_url is None or self.base_url.startswith(("http://", "https://"))
-        if not is_web or self.host is None:
-            raise SettingsError("llm.address_invalid", url=self.base_url)
-        if not (self.api_key or "").isascii():
-            raise SettingsError("llm.key_invalid", variable=self.api_key_env)
 
 
 class BrowserSettings(SettingsGroup):

@@ -44,6 +44,7 @@ _NOT_STORABLE = {
     "pages.browser": "config.not_stored.program",
     "network": "config.not_stored.network",
     "deliver.variables": "config.not_stored.variable",
+    "llm.extra_headers": "config.not_stored.variable",
 }
 """Settings that the database cannot hold, or whole groups of them, each with the code of the reason."""
 
@@ -99,6 +100,8 @@ def get_display_value(path: str, settings: Settings) -> Any:
     """The value of a setting as anybody may see it: without passwords, and of a target's address only its host."""
     if path == "deliver.targets":
         return [target.model_dump(mode="json") | {"url": target.shown} for target in settings.deliver.targets]
+    if path == "llm.extra_headers":
+        return dict.fromkeys(settings.llm.extra_headers, "…")
     return mask_passwords(get_value(settings, path))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.deadlines import AlertStore, DeadlineStore
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
+    from monitor.db.queries.endpoints import ModelEndpointStore
     from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
     from monitor.db.queries.history import RunHistoryQueries
@@ -94,6 +95,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     chain: "_Queries[ChainStore]" = _Queries("queries.evidence.ChainStore")
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
+    model_endpoints: "_Queries[ModelEndpointStore]" = _Queries("queries.endpoints.ModelEndpointStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
     settings: "_Queries[SettingsStore]" = _Queries("queries.people.SettingsStore")
     prompts: "_Queries[PromptStore]" = _Queries("queries.people.PromptStore")

@@ -4,8 +4,8 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import TypeVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, TypeVar
 
 from monitor.clock import Clock
 from monitor.db.tables.evidence import EvidenceRecord, ModelAnswer
@@ -13,11 +13,15 @@ from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.records import EvidenceArchive
 from monitor.fetch.result import FetchResult, Recorder
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatModel, Completion, CompletionRequest
-from monitor.vocabulary import FetchMode
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest, fit_chars
+from monitor.vocabulary import FetchMode, Phase
 
 RecordedT = TypeVar("RecordedT", EvidenceRecord, ModelAnswer)
 KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+_BESIDE_THE_WORDS: Any = {"extra": True, "tool_calls": {"__all__": {"extra"}}}
+_ROOM = "fitted_chars"
 
 
 class ReplayTransport:
@@ -68,8 +72,9 @@ class ReplayTransport:
 
 
 def hash_request(request: CompletionRequest) -> str:
+    """Return what a request is known by: its words, without what came with earlier answers beside them."""
     hashed = {
-        "messages": [message.model_dump() for message in request.messages],
+        "messages": [message.model_dump(exclude=_BESIDE_THE_WORDS) for message in request.messages],
         "tools": [tool.model_dump() for tool in request.tools],
         "phase": str(request.phase),
         "place": request.place,
@@ -92,7 +97,10 @@ def _group_latest_attempts(
 
 @dataclass
 class RecordingModel:
-    """A `ChatModel` that records each answer or failure before it returns it."""
+    """A `ChatModel` that records each answer or failure before it returns it.
+
+    How much fitted its context is recorded with the answers for which that was asked: a replay cuts its material alike.
+    """
 
     model: ChatModel
     _: KW_ONLY
@@ -100,6 +108,13 @@ class RecordingModel:
     attempt: int
     save_answer: Callable[[ModelAnswer], Awaitable[None]]
     clock: Clock
+    _fitted: dict[tuple[Phase, str], int] = field(default_factory=dict, init=False)
+
+    def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+        chars = fit_chars(self.model, phase, limit, place)
+        if chars < limit:
+            self._fitted[phase, place] = chars
+        return chars
 
     async def complete(self, request: CompletionRequest) -> Completion:
         answer = ModelAnswer(
@@ -118,6 +133,8 @@ class RecordingModel:
             await self.save_answer(answer)
             raise
         answer.completion = completion.model_dump()
+        if (fitted := self._fitted.get((request.phase, request.place))) is not None:
+            answer.completion[_ROOM] = fitted
         await self.save_answer(answer)
         return completion
 
@@ -132,6 +149,15 @@ class ReplayModel:
     def __init__(self, answers: Sequence[ModelAnswer]) -> None:
         self._was_interrupted = len({answer.attempt for answer in answers}) > 1
         self._answers = _group_latest_attempts(answers, lambda answer: answer.request)
+        self._fitted = {
+            (answer.phase, answer.place): int(answer.completion[_ROOM])
+            for answer in answers
+            if answer.completion is not None and _ROOM in answer.completion
+        }
+
+    def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+        """Return what fitted when the run was made."""
+        return min(limit, self._fitted.get((phase, place), limit))
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded answer in one piece; `RecordLost` for a request that the run did not make."""

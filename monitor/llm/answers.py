@@ -230,7 +230,7 @@ def parse_array(text: str, element_type: type[object] | None = None) -> list[Jso
     Of several it is the last of the large ones: a model that corrects itself does so afterwards, and a bracketed number
     in prose is not its answer. An array wrapped in an object, or objects without an array around them, will do too.
     """
-    answer, thoughts = _strip_thinking(text)
+    answer, thoughts = strip_thinking(text)
     for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
         arrays = [(span, value) for span, value in values if _is_array(value, element_type)]
         objects: list[JsonValue] = [value for span, value in values if span.is_closed and isinstance(value, dict)]
@@ -247,7 +247,7 @@ def parse_array(text: str, element_type: type[object] | None = None) -> list[Jso
 
 def parse_object(text: str) -> dict[str, JsonValue] | None:
     """Return the object that the answer contains, possibly as the only element of an array."""
-    answer, thoughts = _strip_thinking(text)
+    answer, thoughts = strip_thinking(text)
     for values in (_parse_values(answer), _parse_trailing_value(thoughts)):
         single = [(span, value[0]) for span, value in values if isinstance(value, list) and len(value) == 1]
         objects = [(span, value) for span, value in values if isinstance(value, dict)]
@@ -264,7 +264,7 @@ def parse_tool_arguments(text: str) -> dict[str, JsonValue] | None:
 
 def extract_plain_text(text: str) -> str:
     """Return the answer as plain text, without thinking, fences, a label such as 摘要：, and enclosing quotes."""
-    answer, _ = _strip_thinking(text)
+    answer, _ = strip_thinking(text)
     answer = _INLINE_FENCE.sub("", _FENCE.sub("", answer).strip()).removesuffix("```").strip()
     if answer.startswith(("{", "[")):
         texts = [member for member in (parse_object(answer) or {}).values() if isinstance(member, str)]
@@ -278,7 +278,7 @@ def extract_plain_text(text: str) -> str:
     return answer
 
 
-def _strip_thinking(text: str) -> tuple[str, str]:
+def strip_thinking(text: str) -> tuple[str, str]:
     """Return the answer and the unclosed thoughts, at whose end an answer may stand.
 
     A closing tag alone is common too, where the opening one is part of the server's template.
@@ -318,28 +318,34 @@ def _parse_trailing_value(thoughts: str) -> list[tuple[JsonSpan, JsonValue]]:
 def _parse_span(span: JsonSpan) -> JsonValue | None:
     """Return the value of a span, repaired if necessary; None where the repair changes its type."""
     try:
-        value = _sanitize(json.loads(span.source, parse_constant=lambda _: None))
+        value = sanitize_value(json.loads(span.source, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         value = None
     if value is None and len(span.source) <= _MAX_REPAIRED_CHARS:
         import json_repair
 
         try:
-            value = _sanitize(json_repair.loads(span.source))
+            value = sanitize_value(json_repair.loads(span.source))
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, list if span.is_array else dict) else None
 
 
-def _sanitize(value: object) -> JsonValue | None:
+def sanitize_value(value: object) -> JsonValue | None:
     """Return the value with strings that can be stored: without lone surrogates and NUL."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "")
     if isinstance(value, list):
-        return [_sanitize(element) for element in value]
+        return [sanitize_value(element) for element in value]
     if isinstance(value, dict):
-        return {str(_sanitize(str(name))): _sanitize(member) for name, member in value.items()}
+        return {str(sanitize_value(str(name))): sanitize_value(member) for name, member in value.items()}
     return value if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)) else None
+
+
+def find_closing_json(text: str) -> str | None:
+    """Return the array or object that a text ends with; None where other words follow, or where it is not whole."""
+    found = _parse_trailing_value(text[-_MAX_CHARS:])
+    return found[-1][0].source if found else None
 
 
 def _choose_value(values: Sequence[tuple[JsonSpan, JsonValue]]) -> JsonValue | None:

@@ -7,22 +7,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable
-from monitor.llm.chat import ChatMessage, Completion, CompletionRequest
+from monitor.i18n.message import Message
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason
+from monitor.llm.context import estimate_tokens
+from monitor.vocabulary import Phase
 
 CIRCUIT_FAILURE_THRESHOLD = 5
-"""The number of failed calls in a row that opens the circuit: the rest of the run goes by rule."""
+"""The number of failed calls in a row that opens a circuit: what it stands for goes by rule until a call succeeds."""
+CIRCUIT_PAUSE = dt.timedelta(seconds=60)
+"""After this time one call is let through; it closes the circuit, or the time begins again."""
 
-_ASCII_CHARS_PER_TOKEN = 4.0
-_OTHER_CHARS_PER_TOKEN = 1.5
+_SERVER_FAILURES = frozenset({"network", "timeout", "http_429"})
+_INSTRUCTION_CHARS = 2500
+_MIN_MATERIAL_CHARS = 500
 
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text for servers that do not count: 4 Latin or 1.5 other characters each."""
-    ascii_chars = sum(char.isascii() for char in text)
-    return round(ascii_chars / _ASCII_CHARS_PER_TOKEN + (len(text) - ascii_chars) / _OTHER_CHARS_PER_TOKEN)
+NoteDowngrade = Callable[[Phase, str, Message], Awaitable[None]]
+"""Hears, with phase and place, what a run should say of its model beside the calls that failed."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,37 @@ class _PendingCall:
     at: dt.datetime
 
 
+@dataclass
+class _Circuit:
+    """Counts failures in a row; open after five, and half open a minute later: one call is let through."""
+
+    failures: int = 0
+    opened_at: dt.datetime | None = None
+    error: ModelUnavailable | None = None
+    is_tried: bool = False
+    is_recorded: bool = False
+
+    def find_error(self, now: dt.datetime) -> ModelUnavailable | None:
+        """Return why no call is made now; None where one is, as a try where the circuit is open."""
+        if self.error is None or self.opened_at is None:
+            return None
+        if self.is_tried or now - self.opened_at < CIRCUIT_PAUSE:
+            return self.error
+        self.is_tried = True
+        return None
+
+    def open(self, error: ModelUnavailable, now: dt.datetime) -> None:
+        self.error, self.opened_at, self.is_tried = error, now, False
+
+
 @dataclass(kw_only=True)
 class RunModel:
     """A `ChatModel` for one run.
 
-    Every call leaves a row in the ledger, failed ones too. After five failures in a row, a refused key or a spent
-    budget it raises `ModelUnavailable` without asking; the first refused call leaves a row too, so that the ledger
-    explains why there are no more.
+    Every call leaves a row in the ledger, failed ones too. After five failures of one kind in a row in one phase, or in
+    the whole run where the server does not answer, it raises `ModelUnavailable` for these calls without asking; after a
+    minute one call is let through again. A refused key and a spent budget end the asking for good. The first call that
+    is not made leaves a row too, so that the ledger explains why there are no more.
 
     `budget` limits this run, `llm.daily_token_budget` all runs together. `tokens_used` and `cost_used` begin with what
     the run had spent before it was interrupted; `tokens_today` counts what all runs have spent since midnight, and is
@@ -75,20 +102,33 @@ class RunModel:
     tokens_used: int = 0
     cost_used: float = 0.0
     tokens_today: Callable[[], Awaitable[int]] | None = None
+    get_prompt_chars: Callable[[str], int | None] | None = None
+    note: NoteDowngrade | None = None
     _tokens_in_flight: int = field(default=0, init=False)
     _cost_in_flight: float = field(default=0.0, init=False)
-    _failures: int = field(default=0, init=False)
+    _circuits: dict[tuple[Phase | None, str], _Circuit] = field(default_factory=dict, init=False)
+    _noted: set[Phase] = field(default_factory=set, init=False)
     _unavailable: ModelUnavailable | None = field(default=None, init=False)
     _is_refusal_recorded: bool = field(default=False, init=False)
 
     @property
     def is_available(self) -> bool:
-        return self._unavailable is None
+        """Whether calls of the run are made; those of a phase may still have been given up."""
+        return self._find_final() is None
 
     @property
     def reason(self) -> str:
         """Why the model is not asked any more; empty while it is available."""
-        return "" if self._unavailable is None else str(self._unavailable)
+        final = self._find_final()
+        return "" if final is None else str(final)
+
+    def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+        """Return how many characters of material, at most `limit`, fit beside the instructions of a prompt."""
+        del place
+        chars = self.get_prompt_chars(self._get_model(phase)) if self.get_prompt_chars is not None else None
+        if chars is None:
+            return limit
+        return min(limit, max(chars - min(_INSTRUCTION_CHARS, chars // 2), _MIN_MATERIAL_CHARS))
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return one completion, as soon as a slot is free.
@@ -96,10 +136,11 @@ class RunModel:
         An answer with neither text nor tool calls is returned too (outcome `empty`), as is one that broke off while it
         was streamed, or an agent's (outcome `cut`). Raises `ModelFailed` without an answer, and for any other one
         that the server cut short (outcomes `length`, `content_filter`), `ModelUnavailable` where none will come in this
-        run. A server that cuts answers works: it does not open the circuit.
+        run. A server that cuts answers works: it opens no circuit, unless there is not a word of them. An answer to a
+        prompt that the server cut in silence has the outcome `prompt_cut`, and `note` hears of the first of each phase.
         """
         async with self.slots:
-            model = self.settings.models.get(request.phase, self.settings.model)
+            model = self._get_model(request.phase)
             call = _PendingCall(
                 request=ServerRequest(request, model, self.settings.temperature, self.settings.top_p),
                 prompt_tokens=sum(map(_estimate_message_tokens, request.messages)),
@@ -120,34 +161,62 @@ class RunModel:
         try:
             completion = await self.send_request(call.request)
         except ModelFailed as error:
-            self._count_failure(error)
+            self._count_failure(call.request.asked.phase, error)
             await self._record_outcome(call, error.outcome, began)
             raise
         except asyncio.CancelledError:
+            self._reopen_circuits(call.request.asked.phase)
             await self._record_outcome(call, "cancelled", began)
             raise
         completion = _fill_missing_usage(completion, call)
-        self._failures = 0
         self.tokens_used += completion.prompt_tokens + completion.completion_tokens
         self.cost_used += self._compute_cost(call.request.model, completion) or 0.0
         failure = _find_cut(completion, call.request)
+        if failure is not None and not completion.text.strip() and completion.cut_by is CutReason.LENGTH:
+            self._count_failure(call.request.asked.phase, failure)
+        else:
+            self._close_circuits(call.request.asked.phase)
         has_answer = completion.text.strip() or completion.tool_calls
         outcome = failure.outcome if failure else "empty" if not has_answer else "cut" if completion.is_cut else "ok"
+        if completion.is_prompt_cut and outcome == "ok":
+            outcome = "prompt_cut"
         await self._record_outcome(call, outcome, began, completion)
+        if completion.is_prompt_cut:
+            await self._note_cut(call, completion)
         if failure is not None:
             raise failure
         return completion
 
+    async def _note_cut(self, call: _PendingCall, completion: Completion) -> None:
+        asked = call.request.asked
+        if self.note is None or asked.phase in self._noted:
+            return
+        self._noted.add(asked.phase)
+        reason = Message.of("llm.prompt_cut", model=call.request.model, tokens=completion.prompt_tokens)
+        await self.note(asked.phase, asked.place, reason)
+
+    def _get_model(self, phase: Phase) -> str:
+        return self.settings.models.get(phase, self.settings.model)
+
     async def _check_budget(self, call: _PendingCall, cost: float) -> None:
-        """Raise `ModelUnavailable` where the circuit is open or the prompt alone would exceed a budget."""
+        """Raise `ModelUnavailable` where a circuit is open or the prompt alone would exceed a budget."""
         if self._unavailable is None:
             self._unavailable = await self._find_exhausted_budget(call, cost)
-        if self._unavailable is None:
-            return
-        if not self._is_refusal_recorded:
-            self._is_refusal_recorded = True
-            await self._record_outcome(call, "budget" if self._unavailable.outcome == "budget" else "circuit")
-        raise ModelUnavailable(self._unavailable.message, outcome=self._unavailable.outcome)
+        error = self._unavailable
+        if error is not None:
+            is_recorded, self._is_refusal_recorded = self._is_refusal_recorded, True
+        else:
+            now = self.clock.now()
+            phase = call.request.asked.phase
+            circuits = [circuit for key, circuit in self._circuits.items() if key[0] in (None, phase)]
+            found = ((circuit, refusal) for circuit in circuits if (refusal := circuit.find_error(now)) is not None)
+            circuit, error = next(found, (None, None))
+            if circuit is None or error is None:
+                return
+            is_recorded, circuit.is_recorded = circuit.is_recorded, True
+        if not is_recorded:
+            await self._record_outcome(call, "budget" if error.outcome == "budget" else "circuit")
+        raise ModelUnavailable(error.message, outcome=error.outcome)
 
     async def _find_exhausted_budget(self, call: _PendingCall, cost: float) -> ModelUnavailable | None:
         wanted = self._tokens_in_flight + call.prompt_tokens
@@ -162,14 +231,37 @@ class RunModel:
             return None
         return ModelUnavailable(code, name=name, limit=limit, outcome="budget")
 
-    def _count_failure(self, error: ModelFailed) -> None:
-        self._failures += 1
+    def _find_final(self) -> ModelUnavailable | None:
+        whole = next((circuit.error for (phase, _), circuit in self._circuits.items() if phase is None), None)
+        return self._unavailable or whole
+
+    def _count_failure(self, phase: Phase, error: ModelFailed) -> None:
+        """Count a failure: of the whole run where the server did not answer, else of its kind in its phase."""
+        self._reopen_circuits(phase)
         if isinstance(error, ModelUnavailable):
             self._unavailable = self._unavailable or error
-        elif self._failures >= CIRCUIT_FAILURE_THRESHOLD and self._unavailable is None:
-            self._unavailable = ModelUnavailable(
-                "llm.circuit_open", failures=self._failures, reason=error.message, outcome="circuit"
-            )
+            return
+        is_whole = error.outcome in _SERVER_FAILURES or error.outcome.startswith("http_5")
+        key = (None, "server") if is_whole else (phase, error.outcome)
+        circuit = self._circuits.setdefault(key, _Circuit())
+        circuit.failures += 1
+        if circuit.failures < CIRCUIT_FAILURE_THRESHOLD:
+            return
+        args = {"failures": circuit.failures, "reason": error.message}
+        code = "llm.circuit_open"
+        if not is_whole:
+            code, args = "llm.phase_circuit_open", args | {"phase": Message(f"word.model_phase.{phase}")}
+        circuit.open(ModelUnavailable(code, outcome="circuit", **args), self.clock.now())
+
+    def _reopen_circuits(self, phase: Phase) -> None:
+        """Have those that this call was let through wait again: it did not succeed."""
+        for key, circuit in self._circuits.items():
+            if key[0] in (None, phase) and circuit.is_tried and circuit.error is not None:
+                circuit.open(circuit.error, self.clock.now())
+
+    def _close_circuits(self, phase: Phase) -> None:
+        for key in [key for key in self._circuits if key[0] in (None, phase)]:
+            del self._circuits[key]
 
     async def _record_outcome(
         self, call: _PendingCall, outcome: str, began: float | None = None, completion: Completion | None = None

@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from monitor.document import DocumentFacts, FigureChange, StatedDeadline
 from monitor.errors import ModelFailed
+from monitor.llm.answer_schemas import ANY_OBJECT
 from monitor.llm.answers import parse_object
-from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
+from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest, fit_chars
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
 from monitor.policies.day_mentions import DayBase, find_day_mentions
 from monitor.policies.document_text import fold, is_chinese
@@ -139,8 +140,10 @@ async def read_facts_with_model(
     fields = list_open_fields(facts) if schema is not None and facts.stage is not None else []
     if schema is None or not fields or not text.strip():
         return facts
-    messages = build_fact_messages(title, text, fields, prompts=prompts)
-    request = CompletionRequest(messages, phase=Phase.VERIFY, place=title[:_MAX_PLACE_CHARS])
+    place = title[:_MAX_PLACE_CHARS]
+    chars = fit_chars(model, Phase.VERIFY, _MAX_HEAD_CHARS + _MAX_FOOT_CHARS, place)
+    messages = build_fact_messages(title, text, fields, prompts=prompts, max_chars=chars)
+    request = CompletionRequest(messages, phase=Phase.VERIFY, place=place, schema=ANY_OBJECT)
     try:
         completion = await model.complete(request)
     except ModelFailed:
@@ -155,13 +158,19 @@ def list_open_fields(facts: DocumentFacts) -> list[str]:
 
 
 def build_fact_messages(
-    title: str, text: str, fields: Sequence[str], *, prompts: PromptSet = DEFAULT_PROMPTS
+    title: str,
+    text: str,
+    fields: Sequence[str],
+    *,
+    prompts: PromptSet = DEFAULT_PROMPTS,
+    max_chars: int = _MAX_HEAD_CHARS + _MAX_FOOT_CHARS,
 ) -> list[ChatMessage]:
     """Return the question for these fields of a document, whose middle is left out where it is long."""
     wording = get_wording("zh" if is_chinese(text[:_MAX_FOOT_CHARS]) else "en")
     cut = text
-    if len(text) > _MAX_HEAD_CHARS + _MAX_FOOT_CHARS:
-        cut = f"{text[:_MAX_HEAD_CHARS]}\n…\n{text[-_MAX_FOOT_CHARS:]}"
+    if len(text) > max_chars:
+        foot = max_chars * _MAX_FOOT_CHARS // (_MAX_HEAD_CHARS + _MAX_FOOT_CHARS)
+        cut = f"{text[: max_chars - foot]}\n…\n{text[-foot:]}"
     document = "\n".join(map(flatten_untrusted_text, cut.splitlines()))
     shapes = [f"{name}: {_SHAPES.get(name, 'day')}" for name in fields]
     user = prompts.render(

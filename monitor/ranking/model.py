@@ -10,8 +10,9 @@ from monitor.db.tables.collection import Item
 from monitor.document import DocumentFacts
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
+from monitor.llm.answer_schemas import INTEGER, TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel, CompletionRequest
+from monitor.llm.chat import ChatModel, CompletionRequest, fit_chars
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.ranking.prompt import ItemLabel, build_ranking_messages, clean_reason, read_labels, repair_order
 from monitor.ranking.rule import Importance, score_importance, sort_by_score
@@ -22,6 +23,11 @@ BATCH_SIZE = 60
 MAX_LABELLED = 200
 """Of more items the foremost by rule are labelled; the others are placed by the rules alone."""
 
+_MIN_BATCH_SIZE = 5
+_LINE_CHARS = 250
+"""About as long as the line of an item is at most."""
+
+_ANSWER_SCHEMA = describe_list(describe_object(i=INTEGER, score=INTEGER, why=TEXT))
 _MODEL_SHARE = 0.6
 """How much a label counts beside the rules' score: the mean of two readers wavers less than one of them."""
 _TOLERANCE = 12
@@ -71,7 +77,8 @@ async def rank_items(items: Sequence[Item], context: RankingContext, model: Chat
     unlabelled = [n for n in by_rule[:MAX_LABELLED] if n not in labels] if len(items) > 1 else []
     faults: list[Message] = []
     dealt: dict[int, float] = {}
-    for batch in _split_into_batches(unlabelled):
+    chars = fit_chars(model, Phase.RANK, BATCH_SIZE * _LINE_CHARS, context.place)
+    for batch in _split_into_batches(unlabelled, max(chars // _LINE_CHARS, _MIN_BATCH_SIZE)):
         answer = None if model is None else await _ask(model, [items[n] for n in batch], context)
         if isinstance(answer, Message):
             faults.append(answer)
@@ -93,9 +100,9 @@ def _score_all(items: Sequence[Item], context: RankingContext) -> list[Importanc
     ]
 
 
-def _split_into_batches(places: Sequence[int]) -> list[Sequence[int]]:
-    """Return batches of at most 60, each with every so-manieth place."""
-    count = -(-len(places) // BATCH_SIZE)
+def _split_into_batches(places: Sequence[int], size: int) -> list[Sequence[int]]:
+    """Return batches of at most `size`, each with every so-manieth place."""
+    count = -(-len(places) // size)
     return [places[start::count] for start in range(count)]
 
 
@@ -105,7 +112,8 @@ async def _ask(
     """Return labels by number, else an order of the numbers, else the reason why there is neither."""
     messages = build_ranking_messages(items, context.language, rules=context.rules, prompts=context.prompts)
     try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=context.place))
+        request = CompletionRequest(messages, phase=Phase.RANK, place=context.place, schema=_ANSWER_SCHEMA)
+        completion = await model.complete(request)
     except ModelFailed as error:
         return error.reason
     answer = parse_array(completion.text)

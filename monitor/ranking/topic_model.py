@@ -11,6 +11,7 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import Topic
 from monitor.extract.sentences import is_prose
 from monitor.i18n.message import Message
+from monitor.llm.answer_schemas import INTEGER, TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
@@ -23,6 +24,7 @@ MAX_ITEMS_PER_CALL = 20
 MAX_TOPICS_PER_CALL = 25
 TOPICS_PLACE = "topics"
 _MAX_TITLE_CHARS = 200
+_ANSWER_SCHEMA = describe_list(describe_object(i=INTEGER, t=INTEGER, s=INTEGER, q=TEXT, r=TEXT))
 _MAX_OPENING_CHARS = 350
 _MAX_SENTENCE_CHARS = 400
 _MAX_WORDS = 12
@@ -100,7 +102,8 @@ async def ask_for_fits(
     Raises `ModelFailed` where there is no answer.
     """
     messages = build_topic_messages(topics, items, prompts=prompts)
-    completion = await model.complete(CompletionRequest(messages, phase=Phase.RANK, place=TOPICS_PLACE))
+    request = CompletionRequest(messages, phase=Phase.RANK, place=TOPICS_PLACE, schema=_ANSWER_SCHEMA)
+    completion = await model.complete(request)
     return parse_fits(completion.text, topics, items)
 
 

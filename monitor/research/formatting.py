@@ -11,6 +11,7 @@ from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
+from monitor.llm.answer_schemas import TEXT_LIST
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest, OnToken
 from monitor.logs import get_logger
@@ -256,7 +257,7 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         chosen = {number: notes[number - 1] for number in numbers or range(1, len(notes) + 1)}
         sentences = [(verdict.text, list_reasons([verdict])) for verdict in refused]
         messages = self.deps.prompt_builder.build_rewrite_messages(self.deps.query, sentences, chosen)
-        answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite"))
+        answer = await self.ask_model(CompletionRequest(messages, Phase.REPORT, "rewrite", schema=TEXT_LIST))
         report.tokens += answer.tokens
         return [entry if isinstance(entry, str) else "" for entry in parse_array(answer.text, str) or []]
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from monitor.errors import UsageError
 from monitor.isolation.pool import IsolatedWorkFailed
+from monitor.llm.answer_schemas import ANY_OBJECT
 from monitor.llm.answers import parse_object
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.research.blueprint import BlueprintParser, build_blueprint_by_rule
@@ -41,7 +42,7 @@ class ModelingNode(PromptNode[ModelingNodeInput, ModelingResult]):
 
     def build_request(self, given: ModelingNodeInput) -> CompletionRequest:
         messages = self.deps.prompt_builder.build_blueprint_messages(given.question, given.notes)
-        return CompletionRequest(messages, Phase.MODELING, "blueprint")
+        return CompletionRequest(messages, Phase.MODELING, "blueprint", schema=ANY_OBJECT)
 
     def build_correction(self, out: ModelingResult | None) -> ChatMessage:
         del out

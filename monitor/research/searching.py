@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from monitor.config.model import ResearchSettings
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
+from monitor.llm.answer_schemas import ANY_OBJECT
 from monitor.llm.answers import parse_object
 from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
@@ -285,7 +286,7 @@ class _SearchNode(PromptNode[SearchNodeInput, SearchChoice], StateMutationNode[S
             state=given.latest_summary,
             previous_queries=[search_round.search_query for search_round in given.rounds],
         )
-        return CompletionRequest(messages, Phase.SEARCH, f"{given.title}: {self.name}")
+        return CompletionRequest(messages, Phase.SEARCH, f"{given.title}: {self.name}", schema=ANY_OBJECT)
 
     async def run_by_rule(self, given: SearchNodeInput) -> SearchChoice:
         return SearchChoice(search_query=self.build_query_by_rule(given))

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from monitor.errors import UsageError
 from monitor.extract.sentences import WEB_ADDRESS, split_sentences
 from monitor.i18n.catalogue import LANGUAGES, get_words
+from monitor.llm.answer_schemas import TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
 from monitor.llm.chat import CompletionRequest
 from monitor.llm.prompts import flatten_untrusted_text
@@ -19,6 +20,7 @@ from monitor.vocabulary import Phase
 MAX_TITLE_CHARS = 80
 MAX_CONTENT_CHARS = 500
 _MAX_TOPIC_CHARS = 60
+_ANSWER_SCHEMA = describe_list(describe_object(title=TEXT, content=TEXT))
 URL = re.compile(r"(?:https?:|www\.)\S*", re.IGNORECASE)
 _TRAILING_CHARS = " \t\n。．.？?！!，,；;：:"
 
@@ -46,7 +48,7 @@ class StructureNode(PromptNode[str, ReportStructure], StateMutationNode[str, Rep
         messages = self.deps.prompt_builder.build_structure_messages(
             given, max_paragraphs=self.deps.limits.max_paragraphs
         )
-        return CompletionRequest(messages, Phase.PLAN, "structure")
+        return CompletionRequest(messages, Phase.PLAN, "structure", schema=_ANSWER_SCHEMA)
 
     def validate_input(self, given: str) -> None:
         if not given.strip():

@@ -17,8 +17,9 @@ from monitor.errors import UsageError
 from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
+from monitor.llm.answer_schemas import ANY_OBJECT
 from monitor.llm.answers import extract_plain_text, parse_object
-from monitor.llm.chat import ChatMessage, CompletionRequest
+from monitor.llm.chat import ChatMessage, CompletionRequest, fit_chars
 from monitor.research.findings import collect_summary, join_sentences, judge_summary
 from monitor.research.judging import SentenceVerdict, list_reasons, list_settled, review_verdicts
 from monitor.research.node import NodeResult, PromptNode, StateMutationNode, describe_node_fallback
@@ -306,15 +307,17 @@ class _SummaryNode(
 
     def build_request(self, given: SummaryNodeInput) -> CompletionRequest:
         paragraph = given.paragraph
+        place = f"{paragraph.title}: {self.name}"
+        chars = fit_chars(self.deps.model, Phase.SEARCH, MAX_RESULTS_CHARS, place)
         messages = self.deps.prompt_builder.build_summary_messages(
             given.question,
             paragraph.title,
             paragraph.content,
-            _format_results(given),
+            _format_results(given, chars),
             state=paragraph.research.latest_summary,
             remark=given.remark,
         )
-        return CompletionRequest(messages, Phase.SEARCH, f"{paragraph.title}: {self.name}")
+        return CompletionRequest(messages, Phase.SEARCH, place, schema=ANY_OBJECT)
 
     def build_correction(self, out: ParagraphSummary | None) -> ChatMessage:
         return self.deps.prompt_builder.build_correction_message(out.refused if out else {}, out.reasons if out else ())
@@ -441,10 +444,10 @@ def escape_page_lines(text: str) -> list[str]:
     return [_NUMBERED_HEAD.sub(r"(\1)", line.strip()) for line in text.splitlines()]
 
 
-def _format_results(given: SummaryNodeInput) -> list[str]:
-    """Return the shown results: a head with title, url, date and engine, then the text, cut fairly."""
+def _format_results(given: SummaryNodeInput, chars: int) -> list[str]:
+    """Return the shown results: a head with title, url, date and engine, then the text, cut fairly to so many chars."""
     entries = given.entries
-    shares = allocate_chars([len(entries[place].content) for place in given.shown], MAX_RESULTS_CHARS)
+    shares = allocate_chars([len(entries[place].content) for place in given.shown], chars)
     wanted = f"{given.paragraph.title} {given.paragraph.content} {given.query}"
     lines: list[str] = []
     for place, share in zip(given.shown, shares, strict=True):

@@ -1,17 +1,69 @@
 """The models of runs and researches: every call is booked under the one that made it."""
 
+import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.errors import DatabaseError
+from monitor.i18n.message import Message
+from monitor.logs import get_logger
 from monitor.services.usage import CostService
+from monitor.vocabulary import Phase
 
 if TYPE_CHECKING:
     from monitor.llm.chat import ChatModel
     from monitor.llm.client import ModelClient
+    from monitor.llm.dialect import EndpointFacts
     from monitor.research.shapes import ResearchOptions
+
+_LESSONS_LAST = dt.timedelta(days=1)
+"""After this time a refusal is tried again: servers are set up anew."""
+
+
+@dataclass
+class StoredEndpoints:
+    """Keeps in the database what was learned of models; a database that is away costs the next process a refusal."""
+
+    store: Store
+    clock: Clock
+    _known: "dict[tuple[str, str], EndpointFacts]" = field(default_factory=dict, init=False)
+
+    async def load(self, endpoint: str) -> "Mapping[str, EndpointFacts]":
+        """Return what is known of the models of an endpoint; lessons of refusals count for a day."""
+        from pydantic import ValidationError
+
+        from monitor.llm.dialect import EndpointFacts
+
+        found: dict[str, EndpointFacts] = {}
+        try:
+            rows = await self.store.model_endpoints.load(endpoint)
+        except DatabaseError as error:
+            get_logger("models").warning("what was learned of the models cannot be read", reason=str(error))
+            return found
+        for model, row in rows.items():
+            try:
+                facts = EndpointFacts.model_validate(row)
+            except ValidationError:  # of another version
+                continue
+            if facts.learned_at is None or self.clock.now() - facts.learned_at > _LESSONS_LAST:
+                facts = EndpointFacts(context_tokens=facts.context_tokens, calibration=facts.calibration)
+            found[model] = facts
+            self._known[endpoint, model] = facts.model_copy(deep=True)
+        return found
+
+    async def save(self, endpoint: str, model: str, facts: "EndpointFacts") -> None:
+        known, now = self._known.get((endpoint, model)), self.clock.now()
+        is_same = known is not None and (known.refused, known.needs) == (facts.refused, facts.needs)
+        stamped = facts.model_copy(update={"learned_at": known.learned_at if known and is_same else now})
+        self._known[endpoint, model] = stamped
+        try:
+            await self.store.model_endpoints.save(endpoint, model, stamped.model_dump(mode="json"), at=now)
+        except DatabaseError as error:
+            get_logger("models").warning("what was learned of a model cannot be kept", reason=str(error))
 
 
 @dataclass(kw_only=True)
@@ -34,7 +86,8 @@ class ModelService:
         from monitor.llm.client import ModelClient  # its library takes a second to import
 
         if self._current_settings != (llm, network):
-            self._clients.append(ModelClient(llm, OutboundPolicy(network)))
+            memory = StoredEndpoints(self.store, self.clock)
+            self._clients.append(ModelClient(llm, OutboundPolicy(network), memory=memory))
             self._current_settings = (llm, network)
         return self._clients[-1]
 
@@ -47,13 +100,20 @@ class ModelService:
         client = self.get_client()
         if client is None:
             return None
+        await client.prepare()
         used = await run_store.usage.load_run_usage(run_id)
+        is_run = await run_store.runs.get(run_id) is not None
+
+        async def note(phase: Phase, place: str, reason: Message) -> None:
+            await run_store.runs.add_fallback(run_id, phase, place, reason, self.clock.now())
+
         return client.for_run(
             run_id,
             record=run_store.usage.add,
             clock=self.clock,
             tokens_today=self.costs.count_tokens_today,
             tokens_used=used.prompt_tokens + used.completion_tokens,
+            note=note if is_run else None,
         )
 
     async def build_research_model(self, task_id: str, options: "ResearchOptions") -> "ChatModel | None":
@@ -63,6 +123,7 @@ class ModelService:
         client = self.get_client() if options.enabled else None
         if client is None:
             return None
+        await client.prepare()
         llm, limits = self.settings.llm, self.settings.research
         models = {phase: name.strip() for phase, name in options.models.items() if name.strip()}
         sampling = options.sampling.model_dump(exclude_none=True)

@@ -13,7 +13,7 @@ from monitor.db.tables.collection import Item, Source
 from monitor.errors import RunCancelled
 from monitor.i18n.message import Message
 from monitor.llm.answers import parse_tool_arguments
-from monitor.llm.chat import ChatMessage, ChatModel, Completion, CompletionRequest, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, ChatModel, Completion, CompletionRequest, Tool, ToolCall, fit_chars
 from monitor.sweep.progress import Progress, ProgressCallback
 from monitor.sweep.prompts import build_agent_prompt
 from monitor.sweep.tools import ALL_TOOLS, Toolbox
@@ -43,7 +43,7 @@ class AgentContext:
 
     @property
     def size_chars(self) -> int:
-        """ChatMessage contents and tool arguments together."""
+        """ChatMessage contents, tool arguments and what came with them together."""
         return sum(message.size_chars for message in self.messages)
 
     def prepare_messages(self) -> Sequence[ChatMessage]:
@@ -55,7 +55,9 @@ class AgentContext:
 
     def add_completion(self, completion: Completion) -> None:
         text = completion.text if not self.is_pruned else completion.text[:_MAX_COMPLETION_CHARS]
-        self.messages.append(ChatMessage(role="assistant", content=text, tool_calls=completion.tool_calls))
+        self.messages.append(
+            ChatMessage(role="assistant", content=text, tool_calls=completion.tool_calls, extra=completion.extra)
+        )
 
     def make_room_for_page(self) -> int:
         """Shorten the pages that are still there, and return how long the next one can be."""
@@ -97,8 +99,17 @@ class AgentContext:
             if self.size_chars <= max_chars:
                 return
             self._shorten(index)
+        if self.size_chars > max_chars:
+            self._drop_thoughts_of_ended_turns()
         while self.size_chars > max_chars and len(self.messages) > 2:
             self._drop_oldest_turn()
+
+    def _drop_thoughts_of_ended_turns(self) -> None:
+        """Drop what came with answers before the last question; servers want it back of those since then."""
+        last = max(index for index, message in enumerate(self.messages) if message.role == "user")
+        for index, message in enumerate(self.messages[:last]):
+            if message.extra:
+                self.messages[index] = message.model_copy(update={"extra": {}})
 
     def _drop_oldest_turn(self) -> None:
         end = 3
@@ -116,7 +127,10 @@ class AgentContext:
         for index, message in enumerate(self.messages):
             if any(len(call.arguments) > _MAX_ARGUMENTS_CHARS for call in message.tool_calls):
                 calls = [
+                    # A call that is signed goes back as it was signed.
                     call.model_copy(update={"arguments": _shorten_arguments(call.arguments)})
+                    if not call.extra
+                    else call
                     for call in message.tool_calls
                 ]
                 self.messages[index] = message.model_copy(update={"tool_calls": calls})
@@ -186,9 +200,11 @@ class CrawlAgent:
             )
             system, user = system or general_system, user or general_user
         limits = run.deps.limits
-        sizes = {"max_chars": limits.context_max_chars, "page_max_chars": limits.page_max_chars}
-        context = AgentContext(system, user, **sizes, is_pruned=enable_pruning)
         result, place = AgentResult(), self.toolbox.reader.plan.name
+        needed = len(system) + len(user) + RESERVE_CHARS + 2 * _MIN_PAGE_CHARS
+        max_chars = max(fit_chars(self.model, Phase.CRAWL, limits.context_max_chars, place), needed)
+        sizes = {"max_chars": min(max_chars, limits.context_max_chars), "page_max_chars": limits.page_max_chars}
+        context = AgentContext(system, user, **sizes, is_pruned=enable_pruning)
         turns = max_turns or (limits.general_max_turns if tools is None else limits.max_turns)
         ended: StopReason = "max_turns"
         while result.turns < turns and ended == "max_turns":

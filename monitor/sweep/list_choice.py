@@ -4,8 +4,9 @@ import datetime as dt
 import json
 
 from monitor.db.reading import SectionPlan
+from monitor.llm.answer_schemas import TEXT_LIST
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel, CompletionRequest
+from monitor.llm.chat import ChatModel, CompletionRequest, fit_chars
 from monitor.page import Page
 from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import build_list_choice_messages
@@ -23,10 +24,12 @@ async def ask_for_examples(run: RunContext, model: ChatModel, plan: SectionPlan,
 
     `ModelFailed` where the model does not answer.
     """
+    chars = fit_chars(model, Phase.CRAWL, run.deps.limits.page_max_chars, plan.name)
     messages = build_list_choice_messages(
-        run.source, plan, page_text=_render_lists(page, run.deps.limits.page_max_chars), prompts=run.deps.prompts
+        run.source, plan, page_text=_render_lists(page, chars), prompts=run.deps.prompts
     )
-    completion = await model.complete(CompletionRequest(messages, phase=Phase.CRAWL, place=plan.name))
+    request = CompletionRequest(messages, phase=Phase.CRAWL, place=plan.name, schema=TEXT_LIST)
+    completion = await model.complete(request)
     on_page = {url_key(link.url): link.url for link in page.links}
     named = (clean_url(str(url), page.final_url) for url in parse_array(completion.text, str) or [])
     found = (on_page.get(url_key(url)) for url in named if url is not None)

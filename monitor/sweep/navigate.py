@@ -7,8 +7,9 @@ from typing import Any
 from monitor.db.reading import SectionPlan
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
+from monitor.llm.answer_schemas import TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatModel, CompletionRequest
+from monitor.llm.chat import ChatModel, CompletionRequest, fit_chars
 from monitor.page import Link, Page
 from monitor.pages.text import render_page_text
 from monitor.sweep.context import RunContext
@@ -26,6 +27,7 @@ _SECTION_WORDS = re.compile(
 )
 
 _MAX_LINK_CHARS = 24
+_ANSWER_SCHEMA = describe_list(describe_object(name=TEXT, url=TEXT))
 _MAX_LINK_WORDS = 6
 
 
@@ -77,10 +79,12 @@ def _get_article_keys(home: Page) -> set[str]:
 
 async def _ask_model(run: RunContext, model: ChatModel, home: Page) -> list[Link]:
     source = run.source
-    page_text = render_page_text(home, max_chars=run.deps.limits.page_max_chars)
+    chars = fit_chars(model, Phase.NAVIGATE, run.deps.limits.page_max_chars, source.url)
+    page_text = render_page_text(home, max_chars=chars)
     messages = build_navigate_messages(source, page_text=page_text, prompts=run.deps.prompts)
     try:
-        completion = await model.complete(CompletionRequest(messages, phase=Phase.NAVIGATE, place=source.url))
+        request = CompletionRequest(messages, phase=Phase.NAVIGATE, place=source.url, schema=_ANSWER_SCHEMA)
+        completion = await model.complete(request)
     except ModelFailed as error:
         await run.record_fallback(Phase.NAVIGATE, source.url, error.reason)
         return []

@@ -16,7 +16,7 @@ from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.people import RankFeedbackEntry, RankPlacement
 from monitor.errors import ModelFailed, RunCancelled
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatModel, Completion, CompletionRequest
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest, fit_chars
 from monitor.page import ChangeKind
 from monitor.ranking.feedback import apply_feedback, compute_lifts
 from monitor.sweep.context import RunContext, SweepDependencies
@@ -54,6 +54,9 @@ class ReportingModel:
             facts = {"ms": round((time.perf_counter() - began) * 1000), "tokens": tokens, "outcome": outcome}
             self.report_progress(asked.model_copy(update={"kind": EventKind.ANSWERED, **facts}))
         return completion
+
+    def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+        return fit_chars(self.model, phase, limit, place)
 
 
 async def run_sweep(

@@ -14,7 +14,7 @@ from monitor.errors import ModelFailed, ModelUnavailable, WorkFailed
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits
 from monitor.llm.answers import extract_plain_text
-from monitor.llm.chat import ChatModel, CompletionRequest
+from monitor.llm.chat import ChatModel, CompletionRequest, fit_chars
 from monitor.page import ArticleFacts, AttachmentSnapshot, Page, PageErrorCode, PageSnapshot
 from monitor.sweep.article import ArticleReading, ArticleTask
 from monitor.sweep.context import RunContext
@@ -237,7 +237,8 @@ class Summariser:
         """
         task = self._build_task(item)
         checker = self._build_checker(item, article, task)
-        messages = task.build_messages(article.text[: self._deps.limits.summary_max_chars])
+        chars = fit_chars(model, Phase.SUMMARISE, self._deps.limits.summary_max_chars, item.url)
+        messages = task.build_messages(article.text[:chars])
         dropped = StatementCounts()
         fault: Message | None = None
         for _ in range(_MAX_ATTEMPTS):

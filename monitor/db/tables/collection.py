@@ -359,6 +359,17 @@ class ModelCall(SQLModel, table=True):
     cost: float | None = None
 
 
+class ModelEndpoint(SQLModel, table=True):
+    """What was learned of a model at an endpoint, whose address has neither user nor password."""
+
+    __tablename__ = "model_endpoint"
+
+    endpoint: str = Field(sa_column=Column(Text, primary_key=True))
+    model: str = Field(sa_column=Column(Text, primary_key=True))
+    facts: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    updated_at: dt.datetime = instant_field(is_required=True)
+
+
 class TotalKind(StrEnum):
     """What a daily total counts, and what its name is.
 

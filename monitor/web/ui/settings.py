@@ -29,6 +29,9 @@ FieldKind = Literal["text", "number", "choice", "switch", "words", "numbers", "p
 
 _KINDS: Mapping[str, FieldKind] = {
     "llm.enabled": "choice",
+    "llm.provider": "choice",
+    "llm.structured_output": "choice",
+    "llm.thinking": "choice",
     "llm.models": "phases",
     "llm.prices": "prices",
     "network.allowed_private_hosts": "words",
@@ -43,9 +46,10 @@ _KINDS: Mapping[str, FieldKind] = {
 
 _PAGES = {
     "model": {
-        "endpoint": "llm.enabled llm.base_url llm.model",
+        "endpoint": "llm.enabled llm.base_url llm.provider llm.api_version llm.model",
         "phase_models": "llm.models",
         "sampling": "llm.temperature llm.top_p llm.timeout_s llm.max_retries llm.max_concurrency",
+        "answers": "llm.thinking llm.reasoning_effort llm.max_tokens llm.context_tokens llm.structured_output",
         "budgets": "llm.daily_token_budget llm.run_token_budget llm.prices",
     },
     "search": {

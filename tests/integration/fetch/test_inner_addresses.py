@@ -18,7 +18,8 @@ import pytest_asyncio
 from pydantic import ValidationError
 
 from monitor.clock import SystemClock
-from monitor.config.model import BrowserSettings, LlmSettings, NetworkSettings, PagesSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings, Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
 from monitor.db.tables.delivery import DeliveryKind

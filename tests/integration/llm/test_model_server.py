@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
 from monitor.i18n.catalogue import render

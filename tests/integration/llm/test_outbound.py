@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from monitor.clock import SystemClock
-from monitor.config.model import LlmSettings, NetworkSettings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import NetworkSettings
 from monitor.errors import ModelFailed, MonitorError
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.llm.chat import ChatMessage, CompletionRequest

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings, Price
+from monitor.config.llm import LlmSettings, Price
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.tables.collection import ModelCall
 from monitor.evidence.passages import extract_all_text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
 from monitor.research.node import UNUSABLE_ANSWER_FAILURE

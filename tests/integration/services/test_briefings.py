@@ -11,7 +11,8 @@ from sqlalchemy import event
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item, Run, RunSection, Source

@@ -15,7 +15,8 @@ import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, build_doctor, open_app
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db import migrate
 from monitor.db.maintenance import create_backup
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings

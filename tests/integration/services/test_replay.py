@@ -20,7 +20,8 @@ from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import App, open_app
 from monitor.briefing.compose import Briefing
 from monitor.briefing.render import render_briefing
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import RecordLost, UsageError

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings, Settings
+from monitor.config.llm import LlmSettings
+from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.queries.history import LedgerRow
 from monitor.db.reading import SectionPlan

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.errors import ModelUnavailable
 from monitor.i18n.catalogue import render
 from monitor.llm.chat import ChatMessage, CompletionRequest

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import BrowserMissing, DatabaseGone

@@ -2,7 +2,7 @@
 
 import pytest
 
-from monitor.llm.run_model import estimate_tokens
+from monitor.llm.context import estimate_tokens
 from monitor.ranking.kinds import classify_document
 from monitor.sweep.document_kinds import GUIDES, split_examples
 from monitor.sweep.prompts import build_summary_messages

@@ -1,0 +1,1 @@
+"""What is known of the services and servers that answer for models."""
