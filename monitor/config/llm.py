@@ -147,9 +147,12 @@ class LlmSettings(SettingsGroup):
         return self.enabled
 
     def check_endpoint(self) -> None:
-        """Raise `SettingsError` for an address or a key that no server can have."""
+        """Raise `SettingsError` for an address, a key or a header that no server can have."""
         is_web = self.base_url is None or self.base_url.startswith(("http://", "https://"))
         if not is_web or self.host is None:
             raise SettingsError("llm.address_invalid", url=self.base_url)
         if not (self.api_key or "").isascii():
             raise SettingsError("llm.key_invalid", variable=self.api_key_env)
+        for name, text in self.headers_for_host.items():
+            if not _HEADER_TEXT.fullmatch(text):
+                raise SettingsError("llm.header_invalid", name=name)

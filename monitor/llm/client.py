@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -22,8 +23,9 @@ from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
-from monitor.llm.limits import ask_context_tokens, read_pause
+from monitor.llm.limits import ask_context, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
+from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
 from monitor.llm.run_model import Budget, NoteDowngrade, RunModel, ServerRequest
 from monitor.llm.streaming import StreamedCompletion, StreamInterrupted, translate_transport_errors
 from monitor.llm.wire import parse_answer
@@ -41,12 +43,22 @@ def _check_url(url: str | None) -> None:
         raise SettingsError("llm.address_invalid", url=mask_passwords(url)) from None
 
 
+def _check_provider(settings: LlmSettings) -> None:
+    """Raise `SettingsError` for a provider whose address is not set: its key would go to another one."""
+    is_elsewhere = settings.provider not in ("auto", "openai", "generic")
+    if is_elsewhere and settings.base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+        profile = get_provider(settings.provider)
+        raise SettingsError("llm.provider_without_address", provider=profile.title, url=profile.base_url or "…")
+
+
 _CHECK_TIMEOUT_S = 30.0
 _MAX_STREAM_TIMEOUTS = 10
 
 _MAX_ATTEMPTS = 10
 """How often one question is put, each time otherwise: more is learned by the next one."""
 _MAX_PAUSE_S = 60.0
+_MAX_CONTEXT_ASKS = 4
+_USUAL_PAUSE_S, _MAX_PAUSES = 5.0, 3
 
 
 def _list_environment_headers() -> list[str]:
@@ -55,7 +67,7 @@ def _list_environment_headers() -> list[str]:
     return ["openai-organization", "openai-project", *(line.partition(":")[0].strip() for line in lines if line)]
 
 
-_NOT_LEARNED_FROM = (401, 403, 408, 409, 429)
+_NOT_LEARNED_FROM = (401, 402, 403, 408, 409, 429)
 _LONG_PROMPT_CHARS = 6000
 """A server whose kind is unknown is asked for its context before the first prompt of this length."""
 
@@ -76,6 +88,7 @@ class _Exchange:
     retries: int
     wait: asyncio.Timeout
     streamed: StreamedCompletion | None = None
+    pauses: int = 0
 
 
 class ModelClient:
@@ -96,6 +109,7 @@ class ModelClient:
     def __init__(self, settings: LlmSettings, policy: OutboundPolicy, *, memory: EndpointMemory | None = None) -> None:
         settings.check_endpoint()
         _check_url(settings.base_url)
+        _check_provider(settings)
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_concurrency)
         self._profile = (
@@ -105,7 +119,7 @@ class ModelClient:
         self._loading = asyncio.Lock()
         self._is_loaded = False
         self._dialects: dict[str, Dialect] = {}
-        self._asked_contexts: set[tuple[str, str]] = set()
+        self._context_asks: Counter[tuple[str, str]] = Counter()
         self._paused_until = 0.0
         # A local server needs no key, but the client insists on one.
         api_key = (settings.api_key or "").strip() or "none"
@@ -280,6 +294,12 @@ class ModelClient:
             attempt = call.prepare()
             try:
                 completion = await self._attempt(exchange, attempt)
+            except openai.RateLimitError as error:
+                pause_s = self._find_pause(exchange, error)
+                if pause_s is None or not left:
+                    raise
+                await asyncio.sleep(pause_s)
+                continue
             except openai.APIStatusError as error:
                 is_final = error.status_code in _NOT_LEARNED_FROM or not left
                 if is_final or not call.learn_from_refusal(attempt, error):
@@ -294,6 +314,17 @@ class ModelClient:
             exchange.wait.reschedule(now + self._settings.timeout_s)
         answer = call.read(attempt, completion)
         return answer.model_copy(update={"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens})
+
+    def _find_pause(self, exchange: _Exchange, error: openai.RateLimitError) -> float | None:
+        """Return how long to wait once the library's own retries were in vain; None where to give up.
+
+        The library honours `Retry-After`. Servers that count requests a minute say it in words, or not at all.
+        """
+        if exchange.retries <= 0 or "retry-after" in error.response.headers or is_account_empty(error):
+            return None
+        pause_s = read_wait(read_refusal(error)) or _USUAL_PAUSE_S * 2**exchange.pauses
+        exchange.pauses += 1
+        return pause_s if exchange.pauses <= _MAX_PAUSES and pause_s <= _MAX_PAUSE_S else None
 
     async def _attempt(self, exchange: _Exchange, attempt: Attempt) -> Completion:
         asked = exchange.call.asked
@@ -351,17 +382,19 @@ class ModelClient:
             await asyncio.sleep(pause_s)
 
     async def _find_context(self, dialect: Dialect) -> None:
-        """Ask for the context once for each model, and for each kind of server that this one is taken for."""
+        """Ask for the context of each model, again where the server was away or had not loaded it yet."""
         path, key = self._profile.context_path, (self._profile.name, dialect.model)
-        if path is None or self._settings.context_tokens is not None or key in self._asked_contexts:
+        if path is None or self._settings.context_tokens is not None or self._context_asks[key] >= _MAX_CONTEXT_ASKS:
             return
-        self._asked_contexts.add(key)
+        self._context_asks[key] += 1
         facts = dialect.facts
-        size = await ask_context_tokens(self._http, self._settings.address, path, dialect.model)
-        if size is not None:
-            if size > (facts.context_tokens or size):
+        size = await ask_context(self._http, self._settings.address, path, dialect.model)
+        if size.is_certain:
+            self._context_asks[key] = _MAX_CONTEXT_ASKS
+        if size.tokens is not None:
+            if size.tokens > (facts.context_tokens or size.tokens):
                 facts.cut_at_tokens = None
-            facts.context_tokens = size
+            facts.context_tokens = size.tokens
 
     def _build_failure(self, model: str, error: Exception) -> ModelFailed:
         match error:
@@ -387,6 +420,8 @@ class ModelClient:
         """Return what a status means, with the server's code of the error and without a word of its answer."""
         status, url = error.status_code, self._url
         outcome, code = f"http_{status}", find_error_code(error.body)
+        if is_account_empty(error):
+            return ModelUnavailable("llm.account_empty", outcome=outcome)
         if status in (401, 403):
             if problem := self._settings.describe_key_problem():
                 return ModelUnavailable(problem, outcome="auth")
@@ -394,8 +429,6 @@ class ModelClient:
             return ModelUnavailable("llm.key_refused", variable=variable, status=status, outcome="auth")
         if status == 404:
             return ModelFailed("llm.model_unknown", url=url, model=model, outcome=outcome)
-        if status == 429 and error.code == "insufficient_quota":
-            return ModelUnavailable("llm.account_empty", outcome=outcome)
         if status < 400:
             return ModelFailed("llm.redirected", url=url, status=status, outcome=outcome)
         if code:

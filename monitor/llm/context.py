@@ -12,7 +12,8 @@ _PRIOR_WEIGHT = 250_000.0
 """How firmly the usual tokens of a character hold against what was measured: as so many characters, squared."""
 _MIN_MEASURED = 3
 _MIN_JUDGED_TOKENS = 1000
-_CUT_SHARE = 7 / 8
+_MIN_LACK = 1 / 8
+_MIN_JUDGES, _LONGER = 6, 1.25
 _MIN_SHARE_UNMEASURED = 0.4
 _LEFT_OUT = "\n[… 中间部分已省略 / the middle was left out …]\n"
 _MIN_MESSAGE_CHARS = 400
@@ -26,7 +27,7 @@ def estimate_tokens(text: str) -> int:
 
 def count_chars(text: str) -> tuple[int, int]:
     """Return the number of ASCII and of other characters."""
-    ascii_chars = sum(char.isascii() for char in text)
+    ascii_chars = len(text.encode("ascii", "ignore"))
     return ascii_chars, len(text) - ascii_chars
 
 
@@ -72,16 +73,16 @@ class Calibration(BaseModel):
     def is_cut(self, ascii_chars: int, other_chars: int, tokens: int) -> bool:
         """Return whether a count of tokens is an eighth less than this prompt has by what was measured before.
 
-        Only a prompt longer than all before it is judged, and only where these were foreseen that well. Without enough
-        of them, less than four tenths of the usual count is a cut.
+        Only a prompt a quarter longer than all before it is judged, and what it lacks has to be twice of what any of
+        these lacked. Without enough of them, less than four tenths of the usual count is a cut.
         """
         expected = self.predict(ascii_chars, other_chars)
         if expected < _MIN_JUDGED_TOKENS or tokens <= 0:
             return False
-        if self.prompts < _MIN_MEASURED:
+        if self.prompts < _MIN_JUDGES:
             return tokens < _MIN_SHARE_UNMEASURED * (ascii_chars * _ASCII_TOKENS + other_chars * _OTHER_TOKENS)
-        is_longest = expected > self.longest_tokens
-        return is_longest and self.widest < 1 - _CUT_SHARE and tokens < _CUT_SHARE * expected
+        is_longest = expected > _LONGER * self.longest_tokens
+        return is_longest and 1 - tokens / expected > max(_MIN_LACK, 2 * self.widest)
 
 
 def count_message_chars(messages: Sequence[ChatMessage], more: str = "") -> tuple[int, int]:

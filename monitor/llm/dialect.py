@@ -27,7 +27,7 @@ from monitor.llm.refusals import (
     read_refusal,
 )
 from monitor.llm.textual_tools import find_marked_call, read_call, write_tools
-from monitor.llm.wire import MessageRules, build_messages, build_tools, has_null_types, read_thoughts
+from monitor.llm.wire import THOUGHT_FIELDS, MessageRules, build_messages, build_tools, has_null_types, read_thoughts
 
 _THOUGHTS = "reasoning_content"
 _FILLED_THOUGHTS: dict[str, JsonValue] = {_THOUGHTS: "."}
@@ -42,6 +42,8 @@ _MAX_ANSWER_TOKENS = 32_768
 _MIN_CONTEXT_TOKENS = 1024
 _SHRINKING, _MAX_SHRINKS = 0.7, 4
 _MIN_STUCK_TOKENS = 1000
+_MAX_EXHAUSTED = 3
+_SHORT_CONTEXT_TOKENS = 16_384
 _WRAPPED = "answer"
 
 
@@ -94,12 +96,17 @@ class Attempt:
 
 @dataclass
 class Dialect:
-    """The way to ask one model; its facts grow with every refusal and answer."""
+    """The way to ask one model; its facts grow with every refusal and answer.
+
+    `exhausted` counts the answers that thoughts used up: each is asked for again without thinking, and after three of
+    them no more are risked.
+    """
 
     model: str
     profile: ProviderProfile
     settings: LlmSettings
     facts: EndpointFacts = field(default_factory=EndpointFacts)
+    exhausted: int = 0
     _counts: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=8))
 
     @property
@@ -155,6 +162,7 @@ class Call:
     _shrunk_by: float = 1.0
     _shrinks: int = 0
     _growths: int = 0
+    _is_quick: bool = False
     _chars: tuple[int, int] = (0, 0)
 
     def prepare(self) -> Attempt:
@@ -201,7 +209,7 @@ class Call:
             facts.max_output_tokens = limit
             if is_less:
                 return True
-        if is_too_long(text):
+        if find_context_tokens(text) or (error.status_code < 500 and is_too_long(text)):
             return self._shrink(attempt, find_context_tokens(text))
         is_vague = error.status_code in (400, 422)
         refused = facts.refused | self._left_out
@@ -218,8 +226,11 @@ class Call:
         spent = completion.completion_tokens or completion.reasoning_chars // 2
         if has_answer or completion.cut_by is not CutReason.LENGTH or not spent:
             return False
-        if self._settings.thinking != "on" and self._can_switch_off and Need.THINKING_OFF not in self._facts.needs:
-            self._facts.needs.add(Need.THINKING_OFF)
+        if self._settings.thinking != "on" and self._can_switch_off and self._decide_thinking() is not False:
+            self._is_quick = True
+            self.dialect.exhausted += 1
+            if self.dialect.exhausted >= _MAX_EXHAUSTED:
+                self._facts.needs.add(Need.THINKING_OFF)
             return True
         if self._settings.max_tokens is not None or self._growths >= 2:
             return False
@@ -231,13 +242,16 @@ class Call:
     def read(self, attempt: Attempt, completion: Completion) -> Completion:
         """Return the answer as it was asked for: calls that stand in the text, an array out of its wrapping object.
 
+        Thoughts that need not come back are dropped where the context is short.
+
         Where a JSON answer was asked for and the finished thoughts end with it while the text is empty, it is taken
         from there: some servers take all that a model writes for its thoughts. Nothing else of thoughts is ever read.
         """
         update: dict[str, Any] = {}
         thoughts = read_thoughts(completion.extra)
         if self.asked.tools and not completion.tool_calls:
-            update["tool_calls"] = self._read_text_calls(attempt, completion.text)
+            calls = self._read_text_calls(attempt, completion.text)
+            update |= {"tool_calls": calls, "text": ""} if calls else {}
         elif self.asked.schema is not None and not completion.text.strip() and not completion.is_cut:
             update["text"] = find_closing_json(thoughts) or ""
         elif attempt.is_wrapped and not completion.is_cut:
@@ -245,6 +259,10 @@ class Call:
             if set(whole) == {_WRAPPED}:
                 update["text"] = json.dumps(whole[_WRAPPED], ensure_ascii=False)
         update["is_prompt_cut"] = self._measure(attempt, completion)
+        if (self.dialect.context_tokens or _SHORT_CONTEXT_TOKENS) < _SHORT_CONTEXT_TOKENS:
+            wanted = self._build_rules(thinks=True)
+            dropped = THOUGHT_FIELDS - wanted.filled.keys() - self.dialect.behaviour.returned_fields
+            update["extra"] = {name: value for name, value in completion.extra.items() if name not in dropped}
         return completion.model_copy(update=update)
 
     @property
@@ -270,7 +288,7 @@ class Call:
     def _decide_thinking(self) -> bool | None:
         """Return whether thinking is switched on or off for this request; None where nothing is said."""
         behaviour, chosen = self.dialect.behaviour, self._settings.thinking
-        if Need.THINKING_OFF in self._facts.needs:
+        if self._is_quick or Need.THINKING_OFF in self._facts.needs:
             return False
         if behaviour.thinking is Thinking.NEVER or (not behaviour.thinking_on and not behaviour.thinking_off):
             return None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
@@ -15,23 +15,33 @@ _SIZES = ("max_model_len", "context_length", "context_window", "max_input_tokens
 _NAMES = ("id", "name", "model", "model_name")
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
 _OLLAMA_DEFAULT_TOKENS = 4096
+_UNREACHED = "unreached"
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 
 
-async def ask_context_tokens(client: httpx.AsyncClient, address: str, path: str, model: str) -> int | None:
-    """Return the length of a model's context in tokens as its server gives it; None where it does not.
+class ContextSize(NamedTuple):
+    """The length of a context in tokens, None where the server gives none; not `is_certain` where it may soon know."""
+
+    tokens: int | None
+    is_certain: bool = True
+
+
+async def ask_context(client: httpx.AsyncClient, address: str, path: str, model: str) -> ContextSize:
+    """Return the length of a model's context as its server gives it.
 
     Ollama says how long a context a model could have; the one in force is that of the model's file, else of the loaded
-    model, else its default of 4,096.
+    model, else its default of 4,096 until the model is loaded.
     """
     if path == _SHOW_PATH:
         shown = await _fetch(client, address, path, {"model": model})
         if not isinstance(shown, Mapping):
-            return None
+            return ContextSize(None, is_certain=shown is not _UNREACHED)
         if found := _NUM_CTX.search(str(shown.get("parameters") or "")):
-            return int(found[1])
-        return _find_size(await _fetch(client, address, _LOADED_PATH), model) or _OLLAMA_DEFAULT_TOKENS
-    return _find_size(await _fetch(client, address, path), model)
+            return ContextSize(int(found[1]))
+        loaded = _find_size(await _fetch(client, address, _LOADED_PATH), model)
+        return ContextSize(loaded or _OLLAMA_DEFAULT_TOKENS, is_certain=loaded is not None)
+    answer = await _fetch(client, address, path)
+    return ContextSize(_find_size(answer, model), is_certain=answer is not _UNREACHED)
 
 
 def read_pause(headers: Mapping[str, str], remaining_header: str | None) -> float:
@@ -57,7 +67,9 @@ async def _fetch(client: httpx.AsyncClient, address: str, path: str, body: dict[
     try:
         answer = await client.request("POST" if body else "GET", url, json=body, timeout=_TIMEOUT_S)
         return answer.json() if answer.status_code == httpx.codes.OK else None
-    except (httpx.HTTPError, ValueError, RecursionError, OSError, FetchError):
+    except (httpx.TransportError, OSError):
+        return _UNREACHED
+    except (httpx.HTTPError, ValueError, RecursionError, FetchError):
         return None
 
 

@@ -131,7 +131,14 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _IS_TOO_LONG = re.compile(
-    r"context_length|context (length|window|size)|too long|too many (input )?tokens", re.IGNORECASE
+    r"context_length|context (length|window|size)|too many (input )?tokens|(prompt|input|messages?).{0,40}too long"
+    r"|too long.{0,40}(prompt|input|message)|exceeds? max(imum)? (length|message tokens)|超长|超过最大长度",
+    re.IGNORECASE,
+)
+_WAIT = re.compile(r"(?:try|retry)[^.]{0,30}?(?:in|after) (\d+(?:\.\d+)?) ?(ms|s)", re.IGNORECASE)
+_IS_ACCOUNT_EMPTY = re.compile(
+    r"insufficient_quota|insufficient.?(account.?)?balance|exceeded_current_quota|arrearage|\b1113\b|欠费|余额不足",
+    re.IGNORECASE,
 )
 _MAX_OUTPUT = re.compile(
     r"supports at most (\d+) completion tokens|range of max_tokens should be \[\d+, ?(\d+)\]"
@@ -190,6 +197,18 @@ def find_max_output_tokens(text: str) -> int | None:
 def is_too_long(text: str) -> bool:
     """Whether a prompt was refused for its length."""
     return bool(_IS_TOO_LONG.search(text)) or find_context_tokens(text) is not None
+
+
+def read_wait(text: str) -> float | None:
+    """Return the seconds after which a refusal asks to be tried again."""
+    found = _WAIT.search(text)
+    return float(found[1]) / (1000 if found[2].lower().startswith("ms") else 1) if found else None
+
+
+def is_account_empty(error: openai.APIStatusError) -> bool:
+    """Whether a request was refused because nobody pays for it."""
+    text = f"{error.code} {error.type} {read_refusal(error)}"
+    return error.status_code == 402 or (error.status_code in (400, 403, 429) and bool(_IS_ACCOUNT_EMPTY.search(text)))
 
 
 def _find_number(pattern: re.Pattern[str], text: str) -> int | None:

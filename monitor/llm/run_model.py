@@ -11,7 +11,7 @@ from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, Completion, CompletionRequest
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason
 from monitor.llm.context import estimate_tokens
 from monitor.vocabulary import Phase
 
@@ -136,8 +136,8 @@ class RunModel:
         An answer with neither text nor tool calls is returned too (outcome `empty`), as is one that broke off while it
         was streamed, or an agent's (outcome `cut`). Raises `ModelFailed` without an answer, and for any other one
         that the server cut short (outcomes `length`, `content_filter`), `ModelUnavailable` where none will come in this
-        run. A server that cuts answers works: it opens no circuit. An answer to a prompt that the server cut in silence
-        has the outcome `prompt_cut`, and `note` hears of the first one of each phase.
+        run. A server that cuts answers works: it opens no circuit, unless there is not a word of them. An answer to a
+        prompt that the server cut in silence has the outcome `prompt_cut`, and `note` hears of the first of each phase.
         """
         async with self.slots:
             model = self._get_model(request.phase)
@@ -169,10 +169,13 @@ class RunModel:
             await self._record_outcome(call, "cancelled", began)
             raise
         completion = _fill_missing_usage(completion, call)
-        self._close_circuits(call.request.asked.phase)
         self.tokens_used += completion.prompt_tokens + completion.completion_tokens
         self.cost_used += self._compute_cost(call.request.model, completion) or 0.0
         failure = _find_cut(completion, call.request)
+        if failure is not None and not completion.text.strip() and completion.cut_by is CutReason.LENGTH:
+            self._count_failure(call.request.asked.phase, failure)
+        else:
+            self._close_circuits(call.request.asked.phase)
         has_answer = completion.text.strip() or completion.tool_calls
         outcome = failure.outcome if failure else "empty" if not has_answer else "cut" if completion.is_cut else "ok"
         if completion.is_prompt_cut and outcome == "ok":

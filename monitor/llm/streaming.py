@@ -70,6 +70,7 @@ class StreamedCompletion:
         self._usage = chunk.usage or self._usage
         self.fingerprint = chunk.system_fingerprint or self.fingerprint
         for choice in (chunk.choices or [])[:1]:
+            self._usage = chunk.usage or choice.usage or self._usage
             if choice.finish_reason:
                 self._is_finished, self._cut_by = True, choice.cut_by
             if choice.delta is None:

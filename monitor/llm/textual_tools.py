@@ -33,7 +33,7 @@ _MARKED = re.compile(
 _XML_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*)", re.DOTALL)
 _XML_PARAMETER = re.compile(r"<parameter=([\w.-]+)>(.*?)(?:</parameter>|\Z)", re.DOTALL)
 _XML_PAIR = re.compile(r"<arg_key>\s*([\w.-]+)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
-_LEADING_NAME = re.compile(r"\W*(?:function\W+)?(?:functions\.)?([A-Za-z_][\w-]*)")
+_LEADING_NAME = re.compile(r"\W*(?:function\W+tool\W+sep\W+)?(?:functions\.)?([A-Za-z_][\w-]*)")
 
 
 def write_tools(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:

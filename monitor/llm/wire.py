@@ -26,8 +26,9 @@ from monitor.fetch.outbound import find_error_code
 from monitor.llm.answers import parse_tool_arguments, sanitize_value
 from monitor.llm.chat import ChatMessage, Completion, CutReason, Tool, ToolCall
 
-_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_THOUGHT_TEXTS = ("reasoning_content", "reasoning", "thinking")
 """The names under which servers give thoughts as one text; in pieces they stand in `reasoning_details`."""
+THOUGHT_FIELDS = frozenset({*_THOUGHT_TEXTS, "reasoning_details"})
 _REPLACED_FIELDS = frozenset({"role", "name", "function_call", "refusal", "annotations", "audio", "index", "type"})
 """Fields of a message or call that say nothing to the next turn."""
 
@@ -90,16 +91,8 @@ _CUT_REASONS = {
     **dict.fromkeys(("content_filter", "safety", "sensitive"), CutReason.CONTENT_FILTER),
 }
 """The reasons of the protocol, and those of servers that have names of their own for them."""
-
-
-class _ChoicePayload(BaseModel):
-    message: MessagePayload | None = None
-    delta: MessagePayload | None = None
-    finish_reason: str | None = None
-
-    @property
-    def cut_by(self) -> CutReason | None:
-        return _CUT_REASONS.get((self.finish_reason or "").lower())
+_BROKEN_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""How servers say that they broke off an answer for reasons of their own."""
 
 
 _TokenCount = Annotated[
@@ -110,6 +103,17 @@ _TokenCount = Annotated[
 class UsagePayload(BaseModel):
     prompt_tokens: _TokenCount = 0
     completion_tokens: _TokenCount = 0
+
+
+class _ChoicePayload(BaseModel):
+    message: MessagePayload | None = None
+    delta: MessagePayload | None = None
+    finish_reason: str | None = None
+    usage: UsagePayload | None = None
+
+    @property
+    def cut_by(self) -> CutReason | None:
+        return _CUT_REASONS.get((self.finish_reason or "").lower())
 
 
 class AnswerPayload(BaseModel):
@@ -132,7 +136,7 @@ class AnswerPayload(BaseModel):
         choice = self.choices[0] if self.choices else None
         if choice is None or choice.message is None:
             raise _build_malformed_error("llm.no_choice")
-        return build_completion(choice.message, self.usage, cut_by=choice.cut_by)
+        return build_completion(choice.message, self.usage or choice.usage, cut_by=choice.cut_by)
 
 
 def build_completion(
@@ -173,12 +177,15 @@ def parse_chunk(data: bytes, *, invalid_code: str = "llm.no_chunk") -> AnswerPay
         if code := find_error_code({"error": answer.error}):
             raise _build_malformed_error("llm.error_in_answer", reason=code)
         raise _build_malformed_error("llm.unnamed_error_in_answer")
+    reasons = ((choice.finish_reason or "").lower() for choice in answer.choices or [])
+    if broken := next((reason for reason in reasons if reason in _BROKEN_REASONS), None):
+        raise _build_malformed_error("llm.error_in_answer", reason=broken)
     return answer
 
 
 def read_thoughts(extra: Mapping[str, JsonValue]) -> str:
     """Return the thoughts that came apart from the text."""
-    texts = (extra.get(name) for name in _THOUGHT_FIELDS)
+    texts = (extra.get(name) for name in _THOUGHT_TEXTS)
     if found := next((text for text in texts if isinstance(text, str) and text), ""):
         return found
     details = extra.get("reasoning_details")
@@ -250,7 +257,7 @@ def _merge_fields(whole: dict[str, JsonValue], piece: Mapping[str, JsonValue]) -
     """Lay a piece over what came before: thoughts grow, lists join by their elements' index, other values replace."""
     for name, value in piece.items():
         known = whole.get(name)
-        if isinstance(known, str) and isinstance(value, str) and name in (*_THOUGHT_FIELDS, "text", "summary", "data"):
+        if isinstance(known, str) and isinstance(value, str) and name in (*_THOUGHT_TEXTS, "text", "summary", "data"):
             whole[name] = known + value
         elif isinstance(known, dict) and isinstance(value, dict):
             _merge_fields(known, value)

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from monitor.errors import ModelFailed
 from monitor.llm.answer_schemas import INTEGER, TEXT, describe_list, describe_object
 from monitor.llm.answers import parse_array
-from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest
+from monitor.llm.chat import ChatMessage, ChatModel, CompletionRequest, fit_chars
 from monitor.llm.prompts import DEFAULT_PROMPTS, Prompt, PromptSet, define_prompt, flatten_untrusted_text, get_wording
 from monitor.verify.statements import Judgement
 from monitor.vocabulary import JudgedBy, Phase, Verdict
@@ -18,6 +18,7 @@ CHECK_BEGIN = "<<<CHECK"
 CHECK_END = "CHECK>>>"
 MAX_CONTEXT_CHARS = 400
 _MAX_STATEMENT_CHARS = 400
+_SENTENCE_CHARS = MAX_CONTEXT_CHARS + _MAX_STATEMENT_CHARS
 _ANSWER_SCHEMA = describe_list(describe_object(n=INTEGER, v=TEXT, w=TEXT))
 _MIN_BEARING_CHARS = 4
 _SETTLED = {str(verdict): verdict for verdict in (Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.UNSUPPORTED)}
@@ -85,7 +86,7 @@ async def review_statements(
 
     A judgement that is not open is never asked about, so that no model overrules a figure, date, name or quotation. The
     words by which a verdict of `supported` or `contradicted` stands have to stand in what the reader was shown; else,
-    and where the call fails, the judgement stays as it was.
+    and where the call fails, the judgement stays as it was. What does not fit the context is not asked about.
     """
     places = [
         number for number, judgement in enumerate(judgements) if judgement.is_open and _cut_context(judgement).strip()
@@ -93,6 +94,8 @@ async def review_statements(
     reviewed = list(judgements)
     if not places:
         return reviewed
+    chars = fit_chars(model, Phase.VERIFY, len(places) * _SENTENCE_CHARS, place)
+    places = places[: max(chars // _SENTENCE_CHARS, 1)]
     asked = [(statements[number], judgements[number]) for number in places]
     messages = build_review_messages(asked, language, prompts=prompts)
     try:

@@ -10,8 +10,8 @@ import pytest
 from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.llm.client import ModelClient
-from monitor.llm.prompts import PromptSet
 from monitor.llm.context import estimate_tokens
+from monitor.llm.prompts import PromptSet
 from monitor.verify.judge import judge_statements
 from monitor.verify.second_reader import MAX_CONTEXT_CHARS, StatementVerifier, build_review_messages, review_statements
 from monitor.verify.statements import Judgement, Reason, SourceText
@@ -35,14 +35,14 @@ class FixedClock:
 class Reader:
     """A model on loopback that gives one answer, and keeps what it was asked and what was booked."""
 
-    def __init__(self, site: Any, reply: Any) -> None:
+    def __init__(self, site: Any, reply: Any, **llm: Any) -> None:
         self.answer: str | None = "[]"
         self.finish_reason = "stop"
         self.requests: list[dict[str, Any]] = []
         self.rows: list[ModelCall] = []
         self._reply = reply
         site.on("/v1/chat/completions", self._respond)
-        settings = LlmSettings(base_url=site.url("/v1"), model="m", models={"verify": "other"}, max_retries=0)
+        settings = LlmSettings(base_url=site.url("/v1"), model="m", models={"verify": "other"}, max_retries=0, **llm)
         self.client = ModelClient(settings, name_services(settings.base_url))
         self.model = self.client.for_run("r", record=self._record, clock=FixedClock())
 
@@ -67,6 +67,14 @@ class Reader:
 async def reader(site: Any, reply: Any) -> AsyncIterator[Reader]:
     reader = Reader(site, reply)
     yield reader
+    await reader.client.close()
+
+
+async def test_no_more_is_asked_than_fits_the_context(site: Any, reply: Any) -> None:
+    reader = Reader(site, reply, context_tokens=1500)
+    judgements = await reader.review(OPEN, OPEN, answer=[{"n": 1, "v": "unsupported", "w": ""}])
+    assert [judgement.is_open for judgement in judgements] == [False, True]
+    assert STATEMENTS[1] not in reader.requests[0]["messages"][-1]["content"]
     await reader.client.close()
 
 

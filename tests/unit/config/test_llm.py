@@ -48,3 +48,11 @@ def test_no_header_is_repeated_in_a_complaint(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as raised:
         load_settings(file)
     assert "48151623" not in str(raised.value)
+
+
+def test_a_variable_that_no_header_can_carry_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_KEY", "one\ntwo")
+    llm = LlmSettings(base_url="https://one.example/v1", extra_headers={"X-Key": "$PROXY_KEY"})
+    with pytest.raises(SettingsError, match="X-Key") as raised:
+        llm.check_endpoint()
+    assert "two" not in str(raised.value)

@@ -6,7 +6,7 @@ import pytest
 from monitor.db.tables.evidence import ModelAnswer
 from monitor.errors import ModelFailed, ModelUnavailable, RecordLost
 from monitor.evidence.replay import RecordingModel, ReplayModel
-from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, Tool, ToolCall
+from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, Tool, ToolCall, fit_chars
 from monitor.vocabulary import Phase
 
 
@@ -105,3 +105,31 @@ async def test_an_answer_is_told_as_it_is_said_again() -> None:
 
     await ReplayModel(await recorded(CALL)).complete(asked(on_token=report_progress))
     assert reported == ["一"]
+
+
+async def test_what_came_with_an_answer_is_given_again_and_asks_for_no_other_record() -> None:
+    thought = Completion(text="一", extra={"reasoning_content": "想"})
+    model = ReplayModel(await recorded(thought))
+    again = [ChatMessage(role="user", content="问", extra={"reasoning_content": "别的"})]
+    assert await outcome(model, messages=again) == thought
+
+
+async def test_material_is_cut_again_as_it_was_for_the_record() -> None:
+    kept: list[ModelAnswer] = []
+
+    async def keep(answer: ModelAnswer) -> None:
+        kept.append(answer)
+
+    class Short(Said):
+        def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+            del phase, place
+            return min(limit, 900)
+
+    inner = Short(CALL)
+    model = RecordingModel(inner, run_id="r", attempt=1, save_answer=keep, clock=inner)
+    assert fit_chars(model, Phase.SUMMARISE, 6000, "p") == 900
+    await model.complete(asked())
+    replayed = ReplayModel(kept)
+    assert fit_chars(replayed, Phase.SUMMARISE, 6000, "p") == 900
+    assert fit_chars(replayed, Phase.SUMMARISE, 6000, "q") == 6000
+    assert fit_chars(Said(CALL), Phase.SUMMARISE, 6000, "p") == 6000

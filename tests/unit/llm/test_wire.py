@@ -4,7 +4,7 @@ import pytest
 
 from monitor.errors import ModelFailed
 from monitor.llm.chat import ChatMessage, Tool, ToolCall
-from monitor.llm.wire import build_messages, build_tools, parse_completion
+from monitor.llm.wire import MessagePieces, build_completion, build_messages, build_tools, parse_chunk, parse_completion
 
 
 def body(message: object, **more: object) -> bytes:
@@ -107,3 +107,86 @@ def test_a_tool_answer_names_its_call_and_tools_have_their_schema() -> None:
     assert json.loads(json.dumps(message)) == {"role": "tool", "content": "ok", "tool_call_id": "7"}
     (tool,) = build_tools([Tool(name="finish", description="end", parameters={"type": "object"})])
     assert tool["function"]["name"] == "finish"
+
+
+def test_what_comes_with_an_answer_goes_back_as_it_came() -> None:
+    signed = {"google": {"thought_signature": "c2ln"}}
+    call = {"id": "a", "type": "function", "function": {"name": "finish", "arguments": "{}"}, "extra_content": signed}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "先想",
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}],
+        "annotations": [],
+        "refusal": None,
+        "unknown": {},
+        "tool_calls": [call],
+    }
+    read = parse_completion(body(message))
+    assert read.text == ""
+    assert read.reasoning_chars == 2
+    assert set(read.extra) == {"reasoning_content", "reasoning_details"}
+    back = ChatMessage(role="assistant", content=read.text, tool_calls=read.tool_calls, extra=read.extra)
+    (sent,) = json.loads(json.dumps(build_messages([back])))
+    assert sent["tool_calls"] == [call]
+    assert {name: sent[name] for name in read.extra} == read.extra
+    assert back.size_chars > len("先想") + len(json.dumps(signed))
+
+
+def stream(*deltas: dict[str, object]) -> MessagePieces:
+    pieces = MessagePieces()
+    for delta in deltas:
+        chunk = parse_chunk(json.dumps({"choices": [{"delta": delta}]}).encode())
+        assert chunk.choices
+        assert chunk.choices[0].delta
+        pieces.add(chunk.choices[0].delta)
+    return pieces
+
+
+def test_a_streamed_message_is_put_together_from_its_pieces() -> None:
+    def call(index: int, arguments: str, **more: object) -> dict[str, object]:
+        return {"tool_calls": [{"index": index, "function": {"arguments": arguments, **more}, **more}]}
+
+    pieces = stream(
+        {"role": "assistant", "reasoning_content": "先"},
+        {"reasoning_content": "想", "reasoning_details": [{"index": 0, "type": "reasoning.text", "text": "先"}]},
+        {"reasoning_details": [{"index": 0, "type": "reasoning.text", "text": "想", "signature": "s"}]},
+        {"content": "好"},
+        call(0, "", id="a", name="browse_page"),
+        call(0, '{"url":'),
+        call(1, "{}", id="b", name="finish"),
+        call(0, ' "u"}'),
+    )
+    message = pieces.build_message()
+    read = build_completion(message, None)
+    assert [(made.id, made.name, made.arguments) for made in read.tool_calls] == [
+        ("a", "browse_page", '{"url": "u"}'),
+        ("b", "finish", "{}"),
+    ]
+    assert read.text == "好"
+    assert read.extra["reasoning_content"] == "先想"
+    assert read.extra["reasoning_details"] == [{"index": 0, "type": "reasoning.text", "text": "先想", "signature": "s"}]
+
+
+@pytest.mark.parametrize("numbers", [(0, 0), (None, None)], ids=["all numbered 0", "not numbered"])
+def test_calls_that_a_server_does_not_number_are_told_apart(numbers: tuple[int | None, int | None]) -> None:
+    pieces = stream(
+        *(
+            {"tool_calls": [{"index": number, "id": name, "function": {"name": name, "arguments": "{}"}}]}
+            for number, name in zip(numbers, ("one", "two"), strict=True)
+        )
+    )
+    assert [call.name for call in build_completion(pieces.build_message(), None).tool_calls] == ["one", "two"]
+
+
+@pytest.mark.parametrize("reason", ["error", "network_error", "insufficient_system_resource"])
+def test_an_answer_that_its_server_broke_off_is_a_failed_call(reason: str) -> None:
+    broken = {"choices": [{"message": {"content": "半句"}, "finish_reason": reason}]}
+    with pytest.raises(ModelFailed, match=reason) as failed:
+        parse_completion(json.dumps(broken).encode())
+    assert failed.value.outcome == "malformed"
+
+
+def test_usage_is_read_where_a_server_puts_it_into_the_choice() -> None:
+    answer = {"choices": [{"message": {"content": "好"}, "usage": {"prompt_tokens": 7, "completion_tokens": 1}}]}
+    assert parse_completion(json.dumps(answer).encode()).prompt_tokens == 7

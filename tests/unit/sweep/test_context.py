@@ -86,3 +86,42 @@ def test_whatever_happens_a_call_stays_within_the_ceiling_and_every_answer_has_i
             if message.role == "tool":
                 assert message.tool_call_id in asked
             asked = {c.id for c in message.tool_calls} or asked if message.role != "user" else set()
+
+
+def think(book: AgentContext, thoughts: str, page: str) -> None:
+    one = call("browse_page")
+    book.add_completion(Completion(tool_calls=[one], extra={"reasoning_content": thoughts}))
+    book.add_tool_result(one, page[: book.make_room_for_page()], is_page=True)
+
+
+def test_a_turn_of_the_open_loop_keeps_its_thoughts_or_goes_with_them() -> None:
+    book = context()
+    for number in range(6):
+        think(book, f"{number}" * 4_500, "page " * 800)
+    sent = book.prepare_messages()
+    assert sum(message.size_chars for message in sent) <= LIMIT
+    answers = [message for message in sent if message.role == "assistant"]
+    assert 0 < len(answers) < 6, "whole turns went"
+    assert all(message.extra for message in answers)
+
+
+def test_thoughts_before_the_last_question_go_before_whole_turns() -> None:
+    book = context()
+    for number in range(3):
+        think(book, f"{number}" * 4_500, "page " * 300)
+    book.messages.append(ChatMessage(role="user", content="go on"))
+    think(book, "5" * 8_000, "page " * 300)
+    sent = book.prepare_messages()
+    answers = [message for message in sent if message.role == "assistant"]
+    assert len(answers) == 4
+    assert [bool(message.extra) for message in answers] == [False] * 3 + [True]
+
+
+def test_the_arguments_of_a_signed_call_stay_as_they_were_signed() -> None:
+    book = context()
+    signed = call("save_results_batch", json.dumps({"items": ["x" * 900]}))
+    signed = signed.model_copy(update={"extra": {"extra_content": {"google": {"thought_signature": "s"}}}})
+    book.add_completion(Completion(tool_calls=[signed]))
+    book.add_tool_result(signed, "{}", is_page=False)
+    book.make_room_for_page()
+    assert book.prepare_messages()[2].tool_calls == [signed]
