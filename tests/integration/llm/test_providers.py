@@ -5,6 +5,7 @@ import io
 import logging
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ from monitor.bootstrap import open_app
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
 from monitor.isolation.pool import WorkerPool
-from monitor.llm.providers.profile import Thinking
+from monitor.llm.providers.profile import StructuredOutput, Thinking
 from monitor.llm.providers.registry import get_provider
 from monitor.logs import configure_logging
 from monitor.research.shapes import ResearchOptions, SearchConfig
@@ -25,6 +26,7 @@ from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import SWEEP_PHASES, Phase
 from tests.integration.llm.provider_site import write_small_site
 from tests.providers import rules as rule_sets
+from tests.providers.exchange import Exchange
 from tests.providers.rules import MAIN_RULES, ProviderRules
 from tests.providers.server import API_KEY, ProviderServer
 
@@ -82,10 +84,9 @@ class Bench:
         self, rules: ProviderRules, *, provider: str | None = None, research: bool = False, **llm: Any
     ) -> Outcome:
         server = ProviderServer(rules)
-        async with server.serve() as base_url, self.open(base_url, rules, provider, llm) as app:
-            since = self.site.today - dt.timedelta(days=90)
-            run = await app.sweeps.sweep(await app.sources.get("ministry"), since=since, by=COMMAND_LINE)
-            outcome = Outcome(server, run)
+        settings = self.write_settings(rules, provider, llm)
+        async with server.serve() as base_url, self.open(settings, base_url) as app:
+            outcome = Outcome(server, await self.sweep(app))
             if research:
                 task_id = await app.research.run_in_process(
                     QUESTION, config=SearchConfig(), options=ResearchOptions(), by=COMMAND_LINE, on_event=_ignore
@@ -93,21 +94,23 @@ class Bench:
                 outcome.research = (await app.research.get(task_id, by=COMMAND_LINE)).to_json()
         return outcome
 
-    def open(self, base_url: str, rules: ProviderRules, provider: str | None, llm: dict[str, Any]) -> Any:
+    async def sweep(self, app: Any) -> Any:
+        since = self.site.today - dt.timedelta(days=90)
+        return await app.sweeps.sweep(await app.sources.get("ministry"), since=since, by=COMMAND_LINE)
+
+    def write_settings(self, rules: ProviderRules, provider: str | None, llm: dict[str, Any]) -> dict[str, Any]:
         folder = self.folder / str(next(self._numbers))
         folder.mkdir()
         known = {"api_version": rules.query.partition("=")[2]} if rules.query else {}
-        settings = Settings(
-            data_dir=folder,
-            database_url=f"sqlite:///{shutil.copy(self.template, folder)}",
-            pages={"delay_s": 0, "render": "never"},
-            network={"allowed_private_hosts": [urlsplit(self.url).netloc]},
-            research={"max_paragraphs": 1, "max_reflections": 1},
-            sources=[
-                {"name": "ministry", "url": self.url, "focus_areas": [area["name"] for area in self.site.focus_areas]}
-            ],
-            llm={
-                "base_url": base_url,
+        focus_areas = [area["name"] for area in self.site.focus_areas]
+        return {
+            "data_dir": folder,
+            "database_url": f"sqlite:///{shutil.copy(self.template, folder)}",
+            "pages": {"delay_s": 0, "render": "never"},
+            "network": {"allowed_private_hosts": [urlsplit(self.url).netloc]},
+            "research": {"max_paragraphs": 1, "max_reflections": 1},
+            "sources": [{"name": "ministry", "url": self.url, "focus_areas": focus_areas}],
+            "llm": {
                 "provider": provider or rules.provider,
                 "model": rules.model,
                 "api_key_env": "PROVIDER_KEY",
@@ -115,28 +118,18 @@ class Bench:
                 **known,
                 **llm,
             },
-        )
-        return _open_with(settings, self.workers)
+        }
+
+    @asynccontextmanager
+    async def open(self, settings: dict[str, Any], base_url: str) -> AsyncIterator[Any]:
+        """The program with workers that other tests have used."""
+        async with open_app(Settings(**{**settings, "llm": {**settings["llm"], "base_url": base_url}})) as app:
+            app.__dict__["workers"] = self.workers
+            yield app
 
 
 def _ignore(event: object) -> None:
     """Nobody listens to these researches."""
-
-
-class _open_with:  # noqa: N801
-    """The program with workers that other tests of this file have used."""
-
-    def __init__(self, settings: Settings, workers: WorkerPool) -> None:
-        self._opened = open_app(settings)
-        self._workers = workers
-
-    async def __aenter__(self) -> Any:
-        app = await self._opened.__aenter__()
-        app.__dict__["workers"] = self._workers
-        return app
-
-    async def __aexit__(self, *raised: Any) -> None:
-        await self._opened.__aexit__(*raised)
 
 
 @pytest.fixture(scope="module")
@@ -168,10 +161,24 @@ def list_contracts() -> list[Any]:
 async def test_a_sweep_and_a_research_lose_no_phase(rules: ProviderRules, thinking: str, bench: Bench) -> None:
     outcome = await bench.work(rules, thinking=thinking, research=thinking != "off")
     outcome.assert_whole()
-    assert max(outcome.server.list_tool_turns()) >= 3
+    turns = outcome.server.list_tool_turns()
+    assert len(turns) >= 3
+    assert max(turns) >= 2, "earlier turns go back to the server, fewer of them where its context is short"
     assert len(outcome.server.refusals) <= LEARNS.get(rules.provider, 0), outcome.server.words_of_refusals
     if thinking != "off":
         outcome.assert_researched()
+    behaviour = get_provider(rules.provider).get_behaviour(rules.model)
+    for body in outcome.server.requests:
+        is_barred = bool(body.get("tools")) and not behaviour.calls_tools_thinking
+        assert rules.thinks(body) is (rules.thinks({}) if thinking == "auto" else thinking == "on" and not is_barred)
+    formats = {Exchange(body, {}).format for body in outcome.server.requests} - {None}
+    if behaviour.structured is StructuredOutput.SCHEMA:
+        assert "json_schema" in formats
+        assert formats <= {"json_schema", "json_object"}, (
+            "an object of a shape that no schema says is asked for plainly"
+        )
+    else:
+        assert formats <= {str(behaviour.structured)}
 
 
 @pytest.mark.parametrize(
@@ -190,6 +197,20 @@ async def test_other_models_of_a_provider_have_rules_of_their_own(rules: Provide
     outcome = await bench.work(rules, thinking="on" if rules is rule_sets.ANTHROPIC_BUDGET else "auto")
     outcome.assert_whole()
     assert outcome.server.words_of_refusals == []
+
+
+async def test_what_a_server_refused_is_known_to_the_next_process(bench: Bench) -> None:
+    rules = rule_sets.MOONSHOT_ALWAYS
+    server, settings = ProviderServer(rules), bench.write_settings(rules, "auto", {})
+    async with server.serve() as base_url:
+        async with bench.open(settings, base_url) as app:
+            Outcome(server, await bench.sweep(app)).assert_whole()
+        refusals = len(server.refusals)
+        for title in ("关于调整绿色电力证书核发规则的通知", "关于开展可再生能源消纳监测的通知"):
+            bench.site.add_item("通知公告", title)
+        async with bench.open(settings, base_url) as app:
+            Outcome(server, await bench.sweep(app)).assert_whole()
+    assert len(server.refusals) == refusals > 0
 
 
 LEARNED = (
