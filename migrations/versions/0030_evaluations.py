@@ -29,6 +29,7 @@ def upgrade() -> None:
         sa.Column("budget", sa.Float(), nullable=True),
         sa.Column("lost_cost", sa.Float(), nullable=False),
         sa.Column("seed", sa.String(64), nullable=False),
+        sa.Column("gaps", sa.JSON(), nullable=False),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("is_stop_requested", sa.Boolean(), nullable=False),

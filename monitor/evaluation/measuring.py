@@ -162,9 +162,7 @@ async def measure_ranks(
     recorded = [item.id or 0 for item in sorted(items, key=lambda item: (item.rank or len(items), item.id or 0))]
     wishes = [
         RankWish(
-            item_id=entry.item_id,
-            wish=entry.wish,
-            moved=recorded.index(entry.item_id) - order.index(entry.item_id),
+            item_id=entry.item_id, wish=entry.wish, moved=recorded.index(entry.item_id) - order.index(entry.item_id)
         )
         for entry in feedback
         if entry.item_id in set(order)

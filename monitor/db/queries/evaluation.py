@@ -1,7 +1,7 @@
 """Evaluations: what was asked, the pieces that are done, and the choices between summaries."""
 
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -69,6 +69,10 @@ class EvaluationStore(Queries):
 
     async def set_total(self, evaluation_id: str, total: int) -> None:
         await self._execute(update(Evaluation).where(col(Evaluation.id) == evaluation_id).values(total=total))
+
+    async def set_gaps(self, evaluation_id: str, gaps: Sequence[Mapping[str, Any]]) -> None:
+        changed = update(Evaluation).where(col(Evaluation.id) == evaluation_id)
+        await self._execute(changed.values(gaps=sanitize_value(list(gaps))))
 
     async def end(
         self,

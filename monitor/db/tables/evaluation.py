@@ -30,7 +30,8 @@ class Evaluation(SQLModel, table=True):
     """A comparison of models, and of prompts, on recorded runs.
 
     `contenders` are objects with `model` and `prompts`; `prompts` holds the replaced wordings by the name of each set,
-    as they were at the start. `samples` are the recorded runs with the ids of their items, chosen at the start.
+    as they were at the start. `samples` are the recorded runs with the ids of their items, chosen at the start; `gaps`
+    say what could not be measured in them.
     `fingerprint` is the hash of the parameters: the same ones go on with what was not finished. `seed` decides on which
     side a summary of a blind pair stands. `lost_cost` is what calls may have cost whose answers were never received.
     """
@@ -45,6 +46,7 @@ class Evaluation(SQLModel, table=True):
     budget: float | None = None
     lost_cost: float = 0.0
     seed: str = Field(max_length=64)
+    gaps: list[dict[str, Any]] = list_field()
     total: int = 0
     attempt: int = 1
     is_stop_requested: bool = False
