@@ -115,8 +115,8 @@ _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lea
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:
     """Migrate the `target` and copy every row of one moment into it, or none; returns the numbers of rows by table.
 
-    Runs and researches under way then are failed at the target, evaluations are stopped. `UsageError` where the target holds rows and
-    `is_replacing` is not set, or where both are one database.
+    Runs and researches under way then are failed at the target, evaluations are stopped. `UsageError` where the target
+    holds rows and `is_replacing` is not set, or where both are one database.
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
     if here.url == there.url or (here.file and there.file and here.file.resolve() == there.file.resolve()):

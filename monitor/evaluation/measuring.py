@@ -1,4 +1,4 @@
-"""One piece of work of one contender: the phases of a sweep, each with a recorded run's material, and what came of it."""
+"""One piece of work of one contender: a phase of a sweep with a recorded run's material, and what came of it."""
 
 import datetime as dt
 import re

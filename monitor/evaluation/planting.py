@@ -12,9 +12,10 @@ MAX_OWN = 2
 _MIN_CHARS, _MAX_CHARS = 14, 220
 _MAX_CONTEXT_CHARS = 360
 _CHANGES = """
-增长>下降 下降>增长 提高>降低 降低>提高 增加>减少 减少>增加 扩大>缩小 不得>可以 应当>不得 必须>不必 鼓励>禁止 支持>反对 以上>以下 以下>以上
-不低于>不高于 不超过>不低于 启动>终止 批准>否决 开始>结束 increased>decreased increase>decrease rose>fell must>need_not
-requires>forbids more_than>less_than at_least>at_most before>after approved>rejected supports>opposes began>ended
+增长>下降 下降>增长 提高>降低 降低>提高 增加>减少 减少>增加 扩大>缩小 不得>可以 应当>不得 必须>不必 鼓励>禁止
+支持>反对 以上>以下 以下>以上 不低于>不高于 不超过>不低于 启动>终止 批准>否决 开始>结束
+increased>decreased increase>decrease rose>fell must>need_not requires>forbids more_than>less_than at_least>at_most
+before>after approved>rejected supports>opposes began>ended
 """
 _CHANGED_WORDS = dict(pair.replace("_", " ").split(">") for pair in _CHANGES.split())
 _CHANGED_PATTERN = re.compile(

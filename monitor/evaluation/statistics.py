@@ -11,7 +11,7 @@ def compute_sign_test(wins: int, losses: int) -> float:
     if pairs == 0:
         return 1.0
     tail = sum(math.comb(pairs, count) for count in range(min(wins, losses) + 1))
-    return min(1.0, 2 * tail / 2**pairs)
+    return min(1.0, float(2 * tail / 2**pairs))
 
 
 def compute_tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:

@@ -34,7 +34,7 @@ from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import Loader
 from monitor.services.recording import RunManifest
 from monitor.steps import InProcessSteps
-from monitor.sweep.context import SweepDependencies
+from monitor.sweep.context import RunContext, SweepDependencies
 from monitor.sweep.navigate import HOME_SECTION_NAMES
 from monitor.sweep.summarise import ArticleContent, fetch_article
 from monitor.urls import url_key
@@ -127,18 +127,27 @@ class OpenSample:
     async def load_article(self, item: Item) -> ArticleContent:
         """What the recorded page of an item shows, read once for all contenders."""
         if item.id not in self._articles:
-            run = self.build_context(None, DEFAULT_PROMPTS)
+            sample = self.sample
+            deps = self._build_dependencies(None, DEFAULT_PROMPTS, self.store)
+            run = RunContext(run_id=sample.run.id, source=sample.source, window=sample.manifest.window, deps=deps)
             self._articles[item.id or 0] = asyncio.create_task(fetch_article(run, item, with_extract=True))
         return await self._articles[item.id or 0]
 
-    def build_context(
-        self, metered: MeteredModel | None, prompts: PromptSet, store: Store | None = None
-    ) -> PieceContext:
+    def build_context(self, metered: MeteredModel, prompts: PromptSet, store: Store | None = None) -> PieceContext:
+        return PieceContext(
+            run_id=self.sample.run.id,
+            source=self.sample.source,
+            window=self.sample.manifest.window,
+            deps=self._build_dependencies(metered, prompts, store or self.store),
+            metered=metered,
+        )
+
+    def _build_dependencies(self, metered: MeteredModel | None, prompts: PromptSet, store: Store) -> SweepDependencies:
         sample, manifest = self.sample, self.sample.manifest
         sites = RecordedSites(ReplayTransport(self.records, sample.records, can_render=manifest.can_draw), self.clock)
         pages = PagesSettings(render=manifest.render, max_bytes=manifest.max_bytes)
-        deps = SweepDependencies(
-            store=store or self.store,
+        return SweepDependencies(
+            store=store,
             loader=Loader(pages=pages, clock=self.clock, guard=Guard(), transport=sites, workers=self.workers),
             documents=DocumentReader(workers=self.workers, max_bytes=manifest.max_bytes),
             workers=self.workers,
@@ -148,9 +157,6 @@ class OpenSample:
             limits=manifest.limits,
             folder=self.folder,
             prompts=prompts,
-        )
-        return PieceContext(
-            run_id=sample.run.id, source=sample.source, window=manifest.window, deps=deps, metered=metered
         )
 
     async def close(self) -> None:
