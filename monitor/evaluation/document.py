@@ -1,4 +1,4 @@
-"""The report of an evaluation as a document: every figure in it stands in the report's JSON, or follows from its rows."""
+"""The report of an evaluation as a document; every figure in it follows from the rows of the report's JSON."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A worker: takes runs, deliveries, researches and evaluations out of their queues, and picks up what dead workers left."""
+"""A worker: takes runs, deliveries, researches and evaluations from their queues, and what dead workers left."""
 
 import asyncio
 import datetime as dt

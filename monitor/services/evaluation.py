@@ -288,11 +288,6 @@ class EvaluationService(AuditedService):
 
     # Reading it.
 
-    async def list(self, *, by: Actor, limit: int = 50) -> list[EvaluationSchema]:
-        by.require(Role.ADMIN)
-        await self.release_orphaned()
-        return [await self._describe(evaluation) for evaluation in await self.store.evaluations.list_latest(limit)]
-
     async def get(self, evaluation_id: str, *, by: Actor) -> EvaluationSchema:
         by.require(Role.ADMIN)
         await self.release_orphaned()
@@ -354,7 +349,7 @@ class EvaluationService(AuditedService):
             gaps=[GapRow.model_validate(entry) for entry in evaluation.gaps],
         )
 
-    async def _load_pieces(self, evaluation: Evaluation) -> "list[PieceRow]":
+    async def _load_pieces(self, evaluation: Evaluation) -> list[PieceRow]:
         pieces = await self.store.evaluations.list_pieces(evaluation.id)
         return [PieceRow.model_validate(piece.measured) for piece in pieces]
 
@@ -396,6 +391,11 @@ class EvaluationService(AuditedService):
             at=self.clock.now(),
         )
         await self.store.evaluations.save_choice(choice)
+
+    async def list(self, *, by: Actor, limit: int = 50) -> list[EvaluationSchema]:
+        by.require(Role.ADMIN)
+        await self.release_orphaned()
+        return [await self._describe(evaluation) for evaluation in await self.store.evaluations.list_latest(limit)]
 
 
 def _hash_parameters(contenders: Sequence[Contender], prompts: dict[str, dict[str, str]], items: int) -> str:
