@@ -58,10 +58,10 @@ class ScriptedModel:
     `lies` holds the false sentences that it said.
 
     `modes` are those of single models by their names, in place of `mode`; of the sentences that a lying model writes it
-    turns `lie_share` into lies. `models`, where given, are the only names it answers to; `refuses_sampling` makes it behave as reasoning models do,
-    `refuses_streaming` as simple servers do. `tools` are what the searches of a research choose, one after another and
-    from the beginning again; `pause_s` lies between two pieces of a stream. `busy`, which other servers may share,
-    counts the time in which calls were under way.
+    turns `lie_share` into lies. `models`, where given, are the only names it answers to; `refuses_sampling` makes it
+    behave as reasoning models do, `refuses_streaming` as simple servers do. `tools` are what the searches of a research
+    choose, one after another and from the beginning again; `pause_s` lies between two pieces of a stream. `busy`, which
+    other servers may share, counts the time in which calls were under way.
     """
 
     mode: str = ScriptedMode.GOOD

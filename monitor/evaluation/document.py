@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from pydantic import BaseModel, Field
 
 from monitor.evaluation.pieces import EVALUATED_PHASES, GapRow
-from monitor.evaluation.report import EvaluationFigures, EvaluationRows, PhaseFigures, format_contender, format_share
+from monitor.evaluation.report import (
+    EvaluationFigures,
+    EvaluationRows,
+    PhaseFigures,
+    format_contender,
+    format_p,
+    format_share,
+)
 from monitor.exports.document import Block, Document, Heading, Listing, Paragraph, Span, Table
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
@@ -205,7 +212,7 @@ class _Writer:
                 name_contender(each.first, report),
                 name_contender(each.second, report),
                 *(str(count) for count in (each.first_wins, each.second_wins, each.ties)),
-                f"{each.p:.3f}",
+                format_p(each.p),
             ]
             for each in report.pairs
         ]

@@ -11,10 +11,10 @@ from monitor.db.tables.people import RankFeedbackEntry
 from monitor.document import DocumentFacts
 from monitor.evaluation.metering import MeteredModel
 from monitor.evaluation.pieces import (
+    DraftStatement,
     FallbackRow,
     ItemsRanked,
     ItemsSaved,
-    JudgedStatement,
     RankWish,
     SectionsFound,
     StatementsRead,
@@ -98,10 +98,10 @@ async def measure_summary(run: PieceContext, item: Item, article: ArticleContent
     return measured, is_kept
 
 
-def _describe_sentence(sentence: JudgedSentence, grounds: SummaryGrounds) -> JudgedStatement:
+def _describe_sentence(sentence: JudgedSentence, grounds: SummaryGrounds) -> DraftStatement:
     judgement = sentence.judgement
     reason = next((each.message for each in judgement.reasons), None)
-    return JudgedStatement(
+    return DraftStatement(
         text=sentence.text,
         verdict=judgement.verdict,
         is_open=judgement.is_open,

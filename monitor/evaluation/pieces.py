@@ -70,7 +70,7 @@ class ItemsSaved(BaseModel):
     corrected: int = 0
 
 
-class JudgedStatement(MessageModel):
+class DraftStatement(MessageModel):
     """A sentence of a model's first draft with the verdict of code alone.
 
     `is_open`: code could not settle it. `is_on_page`: it stands on the page word for word.
@@ -95,7 +95,7 @@ class SummaryWritten(MessageModel):
     is_kept: bool
     is_kept_at_first: bool
     summary: str = ""
-    statements: list[JudgedStatement] = Field(default_factory=list)
+    statements: list[DraftStatement] = Field(default_factory=list)
     fault: Message | None = None
 
 
@@ -196,7 +196,7 @@ class ChoiceRow(BaseModel):
     person: str
 
 
-class SampleRow(BaseModel):
+class SampledRun(BaseModel):
     """A recorded run that was evaluated, with the items of it that were."""
 
     source: str

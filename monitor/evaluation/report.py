@@ -11,13 +11,13 @@ from monitor.evaluation.pieces import (
     CallRow,
     ChoiceRow,
     Contender,
+    DraftStatement,
     GapRow,
     ItemsRanked,
     ItemsSaved,
-    JudgedStatement,
     PieceRow,
     PlantKind,
-    SampleRow,
+    SampledRun,
     SectionsFound,
     StatementsRead,
     SummaryWritten,
@@ -122,7 +122,7 @@ class EvaluationRows(BaseModel):
     """All that a report is computed from."""
 
     contenders: list[Contender]
-    samples: list[SampleRow]
+    samples: list[SampledRun]
     pieces: list[PieceRow]
     choices: list[ChoiceRow]
     gaps: list[GapRow]
@@ -175,7 +175,7 @@ def get_score(row: PieceRow) -> float | None:
     return float(row.is_answered)
 
 
-def is_refused(statement: JudgedStatement) -> bool:
+def is_refused(statement: DraftStatement) -> bool:
     """Whether code alone is sure that the page does not bear a sentence out."""
     return not statement.verdict.is_kept and not statement.is_open
 
@@ -384,7 +384,7 @@ def _describe_other(
         "quality": format_share(other.quality),
         "better": better,
         "worse": worse,
-        "p": f"{compute_sign_test(better, worse):.3f}",
+        "p": format_p(compute_sign_test(better, worse)),
     }
     return Message("evaluation.why_other", args)
 
@@ -401,6 +401,10 @@ def format_contender(contender: Contender, contenders: Sequence[Contender]) -> s
 
 def format_share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def format_p(value: float) -> str:
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _format_cost(cost: float) -> str:

@@ -17,7 +17,7 @@ from monitor.errors import Conflict, NotFound, UsageError, to_message
 from monitor.evaluation.document import EvaluationReport, build_document
 from monitor.evaluation.metering import EvaluationPaused
 from monitor.evaluation.pairs import BlindPair, Side, find_next, list_pairs
-from monitor.evaluation.pieces import BUILT_IN, CURRENT, PROMPT_SETS, ChoiceRow, Contender, GapRow, PieceRow, SampleRow
+from monitor.evaluation.pieces import BUILT_IN, CURRENT, PROMPT_SETS, ChoiceRow, Contender, GapRow, PieceRow, SampledRun
 from monitor.evaluation.report import EvaluationRows, compute_figures
 from monitor.evidence.storage import FileStorage
 from monitor.exports.html import render_html
@@ -340,7 +340,7 @@ class EvaluationService(AuditedService):
         choices = await self.store.evaluations.list_choices(evaluation.id)
         return EvaluationRows(
             contenders=[Contender.model_validate(entry) for entry in evaluation.contenders],
-            samples=[SampleRow.model_validate(entry) for entry in evaluation.samples],
+            samples=[SampledRun.model_validate(entry) for entry in evaluation.samples],
             pieces=await self._load_pieces(evaluation),
             choices=[
                 ChoiceRow(**choice.model_dump(include={"item_id", "first", "second", "preferred", "person"}))

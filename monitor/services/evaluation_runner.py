@@ -27,7 +27,7 @@ from monitor.evaluation.metering import (
     build_call_row,
     piece_calls,
 )
-from monitor.evaluation.pieces import CallRow, Contender, GapRow, Measured, PieceKey, PieceRow, SampleRow
+from monitor.evaluation.pieces import CallRow, Contender, GapRow, Measured, PieceKey, PieceRow, SampledRun
 from monitor.i18n.message import Message
 from monitor.llm.prompts import PromptSet
 from monitor.services.evaluation_samples import OpenSample, Sample, SampleLoader
@@ -102,7 +102,7 @@ class EvaluationRunner:
         loaded: list[Sample] = []
         gaps: list[GapRow] = []
         for entry in self.evaluation.samples:
-            row = SampleRow.model_validate(entry)
+            row = SampledRun.model_validate(entry)
             try:
                 loaded.append(await self.samples.load(row))
             except RecordLost as error:

@@ -21,7 +21,7 @@ from monitor.db.tables.evidence import EvidenceRecord
 from monitor.errors import RecordLost
 from monitor.evaluation.measuring import PieceContext
 from monitor.evaluation.metering import MeteredModel
-from monitor.evaluation.pieces import GapRow, SampleRow
+from monitor.evaluation.pieces import GapRow, SampledRun
 from monitor.evaluation.recorded import RecordedSites
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import ReplayTransport
@@ -70,8 +70,8 @@ class Sample:
     gaps: list[GapRow] = field(default_factory=list)
 
     @property
-    def row(self) -> SampleRow:
-        return SampleRow(source=self.source.name, run_id=self.run.id, items=[item.id or 0 for item in self.items])
+    def row(self) -> SampledRun:
+        return SampledRun(source=self.source.name, run_id=self.run.id, items=[item.id or 0 for item in self.items])
 
     def list_things(self) -> list[tuple[Phase, str]]:
         """What each contender is to do: phases with the places in them, in their order."""
@@ -175,9 +175,9 @@ class SampleLoader:
     def records(self) -> EvidenceArchive:
         return EvidenceArchive(store=self.store, storage=self.storage)
 
-    async def choose(self, max_items: int) -> list[SampleRow]:
+    async def choose(self, max_items: int) -> list[SampledRun]:
         """Return the latest complete recorded run of each source, until so many items are covered."""
-        rows: list[SampleRow] = []
+        rows: list[SampledRun] = []
         left = max_items
         for source in sorted(await self.store.sources.list(), key=lambda source: source.name):
             row = await self._choose_run(source.name, left) if left else None
@@ -186,16 +186,16 @@ class SampleLoader:
                 left -= len(row.items)
         return rows
 
-    async def _choose_run(self, source: str, max_items: int) -> SampleRow | None:
+    async def _choose_run(self, source: str, max_items: int) -> SampledRun | None:
         for run in await self.store.runs.list(source=source, limit=_MAX_EARLIER_RUNS):
             if run.status not in _COMPLETE_STATUSES or await self.store.evidence.get_manifest(run.id) is None:
                 continue
             items = await self.store.items.list_for_run(run.id)
             if items:
-                return SampleRow(source=source, run_id=run.id, items=[item.id or 0 for item in items[:max_items]])
+                return SampledRun(source=source, run_id=run.id, items=[item.id or 0 for item in items[:max_items]])
         return None
 
-    async def load(self, row: SampleRow) -> Sample:
+    async def load(self, row: SampledRun) -> Sample:
         """Return a sample; `RecordLost` where its run or manifest is gone meanwhile."""
         run, facts = await self.store.runs.get(row.run_id), await self.store.evidence.get_manifest(row.run_id)
         if run is None or facts is None:

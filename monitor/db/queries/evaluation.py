@@ -28,7 +28,7 @@ class EvaluationStore(Queries):
         return await self._get(Evaluation, evaluation_id)
 
     async def list_latest(self, limit: int = 50) -> list[Evaluation]:
-        """The latest evaluations, newest first."""
+        """The latest evaluations in full, newest first."""
         query = select(Evaluation).order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
         return await self._fetch_all(query.limit(limit))
 
