@@ -290,7 +290,7 @@ MATRIX: dict[str, Entry] = {
     "GET /api/evaluations/{evaluation_id}/report": may(ADMIN, 404),
     "GET /api/evaluations/{evaluation_id}/report.html": may(ADMIN, 404),
     "GET /api/evaluations/{evaluation_id}/pairs": may(ADMIN, 404),
-    "POST /api/evaluations/{evaluation_id}/pairs/{pair}": may(ADMIN, 422, sent={"side": "left"}),
+    "POST /api/evaluations/{evaluation_id}/pairs/{pair}": may(ADMIN, 404, sent={"side": "left"}),
     # the pages of researches
     "GET /research": may(READER, 200),
     "POST /research": may(EDITOR, 400, scopes=("run",)),
