@@ -86,6 +86,7 @@ class ScriptedModel:
         self.mode = ScriptedMode(self.mode)
         self._next_tools = cycle(self.tools)
         self._refused = 0
+        self._answered: list[tuple[str, int, int]] = []
         self._ration = LieRation(self.lie_share)
 
     @asynccontextmanager
@@ -115,6 +116,13 @@ class ScriptedModel:
         with self.busy.track():
             await asyncio.sleep(usual_latency_s if self.latency_s is None else self.latency_s)
             return self._build_refusal(request) or self._build_response(request, number)
+
+    def compute_bill(self, prices: Mapping[str, Mapping[str, float]]) -> float:
+        """What all answers cost by these prices of models, `input` and `output` per million tokens."""
+        return sum(
+            (prompt * prices[model]["input"] + answer * prices[model]["output"]) / 1_000_000
+            for model, prompt, answer in self._answered
+        )
 
     @property
     def max_concurrent_calls(self) -> int:
@@ -164,6 +172,7 @@ class ScriptedModel:
         answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
         usual = "tool_calls" if reply.calls else "stop"
         usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
+        self._answered.append((str(request.get("model")), *usage.values()))
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",

@@ -5,7 +5,7 @@ import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from monitor.bootstrap import App, open_app
 from monitor.briefing.editing import BriefingEditPatch
-from monitor.config.model import Settings
+from monitor.config.model import LlmSettings, Settings
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
 from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
@@ -60,6 +60,12 @@ Act = Callable[[World, Actor], Awaitable[Any]]
 
 async def enqueue_run(world: World, by: Actor) -> None:
     await world.app.sweeps.enqueue(await world.app.sources.get_by_id(world.source_id), by=by)
+
+
+async def start_evaluation(world: World, by: Actor) -> None:
+    """With a model, which the other acts do without."""
+    settings = world.app.settings.model_copy(update={"llm": LlmSettings(base_url="http://127.0.0.1:9/v1")})
+    await replace(world.app.evaluations, settings=settings).enqueue(EvaluationForm(models=["a", "b"]), by=by)
 
 
 LIST = "".join(
@@ -304,11 +310,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "end a session": (AuditAction.SESSION_END, Role.ADMIN, lambda w, by: w.app.people.end_session(w.session_id, by=by)),
     "create a token": (AuditAction.TOKEN_ADD, Role.READER, lambda w, by: w.app.tokens.create("t2", "reader", by=by)),
     "revoke a token": (AuditAction.TOKEN_REVOKE, Role.ADMIN, lambda w, by: w.app.tokens.revoke("t", by=by)),
-    "start an evaluation": (
-        AuditAction.EVALUATION_START,
-        Role.ADMIN,
-        lambda w, by: w.app.evaluations.enqueue(EvaluationForm(models=["a", "b"]), by=by),
-    ),
+    "start an evaluation": (AuditAction.EVALUATION_START, Role.ADMIN, start_evaluation),
     "go on with an evaluation": (
         AuditAction.EVALUATION_RESUME,
         Role.ADMIN,
@@ -367,11 +369,7 @@ ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
 @pytest.fixture
 async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
     settings = Settings(
-        data_dir=tmp_path,
-        database_url=sqlite_url,
-        deliver={"targets": [HOOK]},
-        pages={"delay_s": 0, "render": "never"},
-        llm={"base_url": "http://127.0.0.1:9/v1"},
+        data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]}, pages={"delay_s": 0, "render": "never"}
     )
     async with open_app(settings) as app, AsyncExitStack() as worker:
         await worker.enter_async_context(app.presence.register("worker"))
