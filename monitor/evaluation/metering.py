@@ -109,7 +109,9 @@ class MeteredModel:
             if self.budget.limit is not None:
                 await self.save_reserved(cost)
             completion = await self.model.complete(request)
+            await self._release(cost)
         except ModelFailed as error:
+            await self._release(cost)
             if error.outcome == "budget":
                 raise EvaluationPaused("evaluation.day_budget_spent", reason=error.message) from error
             raise
@@ -118,3 +120,8 @@ class MeteredModel:
         self.estimator.learn(request, completion)
         self.answers.append(completion.text)
         return completion
+
+    async def _release(self, cost: float) -> None:
+        """Forget what was stored for a call once it is booked; of one that was cut off it stays, as spent."""
+        if self.budget.limit is not None and cost:
+            await self.save_reserved(0.0)

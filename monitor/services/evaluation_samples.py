@@ -176,23 +176,20 @@ class SampleLoader:
         return EvidenceArchive(store=self.store, storage=self.storage)
 
     async def choose(self, max_items: int) -> list[SampledRun]:
-        """Return the latest complete recorded run of each source, until so many items are covered."""
-        rows: list[SampledRun] = []
-        left = max_items
-        for source in sorted(await self.store.sources.list(), key=lambda source: source.name):
-            row = await self._choose_run(source.name, left) if left else None
-            if row is not None:
-                rows.append(row)
-                left -= len(row.items)
-        return rows
+        """Return the latest complete recorded run of each source; the items are shared out evenly among them."""
+        sources = sorted(await self.store.sources.list(), key=lambda source: source.name)
+        found = [row for source in sources if (row := await self._find_run(source.name)) is not None]
+        shares = _share_out([len(row.items) for row in found], max_items)
+        rows = zip(found, shares, strict=True)
+        return [row.model_copy(update={"items": row.items[:share]}) for row, share in rows if share]
 
-    async def _choose_run(self, source: str, max_items: int) -> SampledRun | None:
+    async def _find_run(self, source: str) -> SampledRun | None:
         for run in await self.store.runs.list(source=source, limit=_MAX_EARLIER_RUNS):
             if run.status not in _COMPLETE_STATUSES or await self.store.evidence.get_manifest(run.id) is None:
                 continue
             items = await self.store.items.list_for_run(run.id)
             if items:
-                return SampledRun(source=source, run_id=run.id, items=[item.id or 0 for item in items[:max_items]])
+                return SampledRun(source=source, run_id=run.id, items=[item.id or 0 for item in items])
         return None
 
     async def load(self, row: SampledRun) -> Sample:
@@ -311,3 +308,13 @@ class SampleLoader:
 def _is_home(section: RunSection, source: Source) -> bool:
     """Whether a section is the home page's own list, which no agent reads."""
     return section.name in HOME_SECTION_NAMES.values() and url_key(section.url) == url_key(source.url)
+
+
+def _share_out(sizes: Sequence[int], total: int) -> list[int]:
+    """Return how many of each may be taken, as evenly as their sizes allow; the first get what does not divide."""
+    shares = [0] * len(sizes)
+    while total and (open_places := [n for n, size in enumerate(sizes) if shares[n] < size]):
+        for place in open_places[:total]:
+            shares[place] += 1
+        total -= min(total, len(open_places))
+    return shares

@@ -226,13 +226,14 @@ async def test_every_figure_is_computed_from_the_rows(finished: Finished) -> Non
 
 async def test_the_page_has_the_figures_of_the_json(finished: Finished) -> None:
     report, tables = finished.report, tables_of(finished.html)
-    quality, money = {}, {}
+    quality: list[dict[str, str]] = []
+    money = {}
     for table in tables.values():
         head = table[0]
         for row in table[1:]:
             cells = dict(zip(head, row, strict=True))
             if "quality" in cells:
-                quality[tuple(row[3:])] = cells
+                quality.append(cells)
             if "money" in cells:
                 money[cells["tokens in"], cells["tokens out"], cells["money"]] = cells
     for figures in report["figures"]:
@@ -241,7 +242,7 @@ async def test_the_page_has_the_figures_of_the_json(finished: Finished) -> None:
         model = report["rows"]["contenders"][figures["contender"]]["model"]
         shown = [
             cells
-            for cells in quality.values()
+            for cells in quality
             if (cells["model"], cells["quality"], cells["things"]) == (model, share, str(len(rows)))
         ]
         assert shown, (figures["phase"], model, share)
@@ -290,18 +291,16 @@ async def test_nothing_of_prompts_answers_and_keys_is_logged(finished: Finished)
 
 async def test_blind_pairs_are_judged_on_the_command_line_and_tested(finished: Finished) -> None:
     place = finished.place
-    judged = await place.monitor("eval", "--judge", "--json", stdin="1\n" * 6 + "0\nx\n2\nq\n")
+    judged = await place.monitor("eval", "--judge", "--json", stdin="0\nx\n1\n1\n2\nq\n")
     assert judged.code == 0, judged.err
     shown = judged.err
     assert "honest" not in shown
     assert "liar" not in shown
     (result,) = judged.json["pairs"]
     choices = judged.json["rows"]["choices"]
-    assert len(choices) == 8
+    assert len(choices) == 4
     preferred = Counter(choice["preferred"] for choice in choices)
     assert (result["first_wins"], result["second_wins"], result["ties"]) == (preferred[0], preferred[1], 1)
-    assert preferred[0]
-    assert preferred[1], "the sides are drawn anew for each pair"
     assert result["p"] == pytest.approx(sign_test(preferred[0], preferred[1]))
 
 
@@ -369,13 +368,16 @@ def bill(model: ScriptedModel) -> float:
 
 
 async def test_a_budget_needs_prices(archive: Path, tmp_path: Path) -> None:
-    async with build_model().serve() as model_url:
+    model = build_model()
+    async with model.serve() as model_url:
         copy_archive(archive, tmp_path, model_url)
         async with open_app(load_settings(tmp_path / "config.yaml")) as app:
-            with pytest.raises(UsageError, match="no_price"):
+            with pytest.raises(UsageError) as refused:
                 await app.evaluations.run_in_process(
                     EvaluationForm(models=["honest", "other"], budget=1), by=COMMAND_LINE
                 )
+    assert refused.value.message.code == "evaluation.no_price"
+    assert not model.requests
 
 
 async def test_wordings_of_prompts_are_compared_by_the_same_means(archive: Path, tmp_path: Path) -> None:
@@ -384,8 +386,9 @@ async def test_wordings_of_prompts_are_compared_by_the_same_means(archive: Path,
         copy_archive(archive, tmp_path, model_url)
         async with open_app(load_settings(tmp_path / "config.yaml")) as app:
             both = EvaluationForm(models=["honest"], prompts=["built-in", "current"], items=2)
-            with pytest.raises(UsageError, match="prompts_are_built_in"):
+            with pytest.raises(UsageError) as refused:
                 await app.evaluations.run_in_process(both, by=COMMAND_LINE)
+            assert refused.value.message.code == "evaluation.prompts_are_built_in"
             ours = (await app.prompts.get("summary.user.zh")).ours
             await app.prompts.put("summary.user.zh", f"请用平实的语言。{ours}", by=COMMAND_LINE)
             evaluation_id = await app.evaluations.run_in_process(both, by=COMMAND_LINE)
