@@ -172,7 +172,7 @@ class ScriptedModel:
         answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
         usual = "tool_calls" if reply.calls else "stop"
         usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
-        self._answered.append((str(request.get("model")), *usage.values()))
+        self._answered.append((str(request.get("model")), asked // 2, answered // 2))
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",

@@ -298,7 +298,7 @@ async def test_blind_pairs_are_judged_on_the_command_line_and_tested(finished: F
     assert "liar" not in shown
     (result,) = judged.json["pairs"]
     choices = judged.json["rows"]["choices"]
-    assert len(choices) == 4
+    assert 1 < len(choices) <= 4
     preferred = Counter(choice["preferred"] for choice in choices)
     assert (result["first_wins"], result["second_wins"], result["ties"]) == (preferred[0], preferred[1], 1)
     assert result["p"] == pytest.approx(sign_test(preferred[0], preferred[1]))
@@ -330,10 +330,11 @@ async def test_a_killed_evaluation_goes_on_without_asking_again(archive: Path, t
     assert read_rows(tmp_path, "SELECT count(*), min(attempt) FROM evaluation") == [(1, 2)]
     report = answer.json
     assert report["done"] == report["total"] == len(report["rows"]["pieces"])
-    again = Counter(json.dumps([each["model"], each["messages"]]) for each in model.requests)
-    repeated = sum(count - 1 for count in again.values())
-    # What was asked for pieces that were not kept, and nothing else.
-    assert repeated == asked - calls_kept
+    # What was asked for pieces that were not kept is asked again, and nothing else.
+    calls = sum(len(row["calls"]) for row in report["rows"]["pieces"])
+    assert len(model.requests) == calls + asked - calls_kept
+    finished = read_rows(tmp_path, "SELECT measured FROM evaluation_piece WHERE measured IS NOT NULL")
+    assert set(kept) <= set(finished)
     # What the calls under way may have cost counts as spent.
     booked = read_rows(tmp_path, "SELECT sum(cost) FROM model_call WHERE run_id IN (SELECT id FROM evaluation)")[0][0]
     assert report["spent"] >= booked
