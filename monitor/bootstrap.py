@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from monitor.services.doctor import Doctor
     from monitor.services.drafts import BriefingDraftService, ExportService, KeptBriefingService
     from monitor.services.erasure import ErasureService
+    from monitor.services.evaluation import EvaluationService
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.facts import FactsService
@@ -238,6 +239,7 @@ class App:
     sample: "_Part[SampleSiteHost]" = _Part("demo.hosting.SampleSiteHost")
     runs: "_Part[RunService]" = _Part("services.runs.RunService")
     replays: "_Part[ReplayService]" = _Part("services.replay.ReplayService", storage="files")
+    evaluations: "_Part[EvaluationService]" = _Part("services.evaluation.EvaluationService", storage="files")
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
     marks: "_Part[MarkService]" = _Part("services.items.MarkService")
@@ -463,6 +465,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
                 sweeps=app.sweeps,
                 dispatch=app.dispatch,
                 research=app.research,
+                evaluations=app.evaluations,
                 presence=app.presence,
             )
             await stack.enter_async_context(queue_worker.run())

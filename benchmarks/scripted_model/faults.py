@@ -15,7 +15,7 @@ from benchmarks.scripted_model.conversation import (
     ScriptedToolCall,
 )
 from benchmarks.scripted_model.lies import build_false_reply
-from benchmarks.scripted_model.modes import LYING_MODES, ReplyPayload, ScriptedMode
+from benchmarks.scripted_model.modes import LYING_MODES, LieRation, ReplyPayload, ScriptedMode
 from benchmarks.scripted_model.research import build_research_reply, dump_json
 
 _COMMAND_PATTERN = re.compile(
@@ -34,13 +34,16 @@ _INVENTED_FIGURES = "预计2031年12月31日前新增投资98765亿元，同比�
 _COMMANDED_TITLE = "关于落实有关要求的重要通知"
 
 
-def build_reply(mode: str, conversation: Conversation, number: int, *, tool: str | None = None) -> ReplyPayload:
+def build_reply(
+    mode: str, conversation: Conversation, number: int, *, tool: str | None = None, ration: LieRation | None = None
+) -> ReplyPayload:
     """What the model answers to the `number`th request of its life (counted from 0) in this mode.
 
-    `tool` is what the searches of a research choose; None leaves it to the mode.
+    `tool` is what the searches of a research choose; None leaves it to the mode. `ration` says how much of what it
+    writes a lying mode turns into lies; None is all.
     """
     if mode in LYING_MODES:
-        return build_false_reply(mode, conversation, number, tool=tool)
+        return build_false_reply(mode, conversation, number, tool=tool, ration=ration)
     if conversation.task in RESEARCH_TASKS:
         text = build_research_reply(mode, conversation, number, tool=tool)
         return ReplyPayload(text, finish_reason="length" if mode == ScriptedMode.TRUNCATED else None)

@@ -15,7 +15,7 @@ from benchmarks.scripted_model.conversation import (
     ScriptedReply,
     ScriptedToolCall,
 )
-from benchmarks.scripted_model.modes import Lie, LieKind, ReplyPayload, ScriptedMode
+from benchmarks.scripted_model.modes import Lie, LieKind, LieRation, ReplyPayload, ScriptedMode
 from benchmarks.scripted_model.research import (
     CITATION_PATTERN,
     SUMMARY_FIELDS,
@@ -80,7 +80,9 @@ _HONEST_TASKS = {PromptTask.NAVIGATE, PromptTask.RANK, PromptTask.STRUCTURE, *SE
 _PERSONNEL = "人事"
 
 
-def build_false_reply(mode: str, conversation: Conversation, number: int, *, tool: str | None = None) -> ReplyPayload:
+def build_false_reply(
+    mode: str, conversation: Conversation, number: int, *, tool: str | None = None, ration: LieRation | None = None
+) -> ReplyPayload:
     """The answer of a lying mode: lies where it writes, approval where it checks, and good work in all else."""
     task = conversation.task
     if task is PromptTask.VERIFY:
@@ -94,7 +96,7 @@ def build_false_reply(mode: str, conversation: Conversation, number: int, *, too
         return ReplyPayload(good.text, tuple((call.name, dump_json(call.arguments)) for call in calls))
     if mode == ScriptedMode.CUT_OFF:
         return _break_off(good.text, number)
-    liar = _Liar(mode, conversation)
+    liar = _Liar(mode, conversation, ration or LieRation())
     return ReplyPayload(liar.answer(good.text), lies=tuple(liar.lies))
 
 
@@ -155,6 +157,7 @@ class _Liar:
 
     mode: str
     conversation: Conversation
+    ration: LieRation
     lies: list[Lie] = field(default_factory=list)
 
     def answer(self, good: str) -> str:
@@ -235,6 +238,8 @@ class _Liar:
         if parts is None or len(parts[2]) < _MIN_CHARS or parts[2].startswith(("#", "|")):
             return piece
         before, sentence, after = parts.groups()
+        if not self.ration.is_due():
+            return piece
         match self.mode:
             case ScriptedMode.SWAPPING:
                 lie = swap_roles(sentence)
@@ -248,6 +253,7 @@ class _Liar:
                 return piece
         if lie is None:
             return piece
+        self.ration.lies += 1
         self.lies.append(Lie(lie.kind, _strip_sentence(lie.text), _strip_sentence(lie.truth)))
         return f"{before}{lie.text}{after}"
 

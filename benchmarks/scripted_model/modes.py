@@ -75,3 +75,17 @@ class ReplyPayload:
     calls: tuple[tuple[str, str], ...] = ()
     finish_reason: str | None = None
     lies: tuple[Lie, ...] = ()
+
+
+@dataclass
+class LieRation:
+    """How many of its sentences a model turns into lies: of `sentences` so far about the `share`, spread evenly."""
+
+    share: float = 1.0
+    sentences: int = 0
+    lies: int = 0
+
+    def is_due(self) -> bool:
+        """Count one more sentence; whether it should be a lie."""
+        self.sentences += 1
+        return self.lies < self.share * self.sentences

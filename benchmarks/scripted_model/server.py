@@ -35,7 +35,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import cycle
@@ -43,7 +43,7 @@ from typing import Any
 
 from benchmarks.scripted_model.conversation import SEARCH_TASKS, Conversation
 from benchmarks.scripted_model.faults import build_reply
-from benchmarks.scripted_model.modes import Lie, ReplyPayload, ScriptedMode
+from benchmarks.scripted_model.modes import Lie, LieRation, ReplyPayload, ScriptedMode
 from monitor.demo.serving import HOST, BusyTimer, LoopbackRequest, LoopbackResponse, serve_loopback
 
 MODEL_NAME = "scripted"
@@ -57,10 +57,11 @@ class ScriptedModel:
 
     `lies` holds the false sentences that it said.
 
-    `models`, where given, are the only names it answers to; `refuses_sampling` makes it behave as reasoning models do,
-    `refuses_streaming` as simple servers do. `tools` are what the searches of a research choose, one after another and
-    from the beginning again; `pause_s` lies between two pieces of a stream. `busy`, which other servers may share,
-    counts the time in which calls were under way.
+    `modes` are those of single models by their names, in place of `mode`; of the sentences that a lying model writes it
+    turns `lie_share` into lies. `models`, where given, are the only names it answers to; `refuses_sampling` makes it
+    behave as reasoning models do, `refuses_streaming` as simple servers do. `tools` are what the searches of a research
+    choose, one after another and from the beginning again; `pause_s` lies between two pieces of a stream. `busy`, which
+    other servers may share, counts the time in which calls were under way.
     """
 
     mode: str = ScriptedMode.GOOD
@@ -73,6 +74,8 @@ class ScriptedModel:
     refuses_sampling: bool = False
     refuses_streaming: bool = False
     counts_tokens: bool = True
+    modes: Mapping[str, str] = field(default_factory=dict)
+    lie_share: float = 1.0
     tools: Sequence[str] = ()
     pause_s: float = 0.0
     busy: BusyTimer = field(default_factory=BusyTimer)
@@ -83,6 +86,8 @@ class ScriptedModel:
         self.mode = ScriptedMode(self.mode)
         self._next_tools = cycle(self.tools)
         self._refused = 0
+        self._answered: list[tuple[str, int, int]] = []
+        self._ration = LieRation(self.lie_share)
 
     @asynccontextmanager
     async def serve(self, port: int = 0) -> AsyncIterator[str]:
@@ -111,6 +116,13 @@ class ScriptedModel:
         with self.busy.track():
             await asyncio.sleep(usual_latency_s if self.latency_s is None else self.latency_s)
             return self._build_refusal(request) or self._build_response(request, number)
+
+    def compute_bill(self, prices: Mapping[str, Mapping[str, float]]) -> float:
+        """What all answers cost by these prices of models, `input` and `output` per million tokens."""
+        return sum(
+            (prompt * prices[model]["input"] + answer * prices[model]["output"]) / 1_000_000
+            for model, prompt, answer in self._answered
+        )
 
     @property
     def max_concurrent_calls(self) -> int:
@@ -153,12 +165,14 @@ class ScriptedModel:
         conversation = Conversation.parse(request)
         is_search = conversation.task in SEARCH_TASKS
         tool = next(self._next_tools) if self.tools and is_search else None
-        reply = build_reply(self.mode, conversation, number, tool=tool)
+        mode = self.modes.get(str(request.get("model")), self.mode)
+        reply = build_reply(mode, conversation, number, tool=tool, ration=self._ration)
         self.lies += reply.lies
         asked = len(json.dumps(request.get("messages"), ensure_ascii=False))
         answered = len(reply.text) + sum(len(name) + len(arguments) for name, arguments in reply.calls)
         usual = "tool_calls" if reply.calls else "stop"
         usage = {"prompt_tokens": asked // 2, "completion_tokens": answered // 2}
+        self._answered.append((str(request.get("model")), asked // 2, answered // 2))
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",

@@ -49,6 +49,9 @@ COMMANDS = {
     "replay": LazyCommand(
         "runs:replay", "Do a run again from its records, without network and model, and show what differs."
     ),
+    "eval": LazyCommand(
+        "eval:evaluate", "Compare models on recorded runs: what each finds, saves, writes, checks, ranks, costs."
+    ),
     "demo": LazyCommand(
         "demo:demo", "Sweep a sample ministry and a sample bureau on this machine, and print their briefing."
     ),

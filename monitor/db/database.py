@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
     from monitor.db.queries.endpoints import ModelEndpointStore
     from monitor.db.queries.erasure import ErasureStore
+    from monitor.db.queries.evaluation import EvaluationStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore, MarkStore
@@ -67,6 +68,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     run_events: "_Queries[RunEventStore]" = _Queries("queries.runs.RunEventStore")
     research: "_Queries[ResearchStore]" = _Queries("queries.research.ResearchStore")
     research_events: "_Queries[ResearchEventStore]" = _Queries("queries.research.ResearchEventStore")
+    evaluations: "_Queries[EvaluationStore]" = _Queries("queries.evaluation.EvaluationStore")
     executors: "_Queries[ExecutorStore]" = _Queries("queries.service.ExecutorStore")
     leases: "_Queries[LeaseStore]" = _Queries("queries.service.LeaseStore")
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")

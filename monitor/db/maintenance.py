@@ -51,6 +51,7 @@ from monitor.db.sessions import (
 from monitor.db.tables import policies as _policies  # noqa: F401
 from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Reading, Run, RunSection, Unseen
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
+from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
 from monitor.db.tables.evidence import Claim, EvidenceRecord, ItemSnapshot, ManifestPart, Revision
 from monitor.db.tables.people import AuditEntry
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, RunEvent, SearchCall
@@ -61,6 +62,7 @@ from monitor.vocabulary import RunStatus
 
 _ACTIVE_RUN_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING)
 _ACTIVE_RESEARCH_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
+_ACTIVE_EVALUATION_STATUSES = (EvaluationStatus.QUEUED, EvaluationStatus.RUNNING)
 _FINAL_DELIVERY_STATUSES = (DeliveryStatus.SENT, DeliveryStatus.QUIET, DeliveryStatus.FAILED)
 _FIRST_NEW_ID = 1_000_000_000
 """The ids of items that the other database does not have begin here, above all of its own."""
@@ -113,8 +115,8 @@ _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lea
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:
     """Migrate the `target` and copy every row of one moment into it, or none; returns the numbers of rows by table.
 
-    Runs and researches under way then are failed at the target. `UsageError` where the target holds rows and
-    `is_replacing` is not set, or where both are one database.
+    Runs and researches under way then are failed at the target, evaluations are stopped. `UsageError` where the target
+    holds rows and `is_replacing` is not set, or where both are one database.
     """
     here, there = DatabaseAddress.parse(origin), DatabaseAddress.parse(target)
     if here.url == there.url or (here.file and there.file and here.file.resolve() == there.file.resolve()):
@@ -133,6 +135,8 @@ def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -
         into.execute(runs.values(status=RunStatus.FAILED, error=INTERRUPTED_RUN_ERROR))
         researches = update(Research).where(col(Research.status).in_(_ACTIVE_RESEARCH_STATUSES))
         into.execute(researches.values(status=ResearchStatus.FAILED, error=INTERRUPTED_RESEARCH_ERROR))
+        evaluations = update(Evaluation).where(col(Evaluation.status).in_(_ACTIVE_EVALUATION_STATUSES))
+        into.execute(evaluations.values(status=EvaluationStatus.STOPPED))
         for table in _list_tables():
             if (arrived := _count_rows(table, into)) != counts[table.name]:
                 raise WorkFailed("database.rows_missing", rows=counts[table.name], table=table.name, arrived=arrived)

@@ -1,4 +1,4 @@
-"""The queues of runs, deliveries and researches: durable workflows, one run at a time on a host."""
+"""The queues of runs, deliveries, researches and evaluations: durable workflows, one run at a time on a host."""
 
 import asyncio
 import datetime as dt
@@ -20,7 +20,8 @@ from monitor.vocabulary import Phase
 RUN_QUEUE = "sweeps"
 DELIVERY_QUEUE = "deliveries"
 RESEARCH_QUEUE = "research"
-_ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE]
+EVALUATION_QUEUE = "evaluations"
+_ALL_QUEUES = [RUN_QUEUE, DELIVERY_QUEUE, RESEARCH_QUEUE, EVALUATION_QUEUE]
 FAILED_STATES = {"ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"}
 """The states of a workflow that nobody carries out any more."""
 
@@ -38,6 +39,7 @@ _MAX_RECOVERY_ATTEMPTS = 20  # a run that took its process down so often is give
 SweepWorkflow = Callable[[str, str | None, str | None], Coroutine[Any, Any, str]]
 DeliveryWorkflow = Callable[[str, int], Coroutine[Any, Any, str | None]]
 ResearchWorkflow = Callable[[str], Coroutine[Any, Any, str]]
+EvaluationWorkflow = Callable[[str], Coroutine[Any, Any, str]]
 
 
 @dataclass(kw_only=True)
@@ -49,6 +51,7 @@ class DurableQueue:
     sweep: SweepWorkflow
     deliver: DeliveryWorkflow
     research: ResearchWorkflow
+    evaluate: EvaluationWorkflow
     concurrency: int
     max_runs: int | None
 
@@ -69,6 +72,7 @@ class DurableQueue:
         self.sweep = DBOS.workflow(name="sweep", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.sweep)
         self.deliver = DBOS.workflow(name="deliver", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.deliver)
         self.research = DBOS.workflow(name="research", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.research)
+        self.evaluate = DBOS.workflow(name="evaluate", max_recovery_attempts=_MAX_RECOVERY_ATTEMPTS)(self.evaluate)
         DBOS.launch()
         register = partial(DBOS.register_queue_async, on_conflict="always_update")
         self._runs = await register(
@@ -83,6 +87,7 @@ class DurableQueue:
             DELIVERY_QUEUE, partition_concurrency=1, worker_concurrency=_DELIVERY_CONCURRENCY
         )
         self._researches = await register(RESEARCH_QUEUE, worker_concurrency=_RESEARCH_CONCURRENCY)
+        self._evaluations = await register(EVALUATION_QUEUE, worker_concurrency=1)
 
     async def close(self) -> None:
         """Take no more runs. What is in progress goes on after the next start."""
@@ -102,6 +107,10 @@ class DurableQueue:
     async def enqueue_research(self, name: str, task_id: str) -> None:
         with SetWorkflowID(name):
             await self._researches.enqueue_async(self.research, task_id)
+
+    async def enqueue_evaluation(self, name: str, evaluation_id: str) -> None:
+        with SetWorkflowID(name):
+            await self._evaluations.enqueue_async(self.evaluate, evaluation_id)
 
     async def rewind(self, run_id: str, phase: Phase, *, host: str) -> bool:
         """Repeat an ended run from a phase on; False where the queue does not know it."""

@@ -1,4 +1,4 @@
-"""A worker: takes runs, deliveries and researches out of their queues, and picks up what dead workers left."""
+"""A worker: takes runs, deliveries, researches and evaluations from their queues, and what dead workers left."""
 
 import asyncio
 import datetime as dt
@@ -16,12 +16,22 @@ from monitor.db.database import Store
 from monitor.db.sessions import split_batches
 from monitor.db.tables.collection import Run
 from monitor.db.tables.delivery import Delivery
+from monitor.db.tables.evaluation import EvaluationStatus
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import NotDelivered
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
-from monitor.jobs.queue import DELIVERY_QUEUE, FAILED_STATES, RESEARCH_QUEUE, RUN_QUEUE, DurableQueue, DurableSteps
+from monitor.jobs.queue import (
+    DELIVERY_QUEUE,
+    EVALUATION_QUEUE,
+    FAILED_STATES,
+    RESEARCH_QUEUE,
+    RUN_QUEUE,
+    DurableQueue,
+    DurableSteps,
+)
 from monitor.services.dispatch import DeliveryDispatcher
+from monitor.services.evaluation import EvaluationService
 from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
 from monitor.services.runtime import WORKER_KIND
@@ -121,6 +131,40 @@ class ResearchReconciler:
                 await self.service.abandon(research.id, executor=research.executor, reason=reason)
 
 
+@dataclass(kw_only=True)
+class EvaluationReconciler:
+    """Brings the evaluations on record and the queue together; each time that one goes on is a workflow of its own."""
+
+    store: Store
+    clock: Clock
+    queue: DurableQueue
+
+    async def enqueue_waiting(self) -> None:
+        """Put what waits into the queue; to do it twice does no harm."""
+        for evaluation in await self.store.evaluations.list_open():
+            if evaluation.status is EvaluationStatus.QUEUED and evaluation.enqueued_at is None:
+                await self.queue.enqueue_evaluation(evaluation.workflow_id, evaluation.id)
+                await self.store.evaluations.mark_enqueued(evaluation.id, at=self.clock.now())
+
+    async def repair(self) -> None:
+        """Queue again what the queue lost; an evaluation that failed for good is stopped and can go on."""
+        waiting = [each for each in await self.store.evaluations.list_open() if each.enqueued_at is not None]
+        enqueued_at = {each.workflow_id: each.enqueued_at for each in waiting}
+        lost, failed = await _find_broken(self.queue, EVALUATION_QUEUE, enqueued_at, now=self.clock.now())
+        for evaluation in waiting:
+            if evaluation.workflow_id in lost:
+                await self.queue.delete(evaluation.workflow_id)
+                await self.store.evaluations.requeue(evaluation.id)
+            elif evaluation.workflow_id in failed:
+                await self.store.evaluations.end(
+                    evaluation.id,
+                    executor=evaluation.executor,
+                    status=EvaluationStatus.STOPPED,
+                    at=self.clock.now(),
+                    reason=Message("evaluation.process_ended"),
+                )
+
+
 async def _find_broken(
     queue: DurableQueue, name: str, enqueued_at: Mapping[str, dt.datetime | None], *, now: dt.datetime
 ) -> tuple[set[str], set[str]]:
@@ -143,6 +187,7 @@ EXECUTOR_TIMEOUT_S = 30.0
 """An executor whose heartbeat stood still for this long is dead; its work goes back into the queue."""
 
 _ENQUEUE_INTERVAL_S = 1.0
+_EVALUATION_INTERVAL_S = 3.0
 _ENQUEUE_BATCH_SIZE = 20
 _REAP_INTERVAL_S = 5.0
 _REPAIR_INTERVAL_S = 60.0
@@ -161,6 +206,7 @@ class Worker:
     sweeps: SweepService
     dispatch: DeliveryDispatcher
     research: ResearchService
+    evaluations: EvaluationService
     presence: HeartbeatRegistry
 
     def __post_init__(self) -> None:
@@ -176,6 +222,7 @@ class Worker:
             await queue.open()
             deliveries = DeliveryReconciler(store=self.store, clock=self.clock, dispatch=self.dispatch, queue=queue)
             researches = ResearchReconciler(store=self.store, clock=self.clock, service=self.research, queue=queue)
+            evaluations = EvaluationReconciler(store=self.store, clock=self.clock, queue=queue)
             reaper = Reaper(
                 store=self.store,
                 clock=self.clock,
@@ -183,12 +230,14 @@ class Worker:
                 executor=executor,
                 deliveries=deliveries,
                 researches=researches,
+                evaluations=evaluations,
             )
             try:
                 async with repeat(
                     (_ENQUEUE_INTERVAL_S, partial(self._enqueue_runs, queue)),
                     (_ENQUEUE_INTERVAL_S, deliveries.enqueue_due),
                     (_ENQUEUE_INTERVAL_S, researches.enqueue_waiting),
+                    (_EVALUATION_INTERVAL_S, evaluations.enqueue_waiting),
                     (_REAP_INTERVAL_S, reaper.reap),
                 ):
                     yield executor
@@ -234,12 +283,17 @@ class Worker:
             with self._track_workflow():
                 return str(await self.research.execute(task_id, executor=executor, steps=self._steps))
 
+        async def evaluate(evaluation_id: str) -> str:
+            with self._track_workflow():
+                return str(await self.evaluations.execute(evaluation_id, executor=executor))
+
         return DurableQueue(
             database_url=self.settings.database_url,
             executor_id=executor,
             sweep=sweep,
             deliver=deliver,
             research=research,
+            evaluate=evaluate,
             concurrency=self.settings.work.concurrency,
             max_runs=self.settings.work.max_runs,
         )
@@ -273,6 +327,7 @@ class Reaper:
     queue: DurableQueue
     deliveries: DeliveryReconciler
     researches: ResearchReconciler
+    evaluations: EvaluationReconciler
     executor: str
     monotonic: Callable[[], float] = time.monotonic
 
@@ -296,6 +351,7 @@ class Reaper:
             await self._repair()
             await self.deliveries.repair()
             await self.researches.repair()
+            await self.evaluations.repair()
             long_ago = self.clock.now() - dt.timedelta(days=_RETENTION_DAYS)
             await self.queue.delete_ended(long_ago)
             await self.store.executors.delete_stale(long_ago)

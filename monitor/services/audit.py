@@ -141,6 +141,10 @@ class AuditAction(StrEnum):
     SIGN_OUT = "session.sign_out"
     TOKEN_ADD = "token.add"  # noqa: S105
     TOKEN_REVOKE = "token.revoke"  # noqa: S105
+    EVALUATION_START = "evaluation.start"
+    EVALUATION_RESUME = "evaluation.resume"
+    EVALUATION_STOP = "evaluation.stop"
+    EVALUATION_DELETE = "evaluation.delete"
     RESEARCH_START = "research.start"
     RESEARCH_PLAN = "research.plan"
     RESEARCH_REMARK = "research.remark"

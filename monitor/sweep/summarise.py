@@ -20,7 +20,7 @@ from monitor.sweep.article import ArticleReading, ArticleTask
 from monitor.sweep.context import RunContext
 from monitor.sweep.prompts import SummaryTask
 from monitor.sweep.reader import is_disallowed_by_robots
-from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, join_sentences
+from monitor.sweep.summary_check import JudgedSummary, SummaryChecker, SummaryGrounds, join_sentences
 from monitor.verify.passages import ArticleSupport
 from monitor.verify.second_reader import StatementVerifier
 from monitor.verify.statements import Judgement, SourceText, StatementCounts
@@ -119,7 +119,7 @@ _EXTRACT_LIMITS = WorkerLimits(timeout_s=5.0, cpu_s=3.0)
 
 
 @dataclass(frozen=True)
-class _WrittenSummary:
+class WrittenSummary:
     """A summary with the judgements on its sentences; `counts` has those that were dropped on the way too."""
 
     text: str = ""
@@ -165,7 +165,7 @@ class Summariser:
         if not article.text.strip():
             await self._deps.store.revisions.save(_build_snapshot(item, article))
             return
-        await self._save(item, article, await self._write(item, article))
+        await self._save(item, article, await self.write(item, article))
 
     async def summarise_again(self, item: Item) -> None:
         """Write the summary of an item anew from the text that its last look brought, which is not looked at again.
@@ -187,7 +187,7 @@ class Summariser:
             attachments=list(seen.attachments),
         )
         article = ArticleContent(snapshot=seen, text=text or "", facts=facts, record=record.id if record else None)
-        summary = await self._write(item, article)
+        summary = await self.write(item, article)
         claims = await self._link(item, article, summary)
         changes = _describe_summary(summary) | {"is_summary_stale": False}
         await store.revisions.save(snapshot, changes=changes, claims=claims)
@@ -205,10 +205,11 @@ class Summariser:
         if not article.text.strip() or not checked.is_sound:
             await self._deps.store.revisions.save(_build_snapshot(item, article))
             return False
-        await self._save(item, article, _WrittenSummary.from_checked(checked))
+        await self._save(item, article, WrittenSummary.from_checked(checked))
         return True
 
-    async def _write(self, item: Item, article: ArticleContent) -> _WrittenSummary:
+    async def write(self, item: Item, article: ArticleContent) -> WrittenSummary:
+        """Return the summary of an item whose page has a text, by model or else as an extract; nothing is stored."""
         dropped = StatementCounts()
         if self._deps.model is not None:
             written = await self._write_by_model(self._deps.model, item, article)
@@ -216,7 +217,7 @@ class Summariser:
                 return written
             dropped = written.counts
         if article.sentences is not None:
-            return _WrittenSummary.from_extract(article.sentences, dropped)
+            return WrittenSummary.from_extract(article.sentences, dropped)
         from monitor.sweep.extracts import extract_sentences  # seldom called: its rules are for workers
 
         language = self._run.source.summary_language
@@ -228,9 +229,9 @@ class Summariser:
             self._unreadable[item.url] = error.message
             await self._run.record_fallback(Phase.SUMMARISE, item.url, error.message)
             sentences = []
-        return _WrittenSummary.from_extract(sentences, dropped)
+        return WrittenSummary.from_extract(sentences, dropped)
 
-    async def _write_by_model(self, model: ChatModel, item: Item, article: ArticleContent) -> _WrittenSummary:
+    async def _write_by_model(self, model: ChatModel, item: Item, article: ArticleContent) -> WrittenSummary:
         """Ask for a summary, and once more with what is wrong with it; without a text where something still is.
 
         So says section 4 of the contracts: no statement of a summary is contradicted or unsupported.
@@ -256,11 +257,11 @@ class Summariser:
                 fault = self._unreadable[item.url] = error.message
                 break
             if checked.is_sound:
-                return _WrittenSummary.from_checked(checked)
+                return WrittenSummary.from_checked(checked)
             fault, dropped = checked.reason, StatementCounts.count(judgement for _, judgement in checked.dropped)
             messages = [*messages, *task.build_rewrite(answer, checked.list_faults(task.language))]
         await self._run.record_fallback(Phase.SUMMARISE, item.url, Message.of("cause.extract", reason=fault))
-        return _WrittenSummary(counts=dropped)
+        return WrittenSummary(counts=dropped)
 
     def _build_task(self, item: Item) -> SummaryTask:
         from monitor.ranking.kinds import classify_document  # only a model is told
@@ -273,7 +274,8 @@ class Summariser:
             prompts=self._deps.prompts,
         )
 
-    def _build_checker(self, item: Item, article: ArticleContent, task: SummaryTask) -> SummaryChecker:
+    def build_grounds(self, item: Item, article: ArticleContent) -> SummaryGrounds:
+        """Return what a summary of the item is held against."""
         page = SourceText(
             text=article.text,
             title=item.title,
@@ -281,18 +283,21 @@ class Summariser:
             publisher=article.facts.issuer or item.issuer or item.source,
             published_on=article.facts.stated_date or item.date,
         )
+        return self._build_task(item).build_grounds(page)
+
+    def _build_checker(self, item: Item, article: ArticleContent, task: SummaryTask) -> SummaryChecker:
         verifier = StatementVerifier(
             model=self._deps.model, language=task.language, place=item.url, prompts=self._deps.prompts
         )
-        return SummaryChecker(grounds=task.build_grounds(page), verifier=verifier, workers=self._deps.workers)
+        return SummaryChecker(grounds=self.build_grounds(item, article), verifier=verifier, workers=self._deps.workers)
 
-    async def _save(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> None:
+    async def _save(self, item: Item, article: ArticleContent, summary: WrittenSummary) -> None:
         changes = _describe_summary(summary) | build_item_changes(item, article.facts)
         claims = await self._link(item, article, summary)
         snapshot = _build_snapshot(item, article)
         await self._deps.store.revisions.save(snapshot, text=article.text, changes=changes, claims=claims)
 
-    async def _link(self, item: Item, article: ArticleContent, summary: _WrittenSummary) -> ClaimUpdate | None:
+    async def _link(self, item: Item, article: ArticleContent, summary: WrittenSummary) -> ClaimUpdate | None:
         """Return the claims of an item from its page; None where nothing is kept of that."""
         linker = self._deps.linker
         if linker is None or article.record is None:
@@ -313,7 +318,7 @@ class Summariser:
         return claims
 
 
-def _describe_summary(summary: _WrittenSummary) -> dict[str, Any]:
+def _describe_summary(summary: WrittenSummary) -> dict[str, Any]:
     counts = summary.counts.model_dump() if summary.text else None
     return {"summary": summary.text, "summary_by": summary.by, "statements": counts}
 

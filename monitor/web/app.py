@@ -21,6 +21,7 @@ from monitor.errors import UsageError
 from monitor.web.api import briefings as briefings_api
 from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
+from monitor.web.api import evaluation as evaluation_api
 from monitor.web.api import events as events_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
@@ -48,6 +49,7 @@ from monitor.web.ui import (
     briefings,
     catalogue,
     deadlines,
+    evaluation,
     health,
     items,
     people,
@@ -73,6 +75,7 @@ _API_ROUTERS = (
     events_api.router,
     research_api.router,
     events_api.research_router,
+    evaluation_api.router,
     settings_api.router,
     health_api.router,
     people_api.router,
@@ -94,6 +97,7 @@ _PAGE_MODULES = (
     briefings,
     catalogue,
     deadlines,
+    evaluation,
     health,
     items,
     people,

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import Queries, lock_decisions, sanitize_text, sanitize_value
+from monitor.db.tables.evaluation import Evaluation, PairChoice
 from monitor.db.tables.people import (
     AuditEntry,
     HiddenItem,
@@ -37,6 +38,8 @@ _COLUMNS: tuple[tuple[type[SQLModel], str], ...] = (
     (StoredPrompt, "by"),
     (Research, "asked_by"),
     (ResearchRemark, "person"),
+    (Evaluation, "asked_by"),
+    (PairChoice, "person"),
     (Topic, "created_by"),
 )
 """Where a person is named beside what everybody may read."""

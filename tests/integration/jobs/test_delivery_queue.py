@@ -16,6 +16,10 @@ from monitor.jobs.queue import DurableQueue
 from monitor.jobs.worker import DeliveryReconciler, format_attempt_id
 
 
+async def no_evaluation(evaluation_id: str) -> str:
+    raise AssertionError("no evaluation is due here")
+
+
 async def no_sweep(run_id: str, since: str | None, until: str | None) -> str:
     raise AssertionError("no run is due here")
 
@@ -32,6 +36,7 @@ async def opened(settings: Settings, deliver: Any) -> AsyncIterator[DurableQueue
         sweep=no_sweep,
         deliver=deliver,
         research=no_research,
+        evaluate=no_evaluation,
         concurrency=2,
         max_runs=None,
     )

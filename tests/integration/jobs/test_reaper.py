@@ -12,7 +12,7 @@ from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.research import Executor
 from monitor.jobs import queue as queue_module
 from monitor.jobs.queue import DurableQueue
-from monitor.jobs.worker import EXECUTOR_TIMEOUT_S, DeliveryReconciler, Reaper, ResearchReconciler
+from monitor.jobs.worker import EXECUTOR_TIMEOUT_S, DeliveryReconciler, EvaluationReconciler, Reaper, ResearchReconciler
 from monitor.services.research.service import ResearchService
 from monitor.vocabulary import RunStatus
 
@@ -44,6 +44,10 @@ class Done:
         return sweep
 
 
+async def no_evaluation(evaluation_id: str) -> str:
+    raise AssertionError("no evaluation is due here")
+
+
 async def no_research(task_id: str) -> str:
     raise AssertionError("no research is due here")
 
@@ -69,6 +73,7 @@ def opened(settings: Settings, done: Done) -> Open:
             sweep=done.flow(executor, hangs=hangs),
             deliver=no_delivery,
             research=no_research,
+            evaluate=no_evaluation,
             concurrency=2,
             max_runs=None,
         )
@@ -115,6 +120,7 @@ def new_reaper(
             queue=queue,
             deliveries=rounds,
             researches=researches,
+            evaluations=EvaluationReconciler(store=store, clock=clock, queue=queue),
             executor="second",
             monotonic=lambda: steady["s"],
         )

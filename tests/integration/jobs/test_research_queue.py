@@ -61,6 +61,10 @@ async def test_what_is_asked_is_carried_out_by_the_worker_and_waits_for_its_plan
     assert {note.topic for note in (await app.research.get(waiting, by=COMMAND_LINE)).notes} == {"新型储能装机规模"}
 
 
+async def no_evaluation(evaluation_id: str) -> str:
+    raise AssertionError("no evaluation is due here")
+
+
 async def no_run(run_id: str, since: str | None, until: str | None) -> str:
     raise AssertionError("no run is due here")
 
@@ -77,6 +81,7 @@ async def opened(settings: Settings, research: Any) -> AsyncIterator[DurableQueu
         sweep=no_run,
         deliver=no_delivery,
         research=research,
+        evaluate=no_evaluation,
         concurrency=1,
         max_runs=None,
     )

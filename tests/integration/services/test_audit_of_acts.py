@@ -5,7 +5,7 @@ import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,17 @@ import pytest
 
 from monitor.bootstrap import App, open_app
 from monitor.briefing.editing import BriefingEditPatch
-from monitor.config.model import Settings
+from monitor.config.model import LlmSettings, Settings
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
+from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
 from monitor.errors import Forbidden
 from monitor.research.shapes import Plan, PlanMetadata, PlanParagraph, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import State
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
 from monitor.services.deliveries import TargetForm
+from monitor.services.evaluation import EvaluationForm
 from monitor.services.research.dependencies import StoreNotebook
 from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
@@ -58,6 +60,12 @@ Act = Callable[[World, Actor], Awaitable[Any]]
 
 async def enqueue_run(world: World, by: Actor) -> None:
     await world.app.sweeps.enqueue(await world.app.sources.get_by_id(world.source_id), by=by)
+
+
+async def start_evaluation(world: World, by: Actor) -> None:
+    """With a model, which the other acts do without."""
+    settings = world.app.settings.model_copy(update={"llm": LlmSettings(base_url="http://127.0.0.1:9/v1")})
+    await replace(world.app.evaluations, settings=settings).enqueue(EvaluationForm(models=["a", "b"]), by=by)
 
 
 LIST = "".join(
@@ -302,6 +310,18 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "end a session": (AuditAction.SESSION_END, Role.ADMIN, lambda w, by: w.app.people.end_session(w.session_id, by=by)),
     "create a token": (AuditAction.TOKEN_ADD, Role.READER, lambda w, by: w.app.tokens.create("t2", "reader", by=by)),
     "revoke a token": (AuditAction.TOKEN_REVOKE, Role.ADMIN, lambda w, by: w.app.tokens.revoke("t", by=by)),
+    "start an evaluation": (AuditAction.EVALUATION_START, Role.ADMIN, start_evaluation),
+    "go on with an evaluation": (
+        AuditAction.EVALUATION_RESUME,
+        Role.ADMIN,
+        lambda w, by: w.app.evaluations.resume("e1", budget=None, by=by),
+    ),
+    "stop an evaluation": (AuditAction.EVALUATION_STOP, Role.ADMIN, lambda w, by: w.app.evaluations.stop("e2", by=by)),
+    "delete an evaluation": (
+        AuditAction.EVALUATION_DELETE,
+        Role.ADMIN,
+        lambda w, by: w.app.evaluations.delete("e1", by=by),
+    ),
     "start a research": (
         AuditAction.RESEARCH_START,
         Role.EDITOR,
@@ -393,6 +413,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
         await app.settings_service.update({"llm.model": "other"}, by=by)
         await app.prompts.put("summary.user.en", "One sentence. {rules}{title}{text}", by=by)
         await save_researches(app, tmp_path)
+        await save_evaluations(app, source.id or 0)
         yield World(
             app=app,
             source_id=source.id or 0,
@@ -427,16 +448,31 @@ async def save_researches(app: App, folder: Path) -> None:
     await notebook.save_output(StepType.PLAN, {"result": plan.to_json(), "told": {}})
 
 
+async def save_evaluations(app: App, source_id: int) -> None:
+    """One that was stopped and one that waits, e1 and e2, and a recorded run for a third."""
+    now = app.clock.now()
+    for number, status in enumerate((EvaluationStatus.STOPPED, EvaluationStatus.QUEUED), start=1):
+        evaluation = Evaluation(
+            id=f"e{number}", status=status, fingerprint=f"{number}", max_items=1, seed="s", created_at=now
+        )
+        await app.store.evaluations.create(evaluation)
+    await app.store.runs.create(
+        Run(id="recorded", source_id=source_id, source="a", planned_at=now, status=RunStatus.SUCCEEDED)
+    )
+    await app.store.evidence.save_manifest("recorded", {}, at=now)
+    await save_item(app, source_id, 3, run_id="recorded")
+
+
 def rename_research(file: Path, task_id: str, name: str, status: str) -> None:
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("UPDATE research SET id = ?, status = ? WHERE id = ?", (name, status, task_id))
 
 
-async def save_item(app: App, source_id: int, number: int) -> int:
+async def save_item(app: App, source_id: int, number: int, run_id: str = "failed") -> int:
     item = Item(
         source_id=source_id,
         source="a",
-        run_id="failed",
+        run_id=run_id,
         section="s",
         title=f"通知{number}",
         url=f"https://a.example/{number}.html",

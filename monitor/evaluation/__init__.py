@@ -1,0 +1,1 @@
+"""Compares models, and wordings of prompts, on what earlier runs recorded."""
