@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, MonitorError
 from monitor.evaluation.pieces import CallRow
 from monitor.llm.chat import ChatModel, Completion, CompletionRequest
-from monitor.llm.run_model import estimate_tokens
+from monitor.llm.context import estimate_tokens
 from monitor.vocabulary import Phase
 
 _ANSWER_TOKENS = {Phase.NAVIGATE: 3000, Phase.CRAWL: 3000, Phase.SUMMARISE: 1000, Phase.VERIFY: 1500, Phase.RANK: 4000}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from monitor.clock import Clock
-from monitor.config.model import LlmSettings
+from monitor.config.llm import LlmSettings
 from monitor.db.database import Store
 from monitor.db.tables.collection import ModelCall
 from monitor.db.tables.evaluation import Evaluation, EvaluationPiece
