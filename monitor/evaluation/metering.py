@@ -9,7 +9,7 @@ from monitor.config.llm import LlmSettings
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, MonitorError
 from monitor.evaluation.pieces import CallRow
-from monitor.llm.chat import ChatModel, Completion, CompletionRequest
+from monitor.llm.chat import ChatModel, Completion, CompletionRequest, fit_chars
 from monitor.llm.context import estimate_tokens
 from monitor.vocabulary import Phase
 
@@ -60,7 +60,7 @@ class CostEstimator:
             return 0.0
         prompt = _estimate_prompt(request) * self._largest_ratio * _MARGIN
         longest = math.ceil(self._largest_answers.get(request.phase, 0) * _MARGIN)
-        answer = max(longest, _ANSWER_TOKENS.get(request.phase, 4000))
+        answer = self.settings.max_tokens or max(longest, _ANSWER_TOKENS.get(request.phase, 4000))
         return (prompt * price.input + answer * price.output) / 1_000_000
 
     def learn(self, request: CompletionRequest, completion: Completion) -> None:
@@ -120,6 +120,9 @@ class MeteredModel:
         self.estimator.learn(request, completion)
         self.answers.append(completion.text)
         return completion
+
+    def fit_chars(self, phase: Phase, limit: int, place: str = "") -> int:
+        return fit_chars(self.model, phase, limit, place)
 
     async def _release(self, cost: float) -> None:
         """Forget what was stored for a call once it is booked; of one that was cut off it stays, as spent."""
