@@ -73,7 +73,7 @@ async def test_each_server_wants_its_key_where_the_provider_wants_it(rules: Prov
         (rule_sets.VLLM, {"max_tokens": 20_000}, "maximum context length is 16384 tokens"),
         (rule_sets.LITELLM, {"top_p": 0.9}, "UnsupportedParamsError"),
     ],
-    ids=str,
+    ids=lambda part: part.model if isinstance(part, ProviderRules) else part if isinstance(part, str) else "",
 )
 async def test_a_server_refuses_what_its_provider_refuses(rules: ProviderRules, body: Any, word: str) -> None:
     answer = await ask(rules, **body)
