@@ -10,11 +10,13 @@ from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenP
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
+from monitor.db.tables.evaluation import Evaluation, EvaluationPiece, EvaluationStatus
 from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.people import HiddenItem, ItemNote
 from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, TopicAlerts, TopicFit
 from monitor.db.tables.research import ResearchStatus, RunEvent
 from monitor.document import DocumentFacts, FigureChange, Relation, StatedDeadline
+from monitor.evaluation.pieces import DraftStatement, GapRow, PieceRow, SampledRun, SummaryWritten
 from monitor.i18n.message import Message
 from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
@@ -34,6 +36,7 @@ from monitor.vocabulary import (
     RunStatus,
     SectionEnd,
     SummaryBy,
+    Verdict,
 )
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
@@ -83,6 +86,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     change = {"before": list(PAYLOADS.values()), "after": WORST}
     await app.audit.record(worst, AuditAction.SOURCE_EDIT, WORST, **change)
     await _researches(app, at)
+    await _evaluate(app, items, at)
     draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by=COMMAND_LINE)
     return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)
 
@@ -278,3 +282,60 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
     for name in list(items)[:3]:
         hidden = HiddenItem(item_id=items[name], person="admin", reason=sanitize_text(PAYLOADS[name]), at=at)
         await app.store.marks.hide(hidden)
+
+
+async def _evaluate(app: App, items: dict[str, int], at: dt.datetime) -> None:
+    """Two models wrote a summary of each item; one said what stands on no page."""
+    worst = sanitize_text(WORST)
+    sample = SampledRun(source=worst, run_id="run-evil", items=list(items.values()))
+    gap = GapRow(source=worst, run_id="run-evil", phase=Phase.RANK, reason=Message.other(worst))
+    evaluation = Evaluation(
+        id="e7a1",
+        status=EvaluationStatus.DONE,
+        fingerprint="evil",
+        contenders=[{"model": worst, "prompts": "current"}, {"model": "plain", "prompts": "built-in"}],
+        samples=[sample.model_dump(mode="json")],
+        gaps=[gap.model_dump(mode="json")],
+        max_items=len(items),
+        seed="evil",
+        asked_by=worst[:100],
+        reason=Message.other(worst),
+        created_at=at,
+        started_at=at,
+        ended_at=at,
+    )
+    await app.store.evaluations.create(evaluation)
+    for contender in range(2):
+        for name, item_id in items.items():
+            text = f"{PAYLOADS[name]} {contender}"
+            statement = DraftStatement(
+                text=text, verdict=Verdict.UNSUPPORTED, reason=Message.other(worst), passage=worst
+            )
+            written = SummaryWritten(
+                item_id=item_id,
+                title=PAYLOADS[name],
+                url="https://evil.example/",
+                drafts=1,
+                is_kept=True,
+                is_kept_at_first=True,
+                summary=text,
+                statements=[statement],
+            )
+            row = PieceRow(
+                contender=contender,
+                source=worst,
+                run_id="run-evil",
+                phase=Phase.SUMMARISE,
+                place=f"{item_id}",
+                is_answered=True,
+                measured=written,
+            )
+            piece = EvaluationPiece(
+                evaluation_id=evaluation.id,
+                contender=contender,
+                run_id=row.run_id,
+                phase=row.phase,
+                place=row.place,
+                at=at,
+            )
+            await app.store.evaluations.save_piece(piece, row.model_dump(mode="json"))
