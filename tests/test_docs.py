@@ -19,6 +19,7 @@ from monitor.config.targets import TargetSettings
 from monitor.db.tables.delivery import AlarmKind, DeliveryKind, DeliveryStatus
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import FORMATS
+from monitor.i18n.catalogue import load_catalogue
 from monitor.page import ChangeKind, PageErrorCode
 from monitor.search.contract import SearchErrorCode
 from monitor.services.sources.form import SourceForm, validate_form
@@ -36,6 +37,17 @@ COMMANDS = (
     "docs/administrators/commands.md",
 )
 MAX_LINES = 260
+CHINESE = ".zh.md"
+TRANSLATED = [
+    page
+    for room in ("users", "administrators", "reference")
+    for page in sorted((DOCS / room).glob("*.md"))
+    if not page.name.endswith(CHINESE)
+]
+PAGES_WITH_LABELS = [
+    page for page in sorted((DOCS / "users").glob("*.md")) if page.name.split(".")[0] not in ("commands", "first-steps")
+]
+CODE_BLOCK = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def read(path: str) -> str:
@@ -186,6 +198,50 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     broken = [link for link in links if not (page.parent / link).exists()]
     assert not broken, f"{page.name} links to {broken}, which is not there"
     assert len(text.splitlines()) <= MAX_LINES, f"{page.name} has grown past {MAX_LINES} lines"
+
+
+def list_headings(text: str) -> list[int]:
+    """The levels of the headings outside of code, in their order."""
+    return [len(marks) for marks in re.findall(r"^(#+) ", CODE_BLOCK.sub("", text), flags=re.MULTILINE)]
+
+
+def list_code(text: str) -> list[str]:
+    """The fenced blocks of code without their comments, which may be translated."""
+    return [re.sub(r"(^|\s)#.*$", "", block, flags=re.MULTILINE) for block in CODE_BLOCK.findall(text)]
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_for_readers_has_a_chinese_twin_with_the_same_headings_and_code(page: Path) -> None:
+    twin = page.with_suffix(CHINESE)
+    assert twin.exists(), f"{page.relative_to(HOME)} has no {twin.name} beside it"
+    english, chinese = page.read_text("utf-8"), twin.read_text("utf-8")
+    assert list_headings(english) == list_headings(chinese), f"{twin.name} has other headings than {page.name}"
+    for own, other in zip(list_code(english), list_code(chinese), strict=True):
+        assert own == other, f"{twin.name} has another block of code than {page.name}"
+
+
+def test_every_chinese_page_is_the_twin_of_an_english_one() -> None:
+    orphans = [
+        page.name
+        for page in DOCS.rglob(f"*{CHINESE}")
+        if not page.with_name(page.name.removesuffix(CHINESE) + ".md").exists()
+    ]
+    assert not orphans, f"there are no English pages for {orphans}"
+
+
+def list_labels(language: str) -> set[str]:
+    """All that the pages show in a language: in English that is what the Chinese catalogue translates, too."""
+    shown = {form.strip() for forms in load_catalogue(language).values() for form in forms}
+    return shown | set(load_catalogue("zh")) if language == "en" else shown
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_LABELS, ids=lambda page: page.name)
+def test_what_is_bold_on_the_pages_for_users_is_called_so_by_the_program(page: Path) -> None:
+    text = CODE_BLOCK.sub("", page.read_text("utf-8"))
+    bold = [label for path in re.findall(r"\*\*(.+?)\*\*", text) for label in path.split(" › ")]
+    labels = list_labels("zh" if page.name.endswith(CHINESE) else "en")
+    unknown = [label for label in bold if label not in labels]
+    assert not unknown, f"no page, button or word of the program is called {unknown}"
 
 
 def test_the_house_is_described_as_it_stands() -> None:
