@@ -38,6 +38,12 @@ COMMANDS = (
 )
 MAX_LINES = 260
 CHINESE = ".zh.md"
+TRANSLATED = [
+    page
+    for room in ("users", "administrators", "reference")
+    for page in sorted((DOCS / room).glob("*.md"))
+    if not page.name.endswith(CHINESE)
+]
 PAGES_WITH_LABELS = [
     page for page in sorted((DOCS / "users").glob("*.md")) if page.name.split(".")[0] not in ("commands", "first-steps")
 ]
@@ -192,6 +198,25 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     broken = [link for link in links if not (page.parent / link).exists()]
     assert not broken, f"{page.name} links to {broken}, which is not there"
     assert len(text.splitlines()) <= MAX_LINES, f"{page.name} has grown past {MAX_LINES} lines"
+
+
+def list_headings(text: str) -> list[int]:
+    """The levels of the headings outside of code, in their order."""
+    return [len(marks) for marks in re.findall(r"^(#+) ", CODE_BLOCK.sub("", text), flags=re.MULTILINE)]
+
+
+def list_code(text: str) -> list[str]:
+    """The fenced blocks of code without their comments, which may be translated."""
+    return [re.sub(r"(^|\s)#.*$", "", block, flags=re.MULTILINE) for block in CODE_BLOCK.findall(text)]
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_page_for_readers_has_a_chinese_twin_with_the_same_headings_and_code(page: Path) -> None:
+    twin = page.with_suffix(CHINESE)
+    assert twin.exists(), f"{page.relative_to(HOME)} has no {twin.name} beside it"
+    english, chinese = page.read_text("utf-8"), twin.read_text("utf-8")
+    assert list_headings(english) == list_headings(chinese), f"{twin.name} has other headings than {page.name}"
+    assert list_code(english) == list_code(chinese), f"{twin.name} has other blocks of code than {page.name}"
 
 
 def test_every_chinese_page_is_the_twin_of_an_english_one() -> None:
