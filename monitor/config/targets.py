@@ -87,11 +87,11 @@ class TargetSettings(SettingsGroup):
     topic: str | None = setting(None, "only items that fit this topic; its name stands at the top")
     top: int | None = setting(None, "how many items are shown in full, the rest as a list; null = all", ge=1)
     include_gaps: bool = setting(True, "whether it says what could not be read; false = a copy for a client")
-    quiet: Literal["none", "note"] = setting("none", "on a day without news: none = nothing is sent; note = a note says so")
+    quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = a note says so")
     deadline_minutes: int = setting(60, "how many minutes a briefing waits for its sources to be read", ge=0, le=1440)
-    alarms: bool = setting(False, "alarms go there too; those of one minute are one message")
+    alarms: bool = setting(False, "alarms go there too, those of one minute as one message")
     alerts: bool = setting(
-        False, "alerts of its items go there too: moved and near deadlines, repeals; those of one minute are one message"
+        False, "alerts of its items go there too, as one message a minute: moved and near deadlines, repeals"
     )
 
     @property
