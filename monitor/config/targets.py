@@ -87,7 +87,7 @@ class TargetSettings(SettingsGroup):
     topic: str | None = setting(None, "only items that fit this topic; its name stands at the top")
     top: int | None = setting(None, "how many items are shown in full, the rest as a list; null = all", ge=1)
     include_gaps: bool = setting(True, "whether it says what could not be read; false = a copy for a client")
-    quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = a note says so")
+    quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")
     deadline_minutes: int = setting(60, "how many minutes a briefing waits for its sources to be read", ge=0, le=1440)
     alarms: bool = setting(False, "alarms go there too, those of one minute as one message")
     alerts: bool = setting(
