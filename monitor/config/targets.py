@@ -82,16 +82,16 @@ class TargetSettings(SettingsGroup):
     tags: list[str] = setting([], "only sources with one of these tags")
     keywords: list[str] = setting([], "only items with one of these words")
     types: list[str] = setting([], "only items of these types")
-    formats: list[str] = setting([], "documents that go along, by their [format](../users/formats.md)")
+    formats: list[str] = setting([], "attached documents, by their [format](../users/formats.md)")
     language: Literal["zh", "en"] = setting("zh", "the language of the briefing's own words")
-    topic: str | None = setting(None, "for whom: only what fits this topic, whose name stands on top")
-    top: int | None = setting(None, "so many items in full, the rest listed; null = all", ge=1)
-    include_gaps: bool = setting(True, "whether it says what could not be seen; false = a copy for a client")
+    topic: str | None = setting(None, "only items that fit this topic; its name stands at the top")
+    top: int | None = setting(None, "how many items are shown in full, the rest as a list; null = all", ge=1)
+    include_gaps: bool = setting(True, "whether it says what could not be read; false = a copy for a client")
     quiet: Literal["none", "note"] = setting("none", "a day without news: none = nothing is sent; note = it says so")
-    deadline_minutes: int = setting(60, "so long a briefing waits for its sources' runs of the day", ge=0, le=1440)
-    alarms: bool = setting(False, "alarms go there too, those of a minute as one message")
+    deadline_minutes: int = setting(60, "how many minutes a briefing waits for its sources to be read", ge=0, le=1440)
+    alarms: bool = setting(False, "alarms go there too, those of one minute as one message")
     alerts: bool = setting(
-        False, "alerts of its items go there: moved and near deadlines, repeals; a minute's as one message"
+        False, "alerts of its items go there too, as one message a minute: moved and near deadlines, repeals"
     )
 
     @property

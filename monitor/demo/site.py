@@ -1,7 +1,7 @@
 """A sample site on loopback: for `make demo`, for tests, and to look at by hand (`python -m monitor.demo.site`).
 
 The site is data (see `content.py`), its dates count back from `today`, and what it publishes is known exactly:
-`expected()` is the ground truth that a sweep is measured against. A test may change the site while it is served.
+`list_expected_items` gives the truth that a sweep is measured against. A test may change the site while it is served.
 """
 
 import argparse
