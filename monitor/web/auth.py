@@ -31,7 +31,7 @@ SESSION_COOKIE = "monitor_session"
 DEVICE_COOKIE = "monitor_device"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _ONE_TIME_PASSWORD_PATHS = ("/account", "/sign-out")
-_BEARER = HTTPBearer(auto_error=False, description="A token: Settings › People, or `monitor users token`.")
+_BEARER = HTTPBearer(auto_error=False, description="A token: Settings › Tokens, or `monitor users token`.")
 _COOKIE = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, description="The session of a browser.")
 
 
