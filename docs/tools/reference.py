@@ -104,8 +104,8 @@ def render_commands(words: Words) -> list[str]:
         words,
         "commands",
         "Commands",
-        "Every command with its arguments and options, as `--help` shows them. How the commands are used together, and what "
-        "programs send them, is told in the guide.",
+        "Every command with its arguments and options, as `--help` shows them. The [guide](../users/commands.md) says which "
+        "one to use when, and what programs exchange with it.",
         "These options stand before the command; `--help` may stand after any command.",
     )
     lines += render_options(root, context, words)
@@ -143,8 +143,8 @@ def render_settings(words: Words) -> list[str]:
         words,
         "settings",
         "Settings",
-        "Every setting with its default and its limits. Where a value comes from, and what the desk may set, is told in the "
-        "guide.",
+        "Every setting with its default and its limits. The [guide](../administrators/settings.md) says where a value comes "
+        "from and how secrets are kept.",
         "The environment variable of a setting is its name in capitals, with `MONITOR_` before it and two underscores for "
         "each dot.",
         "Desk: `yes` can be changed under Settings and holds within two seconds; `restart` too, but from the next start on; "
@@ -241,8 +241,8 @@ def render_api(words: Words, schema: dict[str, Any]) -> list[str]:
         "HTTP API",
         "Every request of the API. The full schema, with the shape of every answer and examples, is served at "
         "`/api/openapi.json`.",
-        "Programs sign in with `Authorization: Bearer TOKEN`. Errors are `application/problem+json` with a `code` of the "
-        "page of errors. Lists answer with `next`; send it back as `cursor` until it is null.",
+        "Programs sign in with `Authorization: Bearer TOKEN`. Errors are `application/problem+json` with a "
+        "[code](errors.md). Lists answer with `next`; send it back as `cursor` until it is null.",
     )
     by_tag: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for path, methods in schema["paths"].items():
@@ -284,7 +284,8 @@ def render_events(words: Words, _: dict[str, Any]) -> list[str]:
     lines += table(("`event`", words("meaning")), kinds)
     lines += [" ".join(f"`{name}`" for name in ("at", *Progress.model_fields)), ""]
     lines += [f"## {words('Of a research')}: `GET /api/research/{{taskId}}/events`", ""]
-    lines += [words("Messages have no `event`; `data` is this object, and research-event.json its schema."), ""]
+    lines += [words("Messages have no `event`; `data` is this object, and "
+        "[research-event.json](../schemas/research-event.json) its schema."), ""]
     rows = [*list_properties(schema, words), *list_properties(schema["$defs"]["Payload"], words, "payload.")]
     lines += table((words("field"), words("values"), words("meaning")), rows)
     return lines
