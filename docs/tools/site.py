@@ -4,6 +4,8 @@
 import re
 from typing import Any
 
+from mkdocs.exceptions import PluginError
+
 _LANGUAGE_LINE = re.compile(r"^\[(?:中文|English)\]\([^)]+\)\n+", re.MULTILINE)
 """The link to the page in the other language, for readers of the files; the site has a switch."""
 
@@ -18,3 +20,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     markdown = _LANGUAGE_LINE.sub("", markdown, count=1)
     markdown = _CHINESE_LINK.sub(r"\1.md", markdown)
     return _OUTSIDE_LINK.sub(r"\1", markdown)
+
+
+_LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//|<link\b[^>]*stylesheet[^>]*(?:https?:)?//")
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuse a page that loads anything from elsewhere: the site works without a network and tells nobody of its readers."""
+    if found := _LOADED.search(output):
+        raise PluginError(f"{page.file.src_uri} loads from elsewhere: {found.group()}")
+    return output
