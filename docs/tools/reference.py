@@ -104,8 +104,8 @@ def render_commands(words: Words) -> list[str]:
         words,
         "commands",
         "Commands",
-        "Every command with its arguments and options, as `--help` shows them. The [guide](../users/commands.md) says which "
-        "one to use when, and what programs exchange with it.",
+        "Every command with its arguments and options, as `--help` shows them. The [guide](../users/commands.md) says "
+        "which one to use when, and what programs exchange with it.",
         "These options stand before the command; `--help` may stand after any command.",
     )
     lines += render_options(root, context, words)
@@ -143,12 +143,12 @@ def render_settings(words: Words) -> list[str]:
         words,
         "settings",
         "Settings",
-        "Every setting with its default and its limits. The [guide](../administrators/settings.md) says where a value comes "
-        "from and how secrets are kept.",
-        "The environment variable of a setting is its name in capitals, with `MONITOR_` before it and two underscores for "
-        "each dot.",
-        "Desk: `yes` can be changed under Settings and holds within two seconds; `restart` too, but from the next start on; "
-        "`–` is set in the file or the environment alone.",
+        "Every setting with its default and its limits. The [guide](../administrators/settings.md) says where a value "
+        "comes from and how secrets are kept.",
+        "The environment variable of a setting is its name in capitals, with `MONITOR_` before it and two underscores "
+        "for each dot.",
+        "Desk: `yes` can be changed under Settings and holds within two seconds; `restart` too, but from the next start "
+        "on; `–` is set in the file or the environment alone.",
     )
     example = next(iter(Settings.model_fields["llm"].annotation.model_fields))  # type: ignore[union-attr]
     lines += ["```sh", f"{format_variable_name(f'llm.{example}')}=false monitor sweep --all", "```", ""]
@@ -284,8 +284,13 @@ def render_events(words: Words, _: dict[str, Any]) -> list[str]:
     lines += table(("`event`", words("meaning")), kinds)
     lines += [" ".join(f"`{name}`" for name in ("at", *Progress.model_fields)), ""]
     lines += [f"## {words('Of a research')}: `GET /api/research/{{taskId}}/events`", ""]
-    lines += [words("Messages have no `event`; `data` is this object, and "
-        "[research-event.json](../schemas/research-event.json) its schema."), ""]
+    lines += [
+        words(
+            "Messages have no `event`; `data` is this object, and "
+            "[research-event.json](../schemas/research-event.json) its schema."
+        ),
+        "",
+    ]
     rows = [*list_properties(schema, words), *list_properties(schema["$defs"]["Payload"], words, "payload.")]
     lines += table((words("field"), words("values"), words("meaning")), rows)
     return lines
@@ -312,8 +317,8 @@ def render_errors(words: Words, _: dict[str, Any]) -> list[str]:
         words,
         "errors",
         "Errors",
-        "The codes that the API answers with in `code`, and commands with `--json` in `error.code`. Words in braces are "
-        "arguments, which stand in `args`. Exit codes are those of the command line.",
+        "The codes that the API answers with in `code`, and commands with `--json` in `error.code`. Words in braces "
+        "are arguments, which stand in `args`. Exit codes are those of the command line.",
     )
     sentences = load_catalogue(words.language)
     by_class: dict[str, set[str]] = defaultdict(set)
@@ -331,7 +336,11 @@ def render_errors(words: Words, _: dict[str, Any]) -> list[str]:
 
 def find_raised_codes() -> Iterator[tuple[str, str]]:
     """Each class of errors with the codes that it is made with anywhere in the program."""
-    names = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.UsageError | errors.WorkFailed)}
+    names = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.UsageError | errors.WorkFailed)
+    }
     for file in sorted((HOME / "monitor").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names and node.args:

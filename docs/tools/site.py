@@ -12,7 +12,9 @@ _LANGUAGE_LINE = re.compile(r"^\[(?:中文|English)\]\([^)]+\)\n+", re.MULTILINE
 _CHINESE_LINK = re.compile(r"(\]\([^)\s]+)\.zh\.md(?=[#)])")
 """A Chinese page links to Chinese pages; the i18n plugin wants the name without a language."""
 
-_OUTSIDE_LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?!users/|administrators/|developers/|reference/|decisions/|schemas/)[^)\s]*\)")
+_OUTSIDE_LINK = re.compile(
+    r"\[([^\]]+)\]\((?:\.\./)+(?!users/|administrators/|developers/|reference/|decisions/|schemas/)[^)\s]*\)"
+)
 """A link out of docs/, to a file of the repository: its words stay."""
 
 
@@ -22,11 +24,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return _OUTSIDE_LINK.sub(r"\1", markdown)
 
 
-_LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//|<link\b[^>]*stylesheet[^>]*(?:https?:)?//")
+_LOADED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"?(?:https?:)?//|<link\b[^>]*stylesheet[^>]*(?:https?:)?//"
+)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Refuse a page that loads anything from elsewhere: the site works without a network and tells nobody of its readers."""
+    """Refuse a page that loads anything from elsewhere: the site works without a network."""
     if found := _LOADED.search(output):
         raise PluginError(f"{page.file.src_uri} loads from elsewhere: {found.group()}")
     return output

@@ -77,7 +77,8 @@ def test_the_commands_of_first_steps_show_what_the_page_says(tmp_path: Path) -> 
                 if command.startswith("export "):
                     name, _, value = shlex.split(command)[1].partition("=")
                     environment[name] = value
-            said = "".join(type_command(command, tmp_path, environment) for command in commands if can_be_typed(command))
+            typed = [command for command in commands if can_be_typed(command)]
+            said = "".join(type_command(command, tmp_path, environment) for command in typed)
             seen = [normalise(line) for line in said.splitlines()]
             for line in shown if said else ():
                 wanted = normalise(line.removesuffix("…"))
