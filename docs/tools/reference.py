@@ -147,8 +147,8 @@ def render_settings(words: Words) -> list[str]:
         "comes from and how secrets are kept.",
         "The environment variable of a setting is its name in capitals, with `MONITOR_` before it and two underscores "
         "for each dot.",
-        "Desk: `yes` can be changed under Settings and holds within two seconds; `restart` too, but from the next start "
-        "on; `–` is set in the file or the environment alone.",
+        "Desk: `yes` can be changed under Settings and holds within two seconds; `restart` too, but from the next "
+        "start on; `–` is set in the file or the environment alone.",
     )
     example = next(iter(Settings.model_fields["llm"].annotation.model_fields))  # type: ignore[union-attr]
     lines += ["```sh", f"{format_variable_name(f'llm.{example}')}=false monitor sweep --all", "```", ""]
