@@ -98,7 +98,7 @@ def begin_page(words: Words, name: str, title: str, *paragraphs: str) -> list[st
 
 
 def render_commands(words: Words) -> list[str]:
-    root = build_cli(words.language)
+    root: Any = build_cli(words.language)
     context = root.make_context("monitor", ["--version"], resilient_parsing=True, obj=Terminal(words.language))
     lines = begin_page(
         words,
