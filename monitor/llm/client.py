@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -22,6 +22,7 @@ from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
+from monitor.llm.embeddings import EmbeddingAnswer, parse_embeddings
 from monitor.llm.limits import ask_context, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
 from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
@@ -55,6 +56,7 @@ _MAX_STREAM_TIMEOUTS = 10
 _MAX_ATTEMPTS = 10
 """How often one question is put, each time otherwise: more is learned by the next one."""
 _MAX_PAUSE_S = 60.0
+_SMALL_BATCH = 10
 _MAX_CONTEXT_ASKS = 4
 _USUAL_PAUSE_S, _MAX_PAUSES = 5.0, 3
 
@@ -194,6 +196,11 @@ class ModelClient:
         """The name of the profile by which requests are made."""
         return self._profile.name
 
+    @property
+    def embedding_batch(self) -> int:
+        """How many texts one request for vectors may hold; one of a provider that documents none gets few."""
+        return self._profile.embedding_batch or _SMALL_BATCH
+
     def get_dialect(self, model: str) -> Dialect:
         """Return how a model is asked, with what was learned of it so far."""
         if model not in self._dialects:
@@ -215,6 +222,33 @@ class ModelClient:
         except ModelFailed as error:
             is_a_setting = error.outcome in {"auth", "http_404"}
             raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
+
+    async def embed(
+        self,
+        model: str,
+        texts: Sequence[str],
+        *,
+        dimensions: int | None = None,
+        max_retries: int | None = None,
+        timeout_s: float | None = None,
+    ) -> EmbeddingAnswer:
+        """Return a vector for each text, in their order; raise `ModelFailed` with its outcome."""
+        arguments: dict[str, Any] = {"dimensions": dimensions} if dimensions is not None else {}
+        retries = self._settings.max_retries if max_retries is None else max_retries
+        client = self._client.with_options(max_retries=retries)
+        try:
+            async with (
+                self._slots,
+                asyncio.timeout(min(timeout_s or self._settings.timeout_s, self._settings.timeout_s)),
+            ):
+                await self._wait_for_limit()
+                answer = await client.embeddings.with_raw_response.create(
+                    model=model, input=list(texts), encoding_format="float", **arguments
+                )
+                self._read_headers(answer.headers, None)
+                return parse_embeddings(bytes(answer.content), count=len(texts))
+        except (TimeoutError, openai.OpenAIError, FetchError) as error:
+            raise self._build_failure(model, error) from error
 
     def find_price(self, model: str) -> Price | None:
         return self._settings.prices.get(model)
