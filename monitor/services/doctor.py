@@ -101,6 +101,21 @@ async def check_model(settings: Settings) -> "Finding | DoctorFinding":
     return _build_finding("model", "warn" if any(trial.goes_by_rule for trial in trials) else "ok", message)
 
 
+async def check_embeddings(settings: Settings) -> Message:
+    """Ask the embedding model, where one is set, for the vector of one word."""
+    own = settings.llm.embeddings
+    if own.model is None:
+        return Message("doctor.embeddings_off")
+    from monitor.llm.client import ModelClient
+
+    client = ModelClient(settings.llm.for_embeddings(), OutboundPolicy(settings.network))
+    try:
+        answer = await client.embed(own.model, ["ready"], dimensions=own.dimensions, max_retries=0, timeout_s=30)
+    finally:
+        await client.close()
+    return Message.of("doctor.embeddings", model=own.model, length=len(answer.vectors[0].values))
+
+
 def check_delivery(settings: Settings) -> Finding:
     """Check the targets, and that every variable they need is set."""
     check_targets(settings)
@@ -181,6 +196,9 @@ class Doctor:
             stored,
             self._check_browser(settings),
             model,
+            await _run_async_check("embeddings", check_embeddings, settings)
+            if is_readable
+            else _skip_check("embeddings"),
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
             check_open_files(settings) if is_readable else _skip_check("files"),
