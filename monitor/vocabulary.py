@@ -64,7 +64,7 @@ class Visibility(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a model is asked for: the four phases of a sweep, the four steps of a research, and second readings."""
+    """What a model is asked for: the phases of a sweep, the steps of a research, second readings, and vectors."""
 
     NAVIGATE = "navigate"
     CRAWL = "crawl"
@@ -75,6 +75,7 @@ class Phase(StrEnum):
     MODELING = "modeling"
     REPORT = "report"
     VERIFY = "verify"
+    EMBED = "embed"
 
 
 SWEEP_PHASES = (Phase.NAVIGATE, Phase.CRAWL, Phase.SUMMARISE, Phase.RANK)

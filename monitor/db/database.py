@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.sources import SourceStore
     from monitor.db.queries.topics import TopicStore
     from monitor.db.queries.usage import SearchStore, UsageStore
+    from monitor.db.vectors import VectorStore
 
 
 T = TypeVar("T")
@@ -98,6 +99,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     model_endpoints: "_Queries[ModelEndpointStore]" = _Queries("queries.endpoints.ModelEndpointStore")
+    vectors: "_Queries[VectorStore]" = _Queries("vectors.VectorStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
     settings: "_Queries[SettingsStore]" = _Queries("queries.people.SettingsStore")
     prompts: "_Queries[PromptStore]" = _Queries("queries.people.PromptStore")

@@ -183,11 +183,15 @@ class ItemMatchSchema(ItemSchema):
     snippet: str
 
 
-class ItemMatchesSchema(BaseModel):
-    """What a search found, the best first; where `ranked_since` is a day, matches before it were not all compared."""
+class ItemMatchesSchema(MessageModel):
+    """What a search found, the best first; where `ranked_since` is a day, matches before it were not all compared.
+
+    `warning` says why items were found by words alone although an embedding model is set.
+    """
 
     items: list[ItemMatchSchema]
     ranked_since: dt.date | None = None
+    warning: Message | None = None
 
 
 class RevisionSchema(MessageModel):
@@ -254,7 +258,7 @@ class ArchiveService:
             ItemMatchSchema(**build_item_schema(match.item).model_dump(), score=match.score, snippet=match.snippet)
             for match in found.items
         ]
-        return ItemMatchesSchema(items=items, ranked_since=found.ranked_since)
+        return ItemMatchesSchema(items=items, ranked_since=found.ranked_since, warning=found.warning)
 
 
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
