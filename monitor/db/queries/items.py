@@ -20,6 +20,7 @@ from monitor.db.queries.filters import (
     get_item_column,
     list_distinct_values,
     order_by_newest,
+    order_items,
 )
 from monitor.db.sessions import BATCH_SIZE, Queries, build_insert, get_dialect, sanitize_value, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source, TotalKind
@@ -28,7 +29,7 @@ from monitor.db.tables.policies import ItemFacts
 from monitor.document import DocumentFacts
 from monitor.errors import UsageError
 from monitor.urls import url_key
-from monitor.vocabulary import SummaryBy
+from monitor.vocabulary import ItemOrder, SummaryBy
 
 _MAX_STALE = 20  # for each run
 _MAX_MERGED_VALUES = 64
@@ -134,14 +135,14 @@ class ItemStore(Queries):
             return await list_distinct_values(session, get_item_column(column))
 
     async def list(self, wanted: ItemFilter, limit: int | None = 50) -> list[Item]:
-        """The items that are meant, newest first."""
+        """The items that are meant, in their order."""
         async with self._sessions.begin_read() as session:
             words = await ColumnValues.resolve(session, wanted)
             conditions = build_conditions(wanted, words)
-            if limit is not None and limit <= BATCH_SIZE:
+            if limit is not None and limit <= BATCH_SIZE and wanted.order is ItemOrder.NEWEST:
                 numbers = (await session.scalars(_select_newest_ids(words, conditions, limit))).all()
                 conditions = [col(Item.id).in_(numbers)]
-            query = select(Item).where(*conditions).order_by(*order_by_newest()).limit(limit)
+            query = select(Item).where(*conditions).order_by(*order_items(wanted.order)).limit(limit)
             return list((await session.scalars(query)).all())
 
     async def count(self, wanted: ItemFilter, cap: int = 1000) -> int:

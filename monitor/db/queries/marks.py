@@ -1,59 +1,119 @@
 """What people mark of items: read, kept for later, starred, hidden, noted, wished higher or lower; and saved views."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, delete, func, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.queries.filters import is_unread
 from monitor.db.sessions import Queries, SessionFactory, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item
-from monitor.db.tables.people import HiddenItem, ItemNote, ItemStar, RankFeedback, RankFeedbackEntry
+from monitor.db.tables.people import (
+    HiddenItem,
+    ItemLater,
+    ItemNote,
+    ItemRead,
+    ItemStar,
+    Person,
+    RankFeedback,
+    RankFeedbackEntry,
+    SavedView,
+)
 from monitor.errors import NotFound
-from monitor.vocabulary import RankDirection, Visibility
+from monitor.vocabulary import MarkAction, RankDirection, Visibility
 
 
 @dataclass(frozen=True)
 class ItemMarks:
-    """The ids of starred and of hidden items, and how many notes items have."""
+    """The ids of items that are unread, kept for later, starred and hidden, and how many notes items have."""
 
+    unread: set[int]
+    later: set[int]
     starred: set[int]
     hidden: set[int]
     notes: dict[int, int]
 
 
 class MarkStore(Queries):
-    """The marks on items; `NotFound` where the item does not exist."""
+    """The marks on items."""
 
-    async def star(self, person: str, item_id: int, *, at: dt.datetime) -> None:
-        await self._upsert_mark(ItemStar(person=person, item_id=item_id, at=at), key=["person", "item_id"])
+    async def mark(
+        self, action: MarkAction, item_ids: Sequence[int], *, person: str, at: dt.datetime, reason: str = ""
+    ) -> list[int]:
+        """Put a mark on items, or take it away; return those of them that this changed. Items that are gone are none.
 
-    async def unstar(self, person: str, item_id: int) -> None:
-        await self._execute(delete(ItemStar).where(col(ItemStar.person) == person, col(ItemStar.item_id) == item_id))
+        `reason` is why items are hidden; one that is hidden already gets the new reason.
+        """
+        name, is_set = sanitize_text(person), action in _SETTING
+        async with self._sessions.begin_write() as session:
+            there = select(col(Item.id)).where(col(Item.id).in_(item_ids)).order_by(col(Item.id))
+            numbers = [number for number in await session.scalars(there) if number is not None]
+            marked = await _list_marked(session, action, name, numbers)
+            if action in (MarkAction.READ, MarkAction.UNREAD):
+                rows = [{"person": name, "item_id": number, "is_read": is_set, "at": at} for number in numbers]
+                await upsert_rows(session, ItemRead, rows, key=["person", "item_id"], update=["is_read", "at"])
+            elif action is MarkAction.HIDE:
+                hidden = {"person": name, "reason": sanitize_text(reason), "at": at}
+                rows = [hidden | {"item_id": number} for number in numbers]
+                await upsert_rows(session, HiddenItem, rows, key=["item_id"], update=["person", "reason", "at"])
+            elif is_set:
+                rows = [{"person": name, "item_id": number, "at": at} for number in numbers]
+                await upsert_rows(session, _TABLES[action], rows, key=["person", "item_id"])
+            else:
+                await session.execute(delete(_TABLES[action]).where(*_are_marks(action, name, numbers)))
+            return [number for number in numbers if (number in marked) != is_set]
+
+    async def set_read_until(self, person: str, until: dt.datetime) -> None:
+        """Count all items that were first seen up to an instant as read, also those that were put back as unread."""
+        name = sanitize_text(person)
+        earlier = select(col(Item.id)).where(col(Item.first_seen) <= until)
+        async with self._sessions.begin_write() as session:
+            await session.execute(update(Person).where(col(Person.name) == name).values(read_until=until))
+            mine = (col(ItemRead.person) == name, col(ItemRead.item_id).in_(earlier))
+            await session.execute(delete(ItemRead).where(*mine))
 
     async def list_starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
         mine = select(col(ItemStar.item_id)).where(col(ItemStar.person) == person)
         return set(await self._fetch_in(mine, col(ItemStar.item_id), item_ids))
 
     async def load_marks(self, person: str, item_ids: Sequence[int]) -> ItemMarks:
+        name = sanitize_text(person)
         async with self._sessions.begin_read() as session:
-            mine = (col(ItemStar.person) == person, col(ItemStar.item_id).in_(item_ids))
-            starred = await session.scalars(select(col(ItemStar.item_id)).where(*mine))
-            hidden = await session.scalars(select(col(HiddenItem.item_id)).where(col(HiddenItem.item_id).in_(item_ids)))
             counts = await session.execute(
                 select(col(ItemNote.item_id), func.count())
                 .where(col(ItemNote.item_id).in_(item_ids), _is_readable_note(person))
                 .group_by(col(ItemNote.item_id))
             )
-            return ItemMarks(set(starred), set(hidden), {item_id: int(count) for item_id, count in counts})
+            return ItemMarks(
+                unread=set(item_ids) - await _list_marked(session, MarkAction.READ, name, item_ids),
+                later=await _list_marked(session, MarkAction.LATER, name, item_ids),
+                starred=await _list_marked(session, MarkAction.STAR, name, item_ids),
+                hidden=await _list_marked(session, MarkAction.HIDE, name, item_ids),
+                notes={item_id: int(count) for item_id, count in counts},
+            )
+
+    async def list_views(self, person: str) -> list[SavedView]:
+        mine = select(SavedView).where(col(SavedView.person) == sanitize_text(person))
+        return await self._fetch_all(mine.order_by(col(SavedView.at), col(SavedView.name)))
+
+    async def save_view(self, view: SavedView) -> None:
+        """Store a view, in place of the person's one of that name."""
+        row = SavedView(**sanitize_value(view.model_dump()))
+        await self._upsert([row], key=["person", "name"], update=["filters"])
+
+    async def remove_view(self, person: str, name: str) -> None:
+        mine = (col(SavedView.person) == sanitize_text(person), col(SavedView.name) == sanitize_text(name))
+        await self._execute(delete(SavedView).where(*mine))
 
     async def add_note(self, note: ItemNote) -> ItemNote:
         """Store a note; returns it with its id."""
         kept = ItemNote(**sanitize_value(note.model_dump(exclude={"id"})))
         async with self._sessions.begin_write() as session:
-            await _require_item(session, note.item_id)
+            if await session.get(Item, note.item_id) is None:
+                raise NotFound("item.not_there", item_id=note.item_id)
             session.add(kept)
             await session.flush()
             return kept
@@ -66,13 +126,6 @@ class MarkStore(Queries):
     async def remove_note(self, item_id: int, note_id: int) -> None:
         await self._execute(delete(ItemNote).where(col(ItemNote.id) == note_id, col(ItemNote.item_id) == item_id))
 
-    async def hide(self, hidden: HiddenItem) -> None:
-        """Hide an item; one that is hidden already gets the new reason."""
-        await self._upsert_mark(hidden, key=["item_id"])
-
-    async def unhide(self, item_id: int) -> None:
-        await self._execute(delete(HiddenItem).where(col(HiddenItem.item_id) == item_id))
-
     async def load_hidden(self, item_ids: Iterable[int]) -> dict[int, HiddenItem]:
         rows = await self._fetch_in(select(HiddenItem), col(HiddenItem.item_id), item_ids)
         return {row.item_id: row for row in rows}
@@ -80,7 +133,11 @@ class MarkStore(Queries):
     async def save_feedback(self, person: str, item_id: int, direction: RankDirection, *, at: dt.datetime) -> None:
         """Store a person's feedback on the rank of an item, in place of an earlier one."""
         said = RankFeedback(person=person, item_id=item_id, wish=direction, at=at)
-        await self._upsert_mark(said, key=["person", "item_id"])
+        async with self._sessions.begin_write() as session:
+            if await session.get(Item, item_id) is None:
+                raise NotFound("item.not_there", item_id=item_id)
+            key, changes = ["person", "item_id"], ["wish", "at"]
+            await upsert_rows(session, RankFeedback, [said.model_dump()], key=key, update=changes)
 
     async def delete_feedback(self, person: str, item_id: int) -> None:
         mine = (col(RankFeedback.person) == person, col(RankFeedback.item_id) == item_id)
@@ -104,11 +161,33 @@ class MarkStore(Queries):
                     ]
         return sorted(found, key=lambda entry: (entry.at, entry.item_id, entry.person))
 
-    async def _upsert_mark(self, mark: ItemStar | HiddenItem | RankFeedback, *, key: Sequence[str]) -> None:
-        row = sanitize_value(mark.model_dump())
-        async with self._sessions.begin_write() as session:
-            await _require_item(session, mark.item_id)
-            await upsert_rows(session, type(mark), [row], key=key, update=[*row.keys() - set(key)])
+
+_SETTING = frozenset({MarkAction.READ, MarkAction.LATER, MarkAction.STAR, MarkAction.HIDE})
+_TABLES: Mapping[MarkAction, type[ItemStar | ItemLater | HiddenItem]] = {
+    MarkAction.LATER: ItemLater,
+    MarkAction.NOT_LATER: ItemLater,
+    MarkAction.STAR: ItemStar,
+    MarkAction.UNSTAR: ItemStar,
+    MarkAction.HIDE: HiddenItem,
+    MarkAction.UNHIDE: HiddenItem,
+}
+"""The marks whose rows are there or not; whether an item was read is said in its row."""
+
+
+def _are_marks(action: MarkAction, person: str, item_ids: Sequence[int]) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions for the marks of a person on these items; a hidden item is hidden for all."""
+    table = _TABLES[action]
+    yield col(table.item_id).in_(item_ids)
+    if table is not HiddenItem:
+        yield col(table.person) == person
+
+
+async def _list_marked(session: AsyncSession, action: MarkAction, person: str, item_ids: Sequence[int]) -> set[int]:
+    if action in (MarkAction.READ, MarkAction.UNREAD):
+        unread = select(col(Item.id)).where(col(Item.id).in_(item_ids), is_unread(person))
+        return set(item_ids) - set(await session.scalars(unread))
+    marks = select(col(_TABLES[action].item_id)).where(*_are_marks(action, person, item_ids))
+    return set(await session.scalars(marks))
 
 
 def _is_readable_note(person: str) -> ColumnElement[bool]:
@@ -127,8 +206,3 @@ async def copy_marks(origin: SessionFactory, target: SessionFactory) -> None:
             if values:
                 async with target.begin_write() as session:
                     await upsert_rows(session, table, values, key=key)
-
-
-async def _require_item(session: AsyncSession, item_id: int) -> None:
-    if await session.get(Item, item_id) is None:
-        raise NotFound("item.not_there", item_id=item_id)
