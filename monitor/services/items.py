@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, JsonValue
@@ -22,6 +22,7 @@ from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.document import DocumentFacts
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
+from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
@@ -331,6 +332,8 @@ def _build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
 
 MAX_COUNT = 1000
 _MAX_SNIPPET_CHARS = 200
+_MAX_LINE_CHARS = 140
+_CLAUSE_END = re.compile(r"[，；、：]|[,;:](?=\s)")
 _MAX_RELATED_CANDIDATES = 20
 _MAX_TITLE_CHARS = 160
 _MIN_TITLE_CHARS = 6
@@ -339,9 +342,14 @@ _QUOTATION_MARKS = re.compile('["“”„‟＂]')
 
 
 class ListedItem(ItemSchema):
-    """An item in a list; `snippet` is text around the words searched for, `moved` where feedback moved its rank."""
+    """An item in a list; `moved` is where feedback moved its rank.
+
+    `snippet` is text around the words searched for, else the beginning of the summary; `line` is the first sentence of
+    the summary that is borne out, whole or up to a clause.
+    """
 
     snippet: str = ""
+    line: str = ""
     moved: RankDirection | None = None
     topics: list[ItemTopic] = Field(default_factory=list)
     unread: bool = False
@@ -378,6 +386,8 @@ class ItemDetail(FullItemSchema, RelatedItems):
     """
 
     moved: RankDirection | None = None
+    unread: bool = False
+    later: bool = False
     starred: bool = False
     hidden: HiddenItemSchema | None = None
     notes: list[ItemNoteSchema] = Field(default_factory=list)
@@ -435,11 +445,23 @@ class ItemService:
             searched_since=stopped_at and stopped_at[0],
         )
 
+    async def count(self, item_query: ItemQuery, *, cap: int) -> int:
+        """Return how many items are meant, at most `cap`; what cannot be looked for has none."""
+        try:
+            scope = await build_scope(item_query, self.store)
+            query = parse_text_query(item_query.text) if item_query.text.strip() else None
+        except UsageError:
+            return 0
+        if query is not None:
+            return await self.store.fulltext.count(query, scope, cap=cap) or 0
+        return await self.store.items.count(scope.items, cap=cap)
+
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
         """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
         whole = await self.archive.get_item(item_id, language=language)
         item = await load_item(item_id, self.store)
         marks = self.store.marks
+        mine = await marks.load_marks(person, [item_id])
         wishes = await marks.list_feedback([item])
         own = [wish for wish in wishes if wish.item_id == item_id]
         alike = [wish for wish in wishes if wish.item_id != item_id and compute_lifts([item], [wish])[0]]
@@ -448,7 +470,9 @@ class ItemService:
         return ItemDetail(
             **whole.model_dump(),
             moved=item.moved,
-            starred=item_id in await marks.list_starred(person, [item_id]),
+            unread=item_id in mine.unread,
+            later=item_id in mine.later,
+            starred=item_id in mine.starred,
             hidden=None if hidden is None else HiddenItemSchema.model_validate(hidden, from_attributes=True),
             notes=[
                 ItemNoteSchema.model_validate(note, from_attributes=True)
@@ -474,10 +498,12 @@ class ItemService:
         ids = [item.id or 0 for item in items]
         marks = await self.store.marks.load_marks(person, ids)
         topics = await self.store.topics.list_matches(ids)
+        unchecked = await self.store.evidence.load_unchecked(ids)
         return [
             ListedItem(
                 **build_item_schema(item).model_dump(),
                 snippet=snippets.get(item.id, ""),
+                line=choose_line(item.summary, unchecked.get(item.id or 0, ())),
                 moved=item.moved,
                 topics=topics.get(item.id or 0, []),
                 unread=item.id in marks.unread,
@@ -534,6 +560,20 @@ def _build_feedback(entries: Iterable[RankFeedbackEntry]) -> list[RankFeedbackSc
     return [
         RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at) for entry in entries
     ]
+
+
+def choose_line(summary: str, unchecked: Collection[str]) -> str:
+    """Return the first sentence of a summary that is not among the unchecked ones, empty where all are.
+
+    A long one ends behind its last clause that fits, so no figure and no word is cut.
+    """
+    sentences = split_sentences(" ".join(summary.split()))
+    sentence = next((text for text in sentences if text not in unchecked), "")
+    if len(sentence) <= _MAX_LINE_CHARS:
+        return sentence
+    clauses = (stop.start() for stop in _CLAUSE_END.finditer(sentence, 0, _MAX_LINE_CHARS))
+    end = max(clauses, default=sentence.find(" ", _MAX_LINE_CHARS))
+    return f"{sentence[:end]}…" if end > 0 else sentence
 
 
 def _truncate_summary(summary: str) -> str:

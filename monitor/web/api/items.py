@@ -5,8 +5,9 @@ import datetime as dt
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import QueryParams
 
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
@@ -95,11 +96,17 @@ class ItemParameters(BaseModel):
         """Whether anything narrows, so that an empty list is no empty archive."""
         return self != ItemParameters(sort=self.sort)
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything narrows beside words and the views of unread, later and starred items."""
+        beside = {"sort": self.sort, "q": self.q, "unread": self.unread, "later": self.later, "starred": self.starred}
+        return self != ItemParameters.model_validate(beside)
 
-def parse_item_parameters(request: Request) -> ItemParameters:
-    """The parameters of a page, whose form sends empty fields too."""
+
+def parse_item_parameters(parameters: QueryParams) -> ItemParameters:
+    """Read the parameters of a page, whose form sends empty fields too."""
     given: dict[str, Any] = {}
-    for name, value in request.query_params.multi_items():
+    for name, value in parameters.multi_items():
         if value.strip() and name in ItemParameters.model_fields:
             given[name] = [*given.get(name, []), value] if name in _LIST_FIELDS else value
     try:
