@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.item import ItemSchema, build_item_schema
+from monitor.briefing.item import build_item_schema
 from monitor.briefing.order import rank_briefing_items
 from monitor.clock import Clock
 from monitor.config.model import Settings
@@ -32,7 +32,7 @@ from monitor.policies.calendar import DeadlineEntry
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
-from monitor.services.items import choose_line
+from monitor.services.items import ListedItem, choose_line
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.usage import list_days_until
 from monitor.vocabulary import RunStatus
@@ -85,17 +85,10 @@ class AttentionEntry(MessageModel):
     at: dt.datetime | None = None
 
 
-class NewItem(ItemSchema):
-    """A new item. `is_fresh`: it came since the last sitting; `others` are further sources with the same title.
-
-    `line` is the first sentence of its summary that is borne out.
-    """
+class NewItem(ListedItem):
+    """A new item. `is_fresh`: it came since the last sitting; `others` are further sources with the same title."""
 
     is_fresh: bool = False
-    unread: bool = False
-    later: bool = False
-    starred: bool = False
-    line: str = ""
     others: list[str] = Field(default_factory=list)
 
 
