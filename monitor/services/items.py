@@ -107,6 +107,12 @@ class MarkService(AuditedService):
         await load_item(item_id, self.store)
         await self.mark(action, [item_id], by=by, reason=reason)
 
+    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
+        """Hide one item; one that is hidden already gets the new reason."""
+        await self.mark_one(MarkAction.HIDE, item_id, by=by, reason=reason)
+        hidden = await self.store.marks.load_hidden([item_id])
+        return HiddenItemSchema.model_validate(hidden[item_id], from_attributes=True)
+
     async def mark_all_read(self, until: dt.datetime, *, by: Actor) -> None:
         """Count all items that were first seen up to an instant as read by this person."""
         await self.store.marks.set_read_until(by.owner, min(until, self.clock.now()))

@@ -1,10 +1,10 @@
 """What people mark of items: read, kept for later, starred, hidden, noted, wished higher or lower; and saved views."""
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, not_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -63,7 +63,9 @@ class MarkStore(Queries):
                 rows = [{"person": name, "item_id": number, "at": at} for number in numbers]
                 await upsert_rows(session, _TABLES[action], rows, key=["person", "item_id"])
             else:
-                await session.execute(delete(_TABLES[action]).where(*_are_marks(action, name, numbers)))
+                table = _TABLES[action]
+                mine = (col(table.person) == name,) if table is not HiddenItem else ()
+                await session.execute(delete(table).where(col(table.item_id).in_(numbers), *mine))
             return [number for number in numbers if (number in marked) != is_set]
 
     async def set_read_until(self, person: str, until: dt.datetime) -> None:
@@ -75,25 +77,19 @@ class MarkStore(Queries):
             mine = (col(ItemRead.person) == name, col(ItemRead.item_id).in_(earlier))
             await session.execute(delete(ItemRead).where(*mine))
 
-    async def list_starred(self, person: str, item_ids: Iterable[int]) -> set[int]:
-        mine = select(col(ItemStar.item_id)).where(col(ItemStar.person) == person)
-        return set(await self._fetch_in(mine, col(ItemStar.item_id), item_ids))
-
     async def load_marks(self, person: str, item_ids: Sequence[int]) -> ItemMarks:
         name = sanitize_text(person)
-        async with self._sessions.begin_read() as session:
-            counts = await session.execute(
-                select(col(ItemNote.item_id), func.count())
-                .where(col(ItemNote.item_id).in_(item_ids), _is_readable_note(person))
-                .group_by(col(ItemNote.item_id))
-            )
-            return ItemMarks(
-                unread=set(item_ids) - await _list_marked(session, MarkAction.READ, name, item_ids),
-                later=await _list_marked(session, MarkAction.LATER, name, item_ids),
-                starred=await _list_marked(session, MarkAction.STAR, name, item_ids),
-                hidden=await _list_marked(session, MarkAction.HIDE, name, item_ids),
-                notes={item_id: int(count) for item_id, count in counts},
-            )
+        notes = select(func.count()).where(col(ItemNote.item_id) == col(Item.id), _is_readable_note(name))
+        marks = (_is_marked(action, name) for action in (MarkAction.LATER, MarkAction.STAR, MarkAction.HIDE))
+        query = select(col(Item.id), is_unread(name), *marks, notes.scalar_subquery())
+        rows = await self._fetch_rows(query.where(col(Item.id).in_(item_ids)))
+        return ItemMarks(
+            unread={row[0] for row in rows if row[1]},
+            later={row[0] for row in rows if row[2]},
+            starred={row[0] for row in rows if row[3]},
+            hidden={row[0] for row in rows if row[4]},
+            notes={row[0]: int(row[5]) for row in rows if row[5]},
+        )
 
     async def list_views(self, person: str) -> list[SavedView]:
         mine = select(SavedView).where(col(SavedView.person) == sanitize_text(person))
@@ -174,20 +170,18 @@ _TABLES: Mapping[MarkAction, type[ItemStar | ItemLater | HiddenItem]] = {
 """The marks whose rows are there or not; whether an item was read is said in its row."""
 
 
-def _are_marks(action: MarkAction, person: str, item_ids: Sequence[int]) -> Iterator[ColumnElement[bool]]:
-    """Yield the conditions for the marks of a person on these items; a hidden item is hidden for all."""
+def _is_marked(action: MarkAction, person: str) -> ColumnElement[bool]:
+    """Whether an item has the mark of a person; a hidden one is hidden for all."""
     table = _TABLES[action]
-    yield col(table.item_id).in_(item_ids)
-    if table is not HiddenItem:
-        yield col(table.person) == person
+    marks = select(col(table.item_id))
+    return col(Item.id).in_(marks if table is HiddenItem else marks.where(col(table.person) == person))
 
 
 async def _list_marked(session: AsyncSession, action: MarkAction, person: str, item_ids: Sequence[int]) -> set[int]:
-    if action in (MarkAction.READ, MarkAction.UNREAD):
-        unread = select(col(Item.id)).where(col(Item.id).in_(item_ids), is_unread(person))
-        return set(item_ids) - set(await session.scalars(unread))
-    marks = select(col(_TABLES[action].item_id)).where(*_are_marks(action, person, item_ids))
-    return set(await session.scalars(marks))
+    is_reading = action in (MarkAction.READ, MarkAction.UNREAD)
+    is_marked = not_(is_unread(person)) if is_reading else _is_marked(action, person)
+    found = await session.scalars(select(col(Item.id)).where(col(Item.id).in_(item_ids), is_marked))
+    return {number for number in found if number is not None}
 
 
 def _is_readable_note(person: str) -> ColumnElement[bool]:

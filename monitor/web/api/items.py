@@ -20,6 +20,7 @@ from monitor.services.items import (
     MAX_MARKED_ITEMS,
     MAX_NOTE_CHARS,
     MAX_REASON_CHARS,
+    HiddenItemSchema,
     ItemDetail,
     ItemNoteSchema,
     ItemQuery,
@@ -374,10 +375,10 @@ async def no_feedback(app: AppDep, principal: Reader, item_id: ItemId) -> None:
     await app.marks.remove_feedback(item_id, by=principal)
 
 
-@router.put("/{item_id}/hidden", status_code=204, summary="Hide an item")
-async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: HideRequest) -> None:
+@router.put("/{item_id}/hidden", summary="Hide an item")
+async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: HideRequest) -> HiddenItemSchema:
     """Lists, briefings and feeds leave it out from now on; it is not forgotten."""
-    await app.marks.mark_one(MarkAction.HIDE, item_id, by=principal, reason=given.reason)
+    return await app.marks.hide(item_id, given.reason, by=principal)
 
 
 @router.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")

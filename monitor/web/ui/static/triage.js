@@ -39,7 +39,8 @@ function startTriage() {
   const pickAll = form.querySelector("[data-pick-all]");
   const said = JSON.parse(form.dataset.said);
   const wide = matchMedia("(min-width: 75rem)");
-  let queue = Promise.resolve(); // one request after the other, in the order of the keys
+  let queue = Promise.resolve();
+  let waiting = 0;
   let current = null;
   let lastTicked = null;
   let undoable = null;
@@ -98,6 +99,18 @@ function startTriage() {
     return (await send(form.dataset.marks, "POST", { action, items: ids })).changed;
   }
 
+  // One request after the other, in the order of the keys; the form is busy until all are answered.
+  function enqueue(request) {
+    waiting += 1;
+    form.setAttribute("aria-busy", "true");
+    const answered = queue.then(request);
+    queue = answered.catch(() => {}).finally(() => {
+      waiting -= 1;
+      if (!waiting) form.setAttribute("aria-busy", "false");
+    });
+    return answered;
+  }
+
   function act(action, chosen, { isQuiet = false } = {}) {
     if (!chosen.length) return tell(said.nothing);
     const ids = chosen.map(idOf);
@@ -110,8 +123,7 @@ function startTriage() {
     }
     countTicked();
     const entry = { action, ids: [], places, target };
-    entry.done = queue = queue
-      .then(() => store(action, ids, target))
+    enqueue(() => store(action, ids, target))
       .then((changed) => {
         entry.ids = changed;
         if (!isQuiet) tell(format(said[action], changed.length, target), entry);
@@ -129,8 +141,7 @@ function startTriage() {
     if (!entry) return;
     undoable = null;
     const opposite = OPPOSITES[entry.action];
-    queue = queue
-      .then(() => (entry.ids.length ? store(opposite, entry.ids, entry.target) : []))
+    enqueue(() => (entry.ids.length ? store(opposite, entry.ids, entry.target) : []))
       .then(() => {
         putBack(entry.places);
         for (const { row } of entry.places) show(row, opposite);
