@@ -42,6 +42,7 @@ from monitor.vocabulary import Role
 _KEPT_FOR = dt.timedelta(days=30)  # since somebody last had it composed
 _STALE_AFTER = dt.timedelta(minutes=1)  # without a sign of life a composing was interrupted
 _SIGN_OF_LIFE_S = 15.0
+_MAX_COLLECTED_ITEMS = 200  # that are shown in full of a briefing that began empty
 _MAX_NEW_ITEMS = 200  # that are counted since a briefing was composed
 _log = get_logger("briefings")
 
@@ -270,7 +271,7 @@ class BriefingDraftService(AuditedService):
         """Save a briefing without items, to which some are added by hand."""
         by.require(Role.EDITOR)
         composed = await self.kept.briefings.compose_items([], language=language)
-        query = BriefingQuery(day=composed.period.until, language=language)
+        query = BriefingQuery(day=composed.period.until, language=language, top=_MAX_COLLECTED_ITEMS)
         return await self._store(composed, query, by=by)
 
     async def get(self, briefing_id: int) -> BriefingDraft:

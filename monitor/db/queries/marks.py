@@ -83,13 +83,9 @@ class MarkStore(Queries):
         marks = (_is_marked(action, name) for action in (MarkAction.LATER, MarkAction.STAR, MarkAction.HIDE))
         query = select(col(Item.id), is_unread(name), *marks, notes.scalar_subquery())
         rows = await self._fetch_rows(query.where(col(Item.id).in_(item_ids)))
-        return ItemMarks(
-            unread={row[0] for row in rows if row[1]},
-            later={row[0] for row in rows if row[2]},
-            starred={row[0] for row in rows if row[3]},
-            hidden={row[0] for row in rows if row[4]},
-            notes={row[0]: int(row[5]) for row in rows if row[5]},
-        )
+        unread, later, starred, hidden = ({row[0] or 0 for row in rows if row[place]} for place in range(1, 5))
+        counts = {row[0] or 0: int(row[5]) for row in rows if row[5]}
+        return ItemMarks(unread=unread, later=later, starred=starred, hidden=hidden, notes=counts)
 
     async def list_views(self, person: str) -> list[SavedView]:
         mine = select(SavedView).where(col(SavedView.person) == sanitize_text(person))

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from lxml import etree
@@ -23,7 +24,8 @@ from monitor.services.briefings import BriefingQuery
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, FetchMode, ItemType, JudgedBy, RunStatus, SummaryBy, Verdict
 
-NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+NOW = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=2)
+TODAY = NOW.astimezone(ZoneInfo("Asia/Shanghai")).date()  # in the service's own time zone
 PAGE = """<html><head><title>通知</title><meta name="PubDate" content="2026-11-20"></head><body>
 <ul><li>2026-11-20</li><li><a href="/tz/9.html">另一则</a> 2026-11-20</li></ul>
 <p>首页 要闻 政务公开 互动交流</p><h1>关于光伏发电的通知（1）</h1><p>发布日期：2026-11-20</p>
@@ -297,7 +299,9 @@ async def test_items_are_put_into_a_briefing_by_importance_and_taken_out_again(s
     one, two, three = shelf.ids[:3]
     for item_id, tier in ((one, 3), (two, 1), (three, 2)):
         await store.items.update(item_id, tier=tier)
-    made = (await editor.send("POST", "/api/briefings/blank", json={"language": "zh"})).json()
+    answer = await editor.send("POST", "/api/briefings/blank", json={"language": "zh"})
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
     path = f"/api/briefings/{made['id']}"
 
     async def shown() -> list[int]:
@@ -583,7 +587,6 @@ async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
     exported = (await browser.get("/api/items/export?format=csv&q=光伏发电&source=示例部")).text
     row = next(csv.DictReader(io.StringIO(exported.removeprefix("\ufeff"))))
     assert json.loads(row["statements"])["unchecked"] == 1
-    await judged_shelf.desk.app.store.items.update(judged_shelf.first, first_seen=judged_shelf.desk.app.clock.now())
     assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
     assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
     metrics = (await browser.get("/metrics")).text
@@ -597,7 +600,7 @@ async def test_lists_and_briefings_mark_what_nothing_could_verify(judged_shelf: 
     assert "摘要中有未能核实的句子" not in (await browser.get("/items?source=乙委")).text
     feed = etree.fromstring((await browser.get("/feeds/items.atom?lang=zh&q=光伏发电&source=示例部")).content)
     assert feed.xpath("//*[local-name()='summary']/text()") == [f"{''.join(SENTENCES)}（† 1 句未核实）"]
-    briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=NOW.date(), sources=["示例部"]))
+    briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=TODAY, sources=["示例部"]))
     [item] = [item for item in briefing.items if item.id == judged_shelf.first]
     assert item.unchecked == ["检查<b>覆盖</b>全省。"]
     assert (briefing.statements.unchecked, briefing.statements.shown) == (1, 3)
