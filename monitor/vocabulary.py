@@ -265,6 +265,26 @@ class SavedBy(StrEnum):
     RULE = "rule"
 
 
+class MarkAction(StrEnum):
+    """What a person does with an item of a list; all but hiding is theirs alone."""
+
+    READ = "read"
+    UNREAD = "unread"
+    LATER = "later"
+    NOT_LATER = "not_later"
+    STAR = "star"
+    UNSTAR = "unstar"
+    HIDE = "hide"
+    UNHIDE = "unhide"
+
+
+class ItemOrder(StrEnum):
+    """How a list of items is sorted: by publication, or by tier and then by publication."""
+
+    NEWEST = "newest"
+    IMPORTANCE = "importance"
+
+
 class RankDirection(StrEnum):
     """Where a person would have placed an item, and others like it."""
 

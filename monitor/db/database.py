@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from monitor.db.queries.evaluation import EvaluationStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
     from monitor.db.queries.history import RunHistoryQueries
-    from monitor.db.queries.items import ItemStore, MarkStore
+    from monitor.db.queries.items import ItemStore
+    from monitor.db.queries.marks import MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
     from monitor.db.queries.policies import PolicyStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
@@ -83,7 +84,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
     policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
     topics: "_Queries[TopicStore]" = _Queries("queries.topics.TopicStore")
-    marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
+    marks: "_Queries[MarkStore]" = _Queries("queries.marks.MarkStore")
     revisions: "_Queries[RevisionStore]" = _Queries("queries.revisions.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")
     alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
