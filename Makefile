@@ -25,7 +25,7 @@ BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.fetch.browser.launch 2>
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: .venv/.browser ## sweep the two sample sites and write their briefing to out/briefing.html
@@ -62,6 +62,10 @@ docs: .venv/.packages .venv/docs/.packages ## write docs/reference from the prog
 	@.venv/bin/python docs/tools/reference.py
 	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "out/docs/index.html"
+
+.PHONY: screenshots
+screenshots: .venv/.browser ## take the screenshots of docs/images anew, from the sample sites
+	@.venv/bin/python -m docs.tools.screenshots
 
 ## Set it up -------------------------------------------------------------------------------------------
 
