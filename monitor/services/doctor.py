@@ -20,6 +20,7 @@ from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.storage import FileStorage
+from monitor.extras import needs_extra
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
@@ -80,7 +81,8 @@ def check_browser(settings: Settings) -> Finding:
 async def check_model(settings: Settings) -> Message:
     if not settings.llm.is_on:
         return Message("doctor.model_off")
-    from monitor.llm.client import ModelClient  # its library takes a second to import
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient  # its library takes a second to import
 
     client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
