@@ -40,6 +40,7 @@ from sqlmodel import SQLModel, col
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_migration_engine, open_read_engine
 from monitor.db.fulltext_index import reindex_without_texts
+from monitor.db.integrity import BackupLog
 from monitor.db.queries.items import ItemStore
 from monitor.db.sessions import (
     BATCH_SIZE,
@@ -234,16 +235,16 @@ def upgrade_database(url: str, *, data_dir: Path, now: dt.datetime, has_backup: 
         return Message.of("database.created" if before is None else "database.upgraded", database=shown)
     file = data_dir / _UPGRADE_BACKUPS / f"before-upgrade-{before}-{now:%Y%m%dT%H%M%SZ}.db"
     create_backup(url, file)
-    for old in sorted(file.parent.glob("before-upgrade-*.db"), key=lambda path: path.stat().st_mtime)[
-        :-_MAX_UPGRADE_BACKUPS
-    ]:
+    BackupLog(data_dir).add(file, at=now)
+    kept = sorted(file.parent.glob("before-upgrade-*.db"), key=lambda path: path.stat().st_mtime)
+    for old in kept[:-_MAX_UPGRADE_BACKUPS]:
         old.unlink()
     migrate.upgrade(url)
     return Message.of("database.upgraded_with_backup", database=shown, backup=str(file))
 
 
 def _copy_old_database(address: DatabaseAddress, file: Path, revision: str) -> None:
-    """Copy a database of an older revision into a new SQLite file of that revision, whose tables this code never had."""
+    """Copy a database of an older revision into a new SQLite file of that revision, by the columns that both have."""
     target = DatabaseAddress.parse(f"sqlite:///{file}")
     migrate.upgrade(target.full_url, revision)
     theirs, ours = MetaData(), MetaData()
