@@ -2,8 +2,6 @@
 
 import datetime as dt
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.integrity import BackupLog
 from monitor.db.maintenance import restore_backup, upgrade_database, verify_backup
 from monitor.db.queries.filters import ItemFilter
-from monitor.errors import DatabaseError
+from monitor.errors import WorkFailed
 from tests.package.installation import RELEASES, list_releases, unpack_release
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
@@ -90,11 +88,8 @@ def test_five_backups_of_upgrades_are_kept(release: str, tmp_path: Path) -> None
 
 def test_a_database_is_left_alone_where_its_backup_cannot_be_written(release: str, tmp_path: Path) -> None:
     file = tmp_path / "data" / "monitor.db"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("UPDATE item SET run_id = 'gone'")
-        connection.commit()
+    (tmp_path / "backups").write_text("a file where the folder should be")
     revision = migrate.get_current_revision(f"sqlite:///{file}")
-    with pytest.raises(DatabaseError, match="damaged"):
+    with pytest.raises(WorkFailed, match="backup"):
         upgrade_database(f"sqlite:///{file}", data_dir=tmp_path, now=NOW)
     assert migrate.get_current_revision(f"sqlite:///{file}") == revision

@@ -5,7 +5,7 @@ import pytest
 from monitor.db.engines import DatabaseAddress
 from monitor.errors import DatabaseError
 
-PASSWORDS = ["p@ss", "@@", "p@s:s".replace(":", ""), "p#s@s", "p%40ss", "p:ss", "p/ss", "a@b@c", "ü@密码"]
+PASSWORDS = ["p@ss", "@@", "p#s@s", "p%40ss", "p:ss", "p/ss", "a@b@c", "ü@密码"]
 
 
 @pytest.mark.parametrize("password", PASSWORDS)
@@ -22,7 +22,6 @@ def test_a_password_may_hold_signs_of_a_url(password: str) -> None:
     [
         "postgresql://analyst:seCret@12:34@db.example/monitor",
         "postgresql://analyst:seCret@x/y@db.example/monitor",
-        "postgresql://analyst@seCret@db.example/monitor",
         "postgresql://analyst:seCret@@/monitor",
     ],
 )
