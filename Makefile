@@ -75,7 +75,7 @@ package-test: .venv/.browser .venv/.dev ## install what is shipped in every supp
 
 .PHONY: sbom
 sbom: .venv/.dev ## write what ships, with its licences, to out/sbom.json and out/licences.md
-	@.venv/bin/python -m benchmarks.sbom out
+	@.venv/bin/python -m tests.package.shipped out
 
 ## Set it up -------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The distributions in fresh environments outside the checkout: `pip`, `uvx`, the sdist, PostgreSQL with two workers."""
+"""The distributions in fresh environments outside the checkout: pip, uvx, the sdist, PostgreSQL with two workers."""
 
 import os
 import shutil
