@@ -61,7 +61,7 @@ def test_modules_that_only_an_extra_brings_are_those_that_the_program_knows_to_b
             continue
         extras = {extra for extra, lines in EXTRAS.items() if not names.isdisjoint(name_declared(lines))}
         told = {extra for extra, modules in EXTRA_MODULES.items() if module in modules}
-        assert told == extras or module in ("certifi", "mcp_types"), (module, extras)
+        assert told == extras or module == "certifi", (module, extras)
 
 
 def test_the_extra_all_has_every_other_one() -> None:
