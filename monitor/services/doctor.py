@@ -20,6 +20,7 @@ from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
 from monitor.evidence.storage import FileStorage
+from monitor.extras import needs_extra
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
@@ -82,8 +83,9 @@ async def check_model(settings: Settings) -> "Finding | DoctorFinding":
     """Try every configured model; what one cannot do is a warning, for the rules do it."""
     if not settings.llm.is_on:
         return Message("doctor.model_off")
-    from monitor.llm.client import ModelClient  # its library takes a second to import
-    from monitor.llm.examination import examine_models
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient  # its library takes a second to import
+        from monitor.llm.examination import examine_models
 
     client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
