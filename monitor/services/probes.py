@@ -54,7 +54,8 @@ def _explain_failure(folder: Path, error: WorkFailed) -> WorkFailed:
     cause = error.__cause__
     if isinstance(cause, OSError) and cause.errno in _FULL_DISK:
         return WorkFailed("storage.folder_full", folder=folder)
-    return WorkFailed("storage.folder_unusable", folder=folder, user=getpass.getuser(), reason=error.message)
+    reason = (isinstance(cause, OSError) and cause.strerror) or error.message
+    return WorkFailed("storage.folder_unusable", folder=folder, user=getpass.getuser(), reason=reason)
 
 
 async def probe_database(store: Store, clock: Clock) -> None:
@@ -74,7 +75,7 @@ class CachedProbe:
     probe: Callable[[], Awaitable[object]]
     fresh_s: float = 300.0
     retry_s: float = 20.0
-    max_wait_s: float = 5.0
+    max_wait_s: float = 15.0
     timeout_s: float = 30.0
     _task: "asyncio.Task[None] | None" = field(default=None, init=False)
     _started_s: float = field(default=0.0, init=False)

@@ -203,13 +203,13 @@ async def print_pdf(html: bytes, settings: BrowserSettings) -> bytes:
             raise WorkFailed("browser.print_failed", reason=error.message) from error
 
 
-async def try_browser(settings: BrowserSettings) -> None:
+async def try_browser(settings: BrowserSettings, *, timeout_s: float = _TRY_TIMEOUT_S) -> None:
     """Draw a page that a script fills, and print it, in a browser of its own that starts as the one for pages does.
 
     Raises `BrowserMissing` if no browser can be started, `WorkFailed` if it neither draws nor prints, or takes too long.
     """
     try:
-        async with asyncio.timeout(_TRY_TIMEOUT_S), contextlib.AsyncExitStack() as stack:
+        async with asyncio.timeout(timeout_s), contextlib.AsyncExitStack() as stack:
             browser = await start_browser(settings, stack, flags=BROWSER_FLAGS)
             context = await browser.new_context(offline=True)
             stack.push_async_callback(close_quietly, context.close)
@@ -220,7 +220,7 @@ async def try_browser(settings: BrowserSettings) -> None:
             if not (await tab.pdf()).startswith(b"%PDF-"):
                 raise WorkFailed("browser.print_failed", reason="%PDF")
     except TimeoutError:
-        raise WorkFailed("browser.try_timed_out", seconds=f"{_TRY_TIMEOUT_S:g}") from None
+        raise WorkFailed("browser.try_timed_out", seconds=f"{timeout_s:g}") from None
     except PlaywrightError as error:
         raise WorkFailed("browser.draws_nothing", reason=error.message.partition("\n")[0]) from error
 
