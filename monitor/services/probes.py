@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import getpass
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +56,14 @@ def _explain_failure(folder: Path, error: WorkFailed) -> WorkFailed:
     if isinstance(cause, OSError) and cause.errno in _FULL_DISK:
         return WorkFailed("storage.folder_full", folder=folder)
     reason = (isinstance(cause, OSError) and cause.strerror) or error.message
-    return WorkFailed("storage.folder_unusable", folder=folder, user=getpass.getuser(), reason=reason)
+    return WorkFailed("storage.folder_unusable", folder=folder, user=_get_user_name(), reason=reason)
+
+
+def _get_user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number without a name
+        return str(os.geteuid())
 
 
 async def probe_database(store: Store, clock: Clock) -> None:
