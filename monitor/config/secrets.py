@@ -35,6 +35,7 @@ def load_secret_files(environment: MutableMapping[str, str]) -> None:
     except (OSError, ValueError) as error:
         raise SettingsError("config.secrets_not_readable", folder=folder, reason=str(error)) from None
 
+
 SecretOrigin = Literal["environment", "stored"]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "smtp": 587, "smtps": 465, "workflows": 443}

@@ -206,7 +206,7 @@ async def print_pdf(html: bytes, settings: BrowserSettings) -> bytes:
 async def try_browser(settings: BrowserSettings, *, timeout_s: float = _TRY_TIMEOUT_S) -> None:
     """Draw a page that a script fills, and print it, in a browser of its own that starts as the one for pages does.
 
-    Raises `BrowserMissing` if no browser can be started, `WorkFailed` if it neither draws nor prints, or takes too long.
+    Raises `BrowserMissing` if no browser can be started, `WorkFailed` if it draws or prints nothing or takes too long.
     """
     try:
         async with asyncio.timeout(timeout_s), contextlib.AsyncExitStack() as stack:
