@@ -1,4 +1,4 @@
-"""Starts a command in the image as Docker would with the options of the compose files; its volume is the working folder.
+"""Starts a command in the image as Docker would with the compose files; its volume is the working folder.
 
     unshare --mount python container.py [--profile SECCOMP.json] IMAGE.json WORD…
 
@@ -47,6 +47,10 @@ def build_spec(image: dict[str, Any], volume: Path, words: list[str], profile: d
         {"destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": [*_TMPFS, "size=64m"]},  # noqa: S108
         {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": _TMPFS},  # noqa: S108
         {"destination": "/data", "type": "none", "source": str(volume), "options": ["rbind", "rw", "nosuid"]},
+    ]
+    mounts += [
+        {"destination": file, "type": "none", "source": file, "options": ["rbind", "ro"]}
+        for file in ("/etc/hosts", "/etc/resolv.conf")
     ]
     if (secrets := volume / "secrets").is_dir():
         mounts += [

@@ -1,4 +1,4 @@
-"""Several processes on PostgreSQL: web, scheduler and two workers of an installed wheel do all that one process does."""
+"""Several processes on PostgreSQL: web, scheduler and two workers do all that one process does."""
 
 from pathlib import Path
 
