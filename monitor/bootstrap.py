@@ -19,6 +19,8 @@ from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.errors import BrowserMissing
+from monitor.extras import needs_extra
 from monitor.logs import forward_audit
 from monitor.services.setting_checks import CHECKS, SettingCheck
 from monitor.services.settings import SecretBox, SettingsService
@@ -347,7 +349,8 @@ class App:
     )
 
     async def _print_pdf(self, page: bytes) -> bytes:
-        from monitor.fetch.browser.renderer import print_pdf
+        with needs_extra("browser", BrowserMissing):
+            from monitor.fetch.browser.renderer import print_pdf
 
         return await print_pdf(page, self.settings.pages.browser)
 

@@ -19,6 +19,7 @@ from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integri
 from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
+from monitor.extras import needs_extra
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -75,7 +76,8 @@ async def check_database(settings: Settings) -> Message:
 async def check_model(settings: Settings) -> Message:
     if not settings.llm.is_on:
         return Message("doctor.model_off")
-    from monitor.llm.client import ModelClient  # its library takes a second to import
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient  # its library takes a second to import
 
     client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:

@@ -13,6 +13,7 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.errors import BrowserMissing, MonitorError, WorkFailed
 from monitor.evidence.storage import FileStorage
+from monitor.extras import needs_extra
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
@@ -33,7 +34,8 @@ async def probe_browser(settings: Settings) -> Message:
         if settings.pages.render == "never" and browser.path is None:
             return Message("doctor.browser_unused")
         raise
-    from monitor.fetch.browser.renderer import try_browser  # its library takes a third of a second to import
+    with needs_extra("browser", BrowserMissing):
+        from monitor.fetch.browser.renderer import try_browser  # its library takes a third of a second to import
 
     await try_browser(browser)
     return Message.of("doctor.browser", browser=shown)

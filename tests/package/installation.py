@@ -52,10 +52,15 @@ class ServedSample:
     def drawn_url(self) -> str:
         return f"{self.base_url}/drawn.html"
 
+    def list_sections(self) -> list[dict[str, str]]:
+        return self.site.list_sections(self.base_url)
+
     def list_recent_urls(self) -> set[str]:
-        """What a faultless sweep of the last seven days saves."""
+        """What a faultless sweep of the last seven days saves out of the sections."""
         since = self.site.today - dt.timedelta(days=6)
-        return {item.url for item in self.site.list_expected_items(self.base_url) if item.date >= since}
+        sections = {section["name"] for section in self.list_sections()}
+        items = self.site.list_expected_items(self.base_url)
+        return {item.url for item in items if item.date >= since and not sections.isdisjoint(item.sections)}
 
 
 @contextmanager
@@ -194,9 +199,7 @@ def exercise(
             pages={"delay_s": 0},
             llm={"enabled": False},
             web={"port": port},
-            sources=[
-                {"name": "ministry", "url": sample.base_url, "sections": sample.site.list_sections(sample.base_url)}
-            ],
+            sources=[{"name": "ministry", "url": sample.base_url, "sections": sample.list_sections()}],
         )
         installation.run("init")
         check_health(installation, sample)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from monitor.config.loading import load_settings
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing, MonitorError
+from monitor.extras import check_extra
 from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.isolation.environment import build_child_environment
@@ -51,8 +52,9 @@ def find_browser(settings: BrowserSettings) -> Path:
     """Return the Chromium to start: the configured one, Playwright's own if it was downloaded, else one on the PATH.
 
     The headless shell comes before the full browser, which starts slower and needs nearly twice the memory. Raises
-    `BrowserMissing` if there is none, or if the configured path is wrong.
+    `BrowserMissing` if there is none, if the configured path is wrong, or without the library that drives it.
     """
+    check_extra("browser", BrowserMissing)
     if settings.path is not None:
         if settings.path.is_file() and os.access(settings.path, os.X_OK):
             return settings.path
