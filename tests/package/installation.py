@@ -235,7 +235,7 @@ def check_pdf(installation: Installation) -> None:
         text = "".join(page.get_textpage().get_text_range() for page in document)
     finally:
         document.close()
-    (first, *_) = installation.run_json("brief", "--format", "json")["items"]
+    (first, *_) = json.loads(installation.run("brief", "--format", "json"))["items"]
     assert _squeeze(first["title"]) in _squeeze(text)
 
 
