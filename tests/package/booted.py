@@ -41,7 +41,11 @@ def main() -> int:
     layers = f"lowerdir=/,upperdir={scratch / 'upper'},workdir={scratch / 'work'}"
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(system)], check=True)
     install(system, words)
-    return boot(system, out, Path(venv), words)
+    try:
+        return boot(system, out, Path(venv), words)
+    finally:
+        subprocess.run(["umount", "--lazy", str(system), str(scratch)], check=True)
+        scratch.rmdir()
 
 
 def install(system: Path, words: list[str]) -> None:

@@ -32,7 +32,7 @@ def main() -> None:
     volume = Path.cwd()
     for path in (volume, *volume.rglob("*")):
         os.chown(path, USER, USER)
-    bundle = Path(tempfile.mkdtemp(prefix="bundle-"))
+    bundle = Path(tempfile.mkdtemp(prefix="bundle-", dir=given.image.parent))
     spec = build_spec(json.loads(given.image.read_text()), volume, given.words, json.loads(given.profile.read_text()))
     (bundle / "config.json").write_text(json.dumps(spec))
     name = f"monitor-{os.getpid()}"
