@@ -42,10 +42,11 @@ async def probe_browser(settings: Settings) -> Message:
 
 
 def probe_storage(settings: Settings) -> Message:
-    """Write a file to the data folder, and to the storage where it is elsewhere, read it and remove it. Blocks."""
+    """Write a file to the data folder, and to the storage where it is elsewhere, read it and remove it. Blocks.
+
+    A data folder that is not there yet is made, as the first run would.
+    """
     folder = settings.data_dir
-    if not folder.is_dir():
-        raise WorkFailed("storage.no_folder", folder=folder)
     try:
         found = FileStorage(str(folder)).check()
     except WorkFailed as error:
