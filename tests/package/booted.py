@@ -84,7 +84,13 @@ def quote(words: list[str]) -> str:
 def boot(system: Path, out: Path, venv: Path, words: list[str]) -> int:
     part = words[0] if is_part(words) else "command"
     command = ["systemd-nspawn", "--quiet", f"--directory={system}", f"--uuid={uuid.uuid4().hex}"]
-    command += ["--register=no", "--keep-unit", "--console=pipe", f"--machine=monitor-{os.getpid()}"]
+    command += [
+        "--register=no",
+        "--keep-unit",
+        "--kill-signal=SIGRTMIN+3",
+        "--console=pipe",
+        f"--machine=monitor-{os.getpid()}",
+    ]
     command += [f"--bind={Path.cwd()}:/var/lib/monitor", f"--bind={out}:/out", f"--bind-ro={venv}:/opt/monitor"]
     command += ["/lib/systemd/systemd", f"--unit=monitor@{part}.service", "--show-status=no"]
     outputs = [((out / "stdout").open("xb+", 0), 1), ((out / "stderr").open("xb+", 0), 2)]
