@@ -135,6 +135,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Playwright leaves its process open
 async def test_a_driver_that_does_not_start_is_a_finding_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(write_program(tmp_path, "exit 127")))
     level, words = (await examine(install(tmp_path)))["browser"]
