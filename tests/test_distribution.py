@@ -60,8 +60,8 @@ def test_modules_that_only_an_extra_brings_are_those_that_the_program_knows_to_b
         if not names.isdisjoint(base):
             continue
         extras = {extra for extra, lines in EXTRAS.items() if not names.isdisjoint(name_declared(lines))}
-        told = {extra for extra, modules in EXTRA_MODULES.items() if module in modules}
-        assert told == extras or module == "certifi", (module, extras)
+        named = {extra for extra, modules in EXTRA_MODULES.items() if module in modules}
+        assert named == extras or module == "certifi", (module, extras)
 
 
 def test_the_extra_all_has_every_other_one() -> None:

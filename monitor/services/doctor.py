@@ -103,7 +103,8 @@ async def check_embeddings(settings: Settings) -> Message:
     own = settings.llm.embeddings
     if own.model is None:
         return Message("doctor.embeddings_off")
-    from monitor.llm.client import ModelClient
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient
 
     client = ModelClient(settings.llm.for_embeddings(), OutboundPolicy(settings.network))
     try:

@@ -57,8 +57,8 @@ def test_the_base_is_small_and_sweeps_by_rule_without_any_extra(
             item.url for item in sample.site.list_expected_items(sample.base_url) if item.section == SCRIPTED_SECTION
         }
         assert missing == missing & drawn, missing
-        told = {entry["reason_code"] for entry in swept["fallbacks"] if "[browser]" in entry["reason"]}
-        assert told, swept["fallbacks"]
+        named = {entry["reason_code"] for entry in swept["fallbacks"] if "[browser]" in entry["reason"]}
+        assert named, swept["fallbacks"]
         installation.run("brief", "--format", "html", "--out", "briefing.html")
         for extra, words in {
             "browser": ["brief", "--format", "pdf", "--out", "briefing.pdf"],
