@@ -153,6 +153,7 @@ class Outline:
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
     memory: SiteRepeats | None = None
+    declares_article: bool = False
 
     def get_text(self, element: Element, max_chars: int | None = None) -> str:
         """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""
@@ -228,7 +229,7 @@ def _build_resolver(base: str) -> Callable[[str], str | None]:
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
     """Return the outline of a page that was loaded from `url`; its links are relative to its `base` element, if any."""
-    page = Outline(url=url, base=get_base_url(tree, url))
+    page = Outline(url=url, base=get_base_url(tree, url), declares_article=tree.css_first(_ARTICLE_META) is not None)
     if tree.root is not None:
         _fill_outline(page, tree.root)
     return page
@@ -286,6 +287,8 @@ def _close_elements(elements: list[Element]) -> None:
         if (parent := element.parent) is not None:
             parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
+
+_ARTICLE_META = 'meta[property="og:type"][content="article" i], meta[property="article:published_time"]'
 
 _MIN_SENTENCE_WEIGHT = 24
 

@@ -25,6 +25,8 @@ _RECORD_URL = re.compile(
     r"content|article|detail|view|show",
     re.IGNORECASE,
 )
+_SLUG_WORD = re.compile(r"[^\W\d_]+")
+_TEXT_TAGS = frozenset({"p", "span", "font", "b", "strong", "em", "i", "u", "a", "small", "sup", "sub"})
 _MAX_ROW_WEIGHT = 600  # elements with a longer text are articles, not rows of a list
 _MAX_NEARBY_TEXTS = 6
 _MAX_DATE_CHARS = 40
@@ -76,6 +78,9 @@ OWN_FEATURES = (
     "one_region",
     "one_path",
     "in_first_region",
+    "like_page",
+    "prose_before",
+    "prose_after",
 )
 PAGE_FEATURES = (
     "page_prose",
@@ -84,6 +89,12 @@ PAGE_FEATURES = (
     "page_has_pager",
     "page_url_is_record",
     "page_url_depth",
+    "page_main_prose",
+    "page_title_width",
+    "page_day_by_title",
+    "page_slug_words",
+    "page_slug_digits",
+    "page_declares_article",
 )
 RELATIVE_FEATURES = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
 FEATURES = (*OWN_FEATURES, *PAGE_FEATURES, *(f"{name}_to_best" for name in RELATIVE_FEATURES))
@@ -135,9 +146,9 @@ class GroupFeatures:
             anchored[element.index] = True
             linked[element.text_start : element.text_end] = [True] * (element.text_end - element.text_start)
         weights = [measure_text_weight(text) for text in page.texts]
-        sentences = (
+        sentences = [
             w if w >= _MIN_SENTENCE_WEIGHT and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)
-        )
+        ]
         self._widths = [0, *accumulate(weights)]
         self._prose = [0, *accumulate(sentences)]
         self._links = [0, *accumulate(anchored)]
@@ -150,7 +161,14 @@ class GroupFeatures:
         self._host = address.netloc.removeprefix("www.")
         self._folder = address.path.rsplit("/", 1)[0] + "/"
         self._path = address.path
+        self._shape = get_url_shape(page.url)
         segments = [segment for segment in address.path.split("/") if segment]
+        slug = segments[-1] if segments else ""
+        title = next((element for element in page.elements if element.tag == "h1"), None)
+        by_title = 0
+        if title is not None:
+            end = min(len(page.texts), title.text_end + _MAX_NEARBY_TEXTS)
+            by_title = self._dates[end] - self._dates[title.text_end]
         self._page = [
             math.log2(1 + self._prose[-1]),
             math.log2(1 + len(page.anchors)),
@@ -158,7 +176,24 @@ class GroupFeatures:
             float(len(self._pagers) >= 2),
             float(_RECORD_URL.search(page.url.split("/", 3)[-1]) is not None),
             float(len(segments)),
+            math.log2(1 + self._measure_main_prose(sentences)),
+            float(self._widths[title.text_end] - self._widths[title.text_start]) if title is not None else -1.0,
+            float(by_title > 0),
+            float(len(_SLUG_WORD.findall(slug))),
+            float(sum(map(str.isdigit, slug))),
+            float(page.declares_article),
         ]
+
+    def _measure_main_prose(self, sentences: Sequence[int]) -> int:
+        """Return the width of the prose that stands in one box, paragraph by paragraph, as an article's does."""
+        by_box: Counter[int] = Counter()
+        for owner, width in zip(self.page.text_owner, sentences, strict=True):
+            if width:
+                node = self.page.elements[owner]
+                while node.tag in _TEXT_TAGS and node.parent is not None:
+                    node = node.parent
+                by_box[node.index] += width
+        return max(by_box.values(), default=0)
 
     def measure(self, rows: list[ListRow]) -> RowGroup:
         """Return the rows as a group with its own features."""
@@ -218,6 +253,9 @@ class GroupFeatures:
             float(bool(after)),
             1 - min(1.0, sum(row_widths) / max(1, span)),
             *self._measure_regions(rows),
+            sum([get_url_shape(row.url) == self._shape for row in rows]) / count,
+            math.log2(1 + self._prose[first.text_start]),
+            math.log2(1 + self._prose[-1] - self._prose[last.text_end]),
         )
         return RowGroup(rows, dict(zip(OWN_FEATURES, values, strict=True)))
 
