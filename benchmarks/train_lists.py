@@ -29,8 +29,8 @@ from monitor.extract.encoding import decode
 from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.choice import list_groups
-from monitor.extract.lists.columns import COLUMN_FEATURES, list_columns, measure_columns
-from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
+from monitor.extract.lists.columns import list_columns, measure_columns
+from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.parse import expand_data_stores, parse_page
 from monitor.extract.trees import TreeScorer
 from monitor.markup import limit_depth
@@ -94,9 +94,9 @@ class _Examples:
     """What one page teaches."""
 
     weight: float = 1.0
-    groups: list[list[float]] = field(default_factory=list)
+    groups: list[dict[str, float]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
-    columns: list[list[float]] = field(default_factory=list)
+    columns: list[dict[str, float]] = field(default_factory=list)
     likeness: list[float] = field(default_factory=list)
 
 
@@ -229,23 +229,24 @@ def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
 def _train(examples: Sequence[_Examples], seed: int = _SEED) -> dict[str, Any]:
     groups = [(x.groups, x.shares, x.weight * len(x.groups) ** -0.5) for x in examples if x.groups]
     columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
-    return {
-        "lists": export_trees(_fit(groups, _LISTS, seed), FEATURES),
-        "list_titles": export_trees(_fit(columns, _TITLES, seed), COLUMN_FEATURES),
-    }
+    return {"lists": _fit(groups, _LISTS, seed), "list_titles": _fit(columns, _TITLES, seed)}
 
 
-def _fit(examples: Sequence[tuple[list[list[float]], list[float], float]], settings: dict[str, Any], seed: int) -> Any:
+def _fit(
+    examples: Sequence[tuple[list[dict[str, float]], list[float], float]], settings: dict[str, Any], seed: int
+) -> dict[str, object]:
+    """Return the exported trees of what was measured, the shares to learn and the weight of each page."""
     try:
         lightgbm, numpy = importlib.import_module("lightgbm"), importlib.import_module("numpy")
     except ImportError:
         raise WorkFailed("Training needs LightGBM, which the program itself does not: pip install lightgbm") from None
-    rows = numpy.array([row for found, _, _ in examples for row in found])
+    names = list(examples[0][0][0])
+    rows = numpy.array([[row[name] for name in names] for found, _, _ in examples for row in found])
     wanted = numpy.array([value for _, values, _ in examples for value in values])
     weights = numpy.array([weight for found, _, weight in examples for _ in found])
     data = lightgbm.Dataset(rows, wanted, weight=weights * len(weights) / weights.sum())
     parameters = {**_COMMON, "seed": seed, **{name: value for name, value in settings.items() if name != "rounds"}}
-    return lightgbm.train(parameters, data, settings["rounds"])
+    return export_trees(lightgbm.train(parameters, data, settings["rounds"]), names)
 
 
 @contextmanager

@@ -205,6 +205,18 @@ class Outline:
         """The indexes of the elements that are links."""
         return frozenset(anchor.element.index for anchor in self.anchors)
 
+    def list_links(self, element: Element) -> list[Anchor]:
+        """Return the links in an element, itself included."""
+        return self.anchors[self._link_counts[element.index] : self._link_counts[element.end]]
+
+    def count_links(self, element: Element) -> int:
+        return self._link_counts[element.end] - self._link_counts[element.index]
+
+    @cached_property
+    def _link_counts(self) -> list[int]:
+        """The number of links before each element, and of all."""
+        return [0, *accumulate([element.index in self.link_indexes for element in self.elements])]
+
     def _get_link_text(self, element: Element) -> str:
         # The title of an empty link counts: a script writes its text, or it lies over a card.
         title = "" if element.end > element.index + 1 else element.get_title()
@@ -225,6 +237,9 @@ def _build_resolver(base: str) -> Callable[[str], str | None]:
         return clean_url(href.replace("&amp;", "&"), base)
 
     return resolve
+
+
+_ARTICLE_META = 'meta[property="og:type"][content="article" i], meta[property="article:published_time"]'
 
 
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
@@ -287,8 +302,6 @@ def _close_elements(elements: list[Element]) -> None:
         if (parent := element.parent) is not None:
             parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
-
-_ARTICLE_META = 'meta[property="og:type"][content="article" i], meta[property="article:published_time"]'
 
 _MIN_SENTENCE_WEIGHT = 24
 

@@ -62,6 +62,10 @@ class TreeScorer:
         """Return the probability of each row; a row has a number for each of `features`, in their order."""
         return [self._score_row(row) for row in rows]
 
+    def score_named(self, rows: Sequence[Mapping[str, float]]) -> list[float]:
+        """Return the probability of each row, whose features have names; it may have more than were trained with."""
+        return [self._score_row([row[name] for name in self.features]) for row in rows]
+
     def _score_row(self, row: Sequence[float]) -> float:
         reachable = self._all
         for feature, thresholds, left in self._splits:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from monitor.extract import trees
 from monitor.extract.html import Outline
-from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
+from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.grouping import group_links
 from monitor.extract.lists.rows import build_rows, build_single_row
 from monitor.extract.marks import mark_places
@@ -24,7 +24,9 @@ _MAX_LISTS = 60  # each is held against all others
 
 def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows; a row that is like no other is a group of its own where there are few."""
-    groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
+    groups = [
+        features.measure(rows) for anchors in group_links(page, features.paths) if len(rows := build_rows(anchors)) >= 2
+    ]
     single: dict[str, RowGroup] = {}
     for anchor in page.anchors:
         row = build_single_row(page, anchor) if anchor.url not in single else None
@@ -38,10 +40,8 @@ def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows, the likeliest list first."""
     groups = list_groups(page, features)
-    scorer = trees.load_scorer("lists")
-    if scorer.features != FEATURES:
-        raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
-    for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
+    scores = trees.load_scorer("lists").score_named(features.complete(groups))
+    for group, score in zip(groups, scores, strict=True):
         # Undated links within paragraphs, and unsure ones at the end of sentences, are no rows.
         parts = group.features
         is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0

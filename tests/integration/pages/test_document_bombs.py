@@ -11,7 +11,7 @@ import openpyxl
 import pytest
 
 from monitor.errors import WorkFailed
-from monitor.extract.documents import DocumentReader
+from monitor.pages.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
 
 WORDS = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -6,7 +6,7 @@ import openpyxl
 import pytest
 
 from monitor.errors import WorkFailed
-from monitor.extract.documents import DocumentReader
+from monitor.pages.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
 
 

@@ -20,7 +20,7 @@ from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.storage import FileStorage
-from monitor.extract.documents import DocumentReader
+from monitor.pages.documents import DocumentReader
 from monitor.fetch.client import HttpClient
 from monitor.isolation.pool import WorkerPool
 from monitor.jobs.presence import HeartbeatRegistry
