@@ -303,39 +303,6 @@ def _close_elements(elements: list[Element]) -> None:
             parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
 
-_MIN_SENTENCE_WEIGHT = 24
-
-
 def measure_text_weight(text: str) -> int:
     """Return the length of a text without white space, a Chinese character counted as two."""
     return measure_width("".join(text.split()))
-
-
-def is_inline(page: Outline, link: Element) -> bool:
-    """Whether a link stands in or at the end of a sentence: text of the same element goes before it."""
-    if link.parent is None or not _follows_text(page, link, link.parent):
-        return False
-    for element in reversed(page.elements[link.parent.index + 1 : link.index]):
-        if element.text_start < link.text_start:
-            break
-        if element.tag in ("br", "hr"):
-            return False
-    return measure_text_weight(page.texts[link.text_start - 1]) >= _MIN_SENTENCE_WEIGHT or is_within_sentence(
-        page, link
-    )
-
-
-def is_within_sentence(page: Outline, link: Element) -> bool:
-    """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
-    after = link.text_end
-    if link.parent is None or not _follows_text(page, link, link.parent):
-        return False
-    if after >= len(page.texts) or page.text_owner[after] != link.parent.index:
-        return False
-    word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
-    goes_on = rest[:1].islower() or rest[:1] in "，、"
-    return word.isalpha() and goes_on and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
-
-
-def _follows_text(page: Outline, link: Element, parent: Element) -> bool:
-    return link.text_start > 0 and page.text_owner[link.text_start - 1] == parent.index

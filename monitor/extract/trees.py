@@ -1,20 +1,20 @@
 """Scores by gradient-boosted trees, whose splits and values are plain numbers in `monitor/extract/weights`."""
 
 import json
-import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from math import exp
 from operator import getitem
+from struct import Struct
 from typing import Any, Self, TypeAlias
 
 Node: TypeAlias = "float | tuple[int, float, Node, Node]"
 """The value of a leaf, or the index of a feature, a threshold, and the nodes for values up to it and above it."""
 
 _MAX_SUM = 30.0
-_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of a memory view, by the bytes of a tree
+_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of an unpacked number, by the bytes of a tree
 
 
 _Splits: TypeAlias = tuple[int, list[float], list[int]]
@@ -34,11 +34,12 @@ class TreeScorer:
         self.features = tuple(features)
         leaves = [list(_list_leaves(tree)) for tree in trees]
         most = max(map(len, leaves), default=1)
-        self._size = next(size for size in _FORMATS if 8 * size >= most)
-        self._bytes = self._size * len(trees)
+        size = next(size for size in _FORMATS if 8 * size >= most)
+        self._bytes = size * len(trees)
+        self._unpack = Struct(f"<{len(trees)}{_FORMATS[size]}").unpack
         self._bias = bias
         self._values: list[Mapping[int, float]] = [{1 << n: leaf for n, leaf in enumerate(each)} for each in leaves]
-        bits = 8 * self._size
+        bits = 8 * size
         self._all = (1 << 8 * self._bytes) - 1
         self._firsts = sum(1 << bits * place for place in range(len(trees)))
         lower: dict[int, list[tuple[float, int]]] = {}
@@ -71,7 +72,7 @@ class TreeScorer:
         for feature, thresholds, left in self._splits:
             reachable &= left[bisect_left(thresholds, row[feature])]
         first = reachable & ~(reachable - self._firsts)  # each tree has a leaf that is left, so that none borrows
-        by_tree = memoryview(first.to_bytes(self._bytes, sys.byteorder)).cast(_FORMATS[self._size])
+        by_tree = self._unpack(first.to_bytes(self._bytes, "little"))
         total = sum(map(getitem, self._values, by_tree), self._bias)
         return 1 / (1 + exp(-min(max(total, -_MAX_SUM), _MAX_SUM)))
 

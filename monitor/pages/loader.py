@@ -1,6 +1,7 @@
 """Loads pages and documents for a run: follows redirects and frames, and fetches each page once."""
 
 import asyncio
+import datetime as dt
 import hashlib
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Chooses among the groups of a page the list that it exists for, with a probability for each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from monitor.extract import trees
 from monitor.extract.html import Outline
@@ -18,7 +18,7 @@ _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
 _MAX_DATED_DIFFERENCE = 0.5
 _MAX_SINGLE_ROWS = 3
-_MAX_INLINE, _MIN_INLINE_SCORE = 0.5, 0.3
+_MAX_IN_PROSE = 0.5
 _MAX_LISTS = 60  # each is held against all others
 
 
@@ -42,11 +42,9 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     groups = list_groups(page, features)
     scores = trees.load_scorer("lists").score_named(features.complete(groups))
     for group, score in zip(groups, scores, strict=True):
-        # Undated links within paragraphs, and unsure ones at the end of sentences, are no rows.
-        parts = group.features
-        is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0
-        is_unsure = parts["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
-        group.score = 0.0 if is_prose or is_unsure else score
+        # Undated links within sentences are no rows.
+        is_prose = group.features["within_prose"] > _MAX_IN_PROSE and group.dated_share == 0
+        group.score = 0.0 if is_prose else score
     if page.memory is not None and page.memory.shares:
         places = mark_places(page)
         for group in groups:
@@ -56,20 +54,26 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
 
 def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:
     """Return the first list and those that are as likely and as often dated, apart from it and with other urls."""
-    chosen = [first]
-    urls = {row.url for row in first.rows}
-    for group in groups:
-        if group.score < max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score) or len(chosen) == _MAX_LISTS:
-            break
+    least = max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score)
+    dated = first.features["dated"]
+    likely = (group for group in groups if group.score >= least)
+    return join_parts([first], [g for g in likely if abs(g.features["dated"] - dated) <= _MAX_DATED_DIFFERENCE])
+
+
+def join_parts(parts: list[RowGroup], others: Iterable[RowGroup]) -> list[RowGroup]:
+    """Return a list with those of the others that stand apart from it and from each other, with other urls."""
+    urls = {row.url for group in parts for row in group.rows}
+    for group in others:
         shared = sum(row.url in urls for row in group.rows)
-        is_alike = abs(group.features["dated"] - first.features["dated"]) <= _MAX_DATED_DIFFERENCE
-        if is_alike and shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, other) for other in chosen):
-            chosen.append(group)
+        if len(parts) == _MAX_LISTS:
+            break
+        if shared <= _MAX_SHARED * len(group.rows) and all(_are_apart(group, part) for part in parts):
+            parts.append(group)
             urls.update(row.url for row in group.rows)
-    return sorted(chosen, key=lambda group: group.rows[0].element.index)
+    return sorted(parts, key=lambda group: group.rows[0].element.index)
 
 
-def are_apart(group: RowGroup, other: RowGroup) -> bool:
+def _are_apart(group: RowGroup, other: RowGroup) -> bool:
     """Whether one of two groups ends before the other begins."""
     first, second = sorted((group, other), key=lambda part: part.rows[0].element.index)
     return first.rows[-1].element.end <= second.rows[0].element.index

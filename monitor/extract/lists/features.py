@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
-from monitor.extract.html import Anchor, Element, Outline, is_inline, is_within_sentence, measure_text_weight
+from monitor.extract.html import Anchor, Element, Outline, measure_text_weight
 from monitor.extract.lists.grouping import LinkPaths, get_url_shape
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
@@ -33,6 +33,7 @@ _MAX_DATE_CHARS = 40
 _MIN_SENTENCE_WEIGHT = 50
 _MIN_TITLE_WEIGHT = 16
 _MAX_LINK_WIDTH = 60
+_MIN_PROSE_WIDTH = 24  # of what stands before and after a link in a sentence
 
 _COMPARED = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
 
@@ -57,7 +58,8 @@ class _LinkTraits(NamedTuple):
     link_width: float
     wide_links: bool
     record_urls: bool
-    inline: bool
+    text_before: float
+    text_after: float
     within_prose: bool
     documents: bool
     same_host: bool
@@ -252,12 +254,14 @@ class GroupFeatures:
             url, element = anchor.url, anchor.element
             host, _, path = url.partition("://")[2].partition("/")
             width = measure_text_weight(anchor.text)
+            before, after = self._measure_beside(element)
             traits = self._traits[element.index] = _LinkTraits(
                 link_width=min(_MAX_LINK_WIDTH, width),
                 wide_links=width >= _MIN_TITLE_WEIGHT,
                 record_urls=_RECORD_URL.search(path) is not None,
-                inline=is_inline(self.page, element),
-                within_prose=is_within_sentence(self.page, element) or self._is_within_prose(element),
+                text_before=min(_MAX_LINK_WIDTH, before),
+                text_after=min(_MAX_LINK_WIDTH, after),
+                within_prose=min(before, after) >= _MIN_PROSE_WIDTH,
                 documents=detect_document_type(url) is not None,
                 same_host=host.removeprefix("www.") == self._host,
                 below_page=f"/{path}".startswith(self._folder) and len(self._folder) > 1,
@@ -267,18 +271,13 @@ class GroupFeatures:
             )
         return traits
 
-    def _is_within_prose(self, link: Element) -> bool:
-        """Whether sentences stand before and after a link, in the element that it stands in."""
-        texts, owner, parent = self.page.texts, self.page.text_owner, link.parent
-        before, after = link.text_start - 1, link.text_end
-        return (
-            parent is not None
-            and before >= 0
-            and after < len(texts)
-            and owner[before] == owner[after] == parent.index
-            and min(self._widths[before + 1] - self._widths[before], self._widths[after + 1] - self._widths[after])
-            >= _MIN_SENTENCE_WEIGHT
-        )
+    def _measure_beside(self, link: Element) -> list[int]:
+        """Return the widths of the texts right before and right after a link, in the element that it stands in."""
+        owner, parent = self.page.text_owner, link.parent.index if link.parent is not None else -1
+        return [
+            self._widths[index + 1] - self._widths[index] if 0 <= index < len(owner) and owner[index] == parent else 0
+            for index in (link.text_start - 1, link.text_end)
+        ]
 
     def _is_in_landmark(self, element: Element) -> bool:
         """Whether an element is in a navigation, footer, sidebar and the like by HTML's own words for them."""
