@@ -6,7 +6,7 @@ from monitor.extract import trees
 from monitor.extract.html import Outline
 from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.grouping import group_links
-from monitor.extract.lists.rows import build_rows, build_single_row
+from monitor.extract.lists.rows import build_rows
 from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
 
@@ -17,24 +17,16 @@ _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
 _MAX_DATED_DIFFERENCE = 0.5
-_MAX_SINGLE_ROWS = 3
 _MAX_IN_PROSE = 0.5
 _MAX_LISTS = 60  # each is held against all others
 
 
 def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
-    """Return the page's groups of rows; a row that is like no other is a group of its own where there are few."""
+    """Return the page's groups of rows; a record with a date is a group of its own where there are few."""
     groups = [
         features.measure(rows) for anchors in group_links(page, features.paths) if len(rows := build_rows(anchors)) >= 2
     ]
-    single: dict[str, RowGroup] = {}
-    for anchor in page.anchors:
-        row = build_single_row(page, anchor) if anchor.url not in single else None
-        if row is not None and features.is_single_row(row):
-            if len(single) == _MAX_SINGLE_ROWS:
-                return groups
-            single[row.url] = features.measure([row])
-    return [*groups, *single.values()]
+    return groups + [features.measure([row]) for row in features.list_dated_records()]
 
 
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:

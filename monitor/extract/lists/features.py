@@ -33,6 +33,7 @@ _MAX_DATE_CHARS = 40
 _MIN_SENTENCE_WEIGHT = 50
 _MIN_TITLE_WEIGHT = 16
 _MAX_LINK_WIDTH = 60
+_MAX_RECORDS, _MAX_RECORD_LINKS = 8, 4
 _MIN_PROSE_WIDTH = 24  # of what stands before and after a link in a sentence
 
 _COMPARED = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
@@ -223,11 +224,23 @@ class GroupFeatures:
             for group in groups
         ]
 
-    def is_single_row(self, row: ListRow) -> bool:
-        """Whether a row has a date beside its link and is in no navigation or footer, as the only row of a list is."""
-        dates, link = self._dates, row.anchor.element
-        beside = dates[row.text_end] - dates[link.text_end] + dates[link.text_start] - dates[row.text_start]
-        return beside > 0 and not self._is_in_landmark(row.element)
+    def list_dated_records(self) -> list[ListRow]:
+        """Return a row for each date that stands with a link or two of its own, as the only row of a list does."""
+        found: dict[int, ListRow] = {}
+        for owner, (before, after) in zip(self.page.text_owner, pairwise(self._dates), strict=True):
+            if before == after:
+                continue
+            around = iter(self.page.elements[owner].iter_ancestors())
+            record = next((node for node in around if self.page.count_links(node)), None)
+            links = self.page.list_links(record) if record is not None else []
+            if record is None or len(links) > _MAX_RECORD_LINKS or self._is_in_landmark(record):
+                continue
+            while (parent := record.parent) is not None and self.page.count_links(parent) == len(links):
+                record = parent
+            if self._widths[record.text_end] - self._widths[record.text_start] <= _MAX_ROW_WEIGHT:
+                link = max(links, key=lambda link: len(link.text))
+                found.setdefault(record.index, ListRow(link, [link], record))
+        return list(found.values()) if len(found) <= _MAX_RECORDS else []
 
     def _count_dated(self, rows: list[ListRow]) -> tuple[int, int, int]:
         """Return how many rows contain a date; how many others have one just after them, or in a heading above."""
