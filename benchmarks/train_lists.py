@@ -42,7 +42,6 @@ _TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "ro
 _SEED = 7
 SEEDS = (7, 8, 9)
 _WHOLE, _MIN_PART = 0.9, 0.2
-_ARTICLE_WEIGHT = 2.0  # all of whose groups are wrong
 _CHANGED_WEIGHT = 0.3
 _CHANGES = ("dates_removed", "tables_to_divs", "dates_fr", "prose_added")
 _COMMON = {
@@ -96,7 +95,8 @@ class ReadingFigures(BaseModel):
 class _Examples:
     """What one page teaches."""
 
-    weight: float = 1.0
+    is_article: bool = False
+    is_changed: bool = False
     groups: list[dict[str, float]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     columns: list[dict[str, float]] = field(default_factory=list)
@@ -178,7 +178,7 @@ def _collect_examples(page: LabelledPage) -> Iterator[_Examples]:
         for name in ("one_row", _CHANGES[_hash(page.id) % len(_CHANGES)]):
             if (changed := CHANGES[name](page)) is not None:
                 examples = _measure_examples(changed)
-                yield _Examples(_CHANGED_WEIGHT, examples.groups, examples.shares)
+                yield _Examples(is_changed=True, groups=examples.groups, shares=examples.shares)
 
 
 def _measure_examples(page: LabelledPage) -> _Examples:
@@ -187,9 +187,10 @@ def _measure_examples(page: LabelledPage) -> _Examples:
     groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
     shares = [compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
-    found = _Examples(_ARTICLE_WEIGHT if page.kind == ARTICLE else 1.0)
+    found = _Examples(is_article=page.kind == ARTICLE)
     if page.is_scored:
-        found.groups, found.shares = features.complete(groups), _credit_parts(groups, shares, wanted.keys())
+        features.complete(groups)
+        found.groups, found.shares = [group.features for group in groups], _credit_parts(groups, shares, wanted.keys())
     if max(shares, default=0.0) > 0 and any(item.get("title") for item in page.items):
         rows = groups[shares.index(max(shares))].rows
         columns = list_columns(outline, rows)
@@ -254,9 +255,24 @@ def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
 
 
 def _train(examples: Sequence[_Examples], seed: int = _SEED) -> dict[str, Any]:
-    groups = [(x.groups, x.shares, x.weight * len(x.groups) ** -0.5) for x in examples if x.groups]
     columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
-    return {"lists": _fit(groups, _LISTS, seed), "list_titles": _fit(columns, _TITLES, seed)}
+    return {
+        "lists": _fit(_weigh_groups(examples, of_article=1.0), _LISTS, seed),
+        "list_pages": _fit(_weigh_groups([x for x in examples if not x.is_changed], of_article=2.0), _LISTS, seed),
+        "list_titles": _fit(columns, _TITLES, seed),
+    }
+
+
+def _weigh_groups(
+    examples: Sequence[_Examples], *, of_article: float
+) -> list[tuple[list[dict[str, float]], list[float], float]]:
+    """Return the groups of each page with their shares and weight; those of an article are all wrong."""
+    weighed = []
+    for found in examples:
+        weight = of_article if found.is_article else _CHANGED_WEIGHT if found.is_changed else 1.0
+        if found.groups:
+            weighed.append((found.groups, found.shares, weight * len(found.groups) ** -0.5))
+    return weighed
 
 
 def _fit(

@@ -10,8 +10,11 @@ from monitor.extract.lists.rows import build_rows
 from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
 
-MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
+_MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.ARTICLE: 0.5}
 """What a list has to score, by what the caller expects of the page."""
+
+_MIN_PAGE_SCORE = 0.02
+"""What a page has to score as one with a list where the caller expects nothing."""
 
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
@@ -32,7 +35,8 @@ def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows, the likeliest list first."""
     groups = list_groups(page, features)
-    scores = trees.load_scorer("lists").score_named(features.complete(groups))
+    features.complete(groups)
+    scores = trees.load_scorer("lists").score_named([group.features for group in groups])
     for group, score in zip(groups, scores, strict=True):
         # Undated links within sentences are no rows.
         is_prose = group.features["within_prose"] > _MAX_IN_PROSE and group.dated_share == 0
@@ -42,6 +46,13 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
         for group in groups:
             group.score = page.memory.weaken(group.score, [places[row.anchor.element.index] for row in group.rows])
     return sorted(groups, key=lambda group: -group.score)
+
+
+def is_shown(group: RowGroup, expected: ExpectedPage) -> bool:
+    """Whether a page's likeliest list is one: who knows nothing of the page asks trees that weigh articles more."""
+    if expected is ExpectedPage.UNKNOWN and group.score > 0:
+        return trees.load_scorer("list_pages").score_named([group.features])[0] >= _MIN_PAGE_SCORE
+    return expected in _MIN_SCORES and group.score >= _MIN_SCORES[expected]
 
 
 def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:

@@ -18,6 +18,7 @@ from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
+_RECORD_TAGS = frozenset({"tr", "li", "dl", "article"})
 _LANDMARK_TAGS = frozenset({"nav", "footer", "aside", "header", "menu", "select"})
 _LANDMARK_ROLES = frozenset({"navigation", "contentinfo", "complementary", "banner", "menu", "menubar", "search"})
 _RECORD_URL = re.compile(
@@ -159,6 +160,7 @@ class GroupFeatures:
             ),
             "distinct": len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}),
             "one_shape": _count_commonest([get_url_shape(row.url) for row in rows]),
+            "records": len({(node.closest(_RECORD_TAGS) or node).index for node in elements}),
             "siblings": _count_commonest([element.parent.index if element.parent else 0 for element in elements]),
             "one_kind": _count_commonest([element.kind for element in elements]),
             "one_class": _count_commonest([element.css_class for element in elements]),
@@ -212,17 +214,14 @@ class GroupFeatures:
             "in_first_region": regions.count(regions[0]),
         }
 
-    def complete(self, groups: Sequence[RowGroup]) -> list[dict[str, float]]:
-        """Return the features of all groups of the page with those of the page, and how they stand against the best."""
-        best = {name: max((group.features[name] for group in groups), default=0.0) or 1.0 for name in _COMPARED}
-        return [
-            {
-                **group.features,
-                **self._page,
-                **{f"{name}_to_best": group.features[name] / most for name, most in best.items()},
-            }
-            for group in groups
-        ]
+    def complete(self, groups: Sequence[RowGroup]) -> None:
+        """Add to the features of all groups of the page those of the page, and how they stand against the best."""
+        for name in _COMPARED:
+            most = max((group.features[name] for group in groups), default=0.0) or 1.0
+            for group in groups:
+                group.features[f"{name}_to_best"] = group.features[name] / most
+        for group in groups:
+            group.features.update(self._page)
 
     def list_dated_records(self) -> list[ListRow]:
         """Return a row for each date that stands with a link or two of its own, as the only row of a list does."""
