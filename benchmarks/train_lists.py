@@ -43,6 +43,7 @@ _SEED = 7
 SEEDS = (7, 8, 9)
 _WHOLE, _MIN_PART = 0.9, 0.2
 _CHANGED_WEIGHT = 0.3
+_FIXTURE_WEIGHT = 3.0  # each stands for a class of pages
 _CHANGES = ("dates_removed", "tables_to_divs", "dates_fr", "prose_added")
 _COMMON = {
     "objective": "cross_entropy",
@@ -97,6 +98,7 @@ class _Examples:
 
     is_article: bool = False
     is_changed: bool = False
+    is_fixture: bool = False
     groups: list[dict[str, float]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     columns: list[dict[str, float]] = field(default_factory=list)
@@ -187,7 +189,7 @@ def _measure_examples(page: LabelledPage) -> _Examples:
     groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
     shares = [compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
-    found = _Examples(is_article=page.kind == ARTICLE)
+    found = _Examples(is_article=page.kind == ARTICLE, is_fixture=page.id.startswith("fixture-"))
     if page.is_scored:
         features.complete(groups)
         found.groups, found.shares = [group.features for group in groups], _credit_parts(groups, shares, wanted.keys())
@@ -270,6 +272,7 @@ def _weigh_groups(
     weighed = []
     for found in examples:
         weight = of_article if found.is_article else _CHANGED_WEIGHT if found.is_changed else 1.0
+        weight *= _FIXTURE_WEIGHT if found.is_fixture else 1.0
         if found.groups:
             weighed.append((found.groups, found.shares, weight * len(found.groups) ** -0.5))
     return weighed
