@@ -623,8 +623,9 @@ def lists(
         whole = [figure.model_dump() for figure in read]
         terminal.write_json({"bench": "lists", "figures": [figure.model_dump() for figure in figures], "read": whole})
         return
-    for table in filter(None, (figures, read)):
-        terminal.write_rows([tuple(type(table[0]).model_fields), *[tuple(f.model_dump().values()) for f in table]])
+    terminal.write_rows([tuple(type(figures[0]).model_fields), *[tuple(f.model_dump().values()) for f in figures]])
+    if read:
+        terminal.write_rows([tuple(type(read[0]).model_fields), *[tuple(f.model_dump().values()) for f in read]])
 
 
 def _print_rates(terminal: Terminal, kind: str, rates: "list[PageRate]") -> None:

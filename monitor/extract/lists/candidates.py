@@ -74,12 +74,13 @@ def _list_others(
     seen = [{row.url for row in group.rows} for group in chosen]
     others: list[PageList] = []
     for group in groups:
-        urls = {row.url for row in group.rows}
+        candidates = _build_candidates(page, [group], today)
+        urls = {row.url for row in group.rows} | {candidate.url for candidate in candidates}
         if len(others) == _MAX_LISTS:
             break
         if all(len(urls & known) <= _MAX_SHARED * len(urls) for known in seen):
             seen.append(urls)
-            others.append(PageList(score=group.score, candidates=_build_candidates(page, [group], today)))
+            others.append(PageList(score=group.score, candidates=candidates))
     return others
 
 

@@ -117,8 +117,8 @@ def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[
     return join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
 
 
-def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:
-    """Return whether the examples are like most rows, and the group's score, less where few rows are like the first."""
+def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, bool, float]:
+    """Return whether there are several rows, whether the examples are like most of them, and the group's score, less where few rows are like the first."""
     paths = [_list_steps(row.anchor.element) for row in group.rows]
     shapes = [_split_url(row.url) for row in group.rows]
     path, shape = _find_common(paths), _find_common(shapes)
@@ -126,7 +126,7 @@ def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool,
     is_alike = all(paths[place] == path or shapes[place] == shape for place in mine)
     alike = paths.count(paths[mine[0]]) + shapes.count(shapes[mine[0]])
     share = alike / (2 * len(group.rows))
-    return is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
+    return len(group.rows) > 1, is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:
