@@ -118,7 +118,7 @@ def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[
 
 
 def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, bool, float]:
-    """Return whether it has several rows, mostly like the examples, and its score, less where few are like the first."""
+    """Return whether it has several rows, mostly like the examples, and its score, less where few are like it."""
     paths = [_list_steps(row.anchor.element) for row in group.rows]
     shapes = [_split_url(row.url) for row in group.rows]
     path, shape = _find_common(paths), _find_common(shapes)
