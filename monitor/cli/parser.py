@@ -95,13 +95,15 @@ class _LocalizedFormatter(HelpFormatter):
         super().write_heading(translate(self.language, heading))
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(term, self._translate_notes(text)) for term, text in rows], col_max, col_spacing)
+        super().write_dl([(term, translate_notes(self.language, text)) for term, text in rows], col_max, col_spacing)
 
-    def _translate_notes(self, text: str) -> str:
-        if self.language != "en":
-            for words in _TYPER_WORDS:
-                text = text.replace(words, translate(self.language, words))
-        return text
+
+def translate_notes(language: str, text: str) -> str:
+    """Return an option's help with what Typer adds to it, as `[default: 7]`, in the language."""
+    if language != "en":
+        for words in _TYPER_WORDS:
+            text = text.replace(words, translate(language, words))
+    return text
 
 
 def localize(command: Command, language: str) -> None:
