@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from monitor.evidence.chain import EvidenceChain
     from monitor.evidence.records import EvidenceArchive
     from monitor.evidence.storage import FileStorage
-    from monitor.extract.documents import DocumentReader
     from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
+    from monitor.pages.documents import DocumentReader
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
     from monitor.search.bundles.bundle import BundleFolder
