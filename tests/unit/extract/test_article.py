@@ -91,8 +91,8 @@ def test_quotation_marks_and_a_dateline_are_no_part_of_what_separates_a_title() 
     [
         "<title>Storage &amp;quot;at scale&amp;quot;: what operators must report</title>",
         '<meta property="og:title" content="Storage &amp;quot;at scale&amp;quot;: what operators must report">',
-        '<script type="application/ld+json">{"@type":"NewsArticle",'
-        '"headline":"Storage &#8220;at scale&#8221;: what operators must report"}</script>',
+        '<script type="application/ld+json">{"@type":"NewsArticle","headline":'
+        + '"Storage &#8220;at scale&#8221;: what operators must report"}</script>',
     ],
 )
 def test_a_title_that_the_head_escapes_twice_is_read_as_it_is_meant(head: str) -> None:
