@@ -91,13 +91,12 @@ def test_quotation_marks_and_a_dateline_are_no_part_of_what_separates_a_title() 
     [
         "<title>Storage &amp;quot;at scale&amp;quot;: what operators must report</title>",
         '<meta property="og:title" content="Storage &amp;quot;at scale&amp;quot;: what operators must report">',
-        '<script type="application/ld+json">{"@type":"NewsArticle","headline":'
-        + '"Storage &#8220;at scale&#8221;: what operators must report"}</script>',
+        '<script type="application/ld+json">{"@type":"Article","headline":"Storage &quot;at scale&quot;: what operators must report"}</script>',  # noqa: E501
     ],
 )
 def test_a_title_that_the_head_escapes_twice_is_read_as_it_is_meant(head: str) -> None:
     page = read(head, f"<div>{BODY}</div>")
-    assert page.title.replace("“", '"').replace("”", '"') == 'Storage "at scale": what operators must report'
+    assert page.title == 'Storage "at scale": what operators must report'
 
 
 def test_the_headline_is_the_heading_that_the_title_element_repeats() -> None:
