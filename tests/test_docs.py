@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ PAGES_WITH_LABELS = [
     if page.name.split(".")[0] not in BOLD_BEGINNINGS
 ]
 CODE_BLOCK = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img\b[^>]*\bsrc=\"([^\"]+)\"")
 
 
 def read(path: str) -> str:
@@ -216,6 +219,20 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     assert is_short, f"{page.name} has grown past {MAX_LINES} lines"
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(HOME)))
+def test_the_images_of_a_page_are_there_and_not_empty(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    images = [name for pair in IMAGE.findall(text) for name in pair if name and "://" not in name]
+    missing = [name for name in images if not (page.parent / name).is_file() or not (page.parent / name).stat().st_size]
+    assert not missing, f"{page.name} shows {missing}, which is missing or empty"
+
+
+def test_both_readmes_show_the_same_images_in_their_language() -> None:
+    english, chinese = (["".join(pair) for pair in IMAGE.findall(read(name))] for name in ("README.md", "README.zh.md"))
+    assert "docs/images/architecture.svg" in english
+    assert [name.replace("/en/", "/zh/") for name in english] == chinese
+
+
 def list_headings(text: str) -> list[int]:
     """The levels of the headings outside of code, in their order."""
     return [len(marks) for marks in re.findall(r"^(#+) ", CODE_BLOCK.sub("", text), flags=re.MULTILINE)]
@@ -294,17 +311,26 @@ def test_every_decision_is_numbered_and_listed() -> None:
 
 
 def test_the_changelog_knows_this_version() -> None:
-    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
-    assert f"## [{version}]" in read("CHANGELOG.md"), f"CHANGELOG.md says nothing about {version}"
+    released = re.findall(r"^## \[(.+?)\]", read("CHANGELOG.md"), flags=re.MULTILINE)
+    assert released[0] == "Unreleased"
+    kept = sorted(folder.name for folder in (HOME / "fixtures" / "releases").iterdir())
+    assert not set(kept) - set(released), f"CHANGELOG.md does not name {kept}"
 
 
 def test_every_dependency_is_locked_with_its_hash_and_without_hosts() -> None:
     project = tomllib.loads(read("pyproject.toml"))
-    asked = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    names = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower() for line in asked}
-    lock = read("requirements.lock")
-    locked = dict(
-        re.findall(r"^([a-z0-9._-]+)==\S+.*?((?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+)", lock, flags=re.MULTILINE)
-    )
-    assert not names - set(locked), f"requirements.lock lacks {sorted(names - set(locked))}: run `make lock`"
-    assert "://" not in lock, "requirements.lock names a host"
+    groups = project["dependency-groups"]
+    asked = [*project["project"]["dependencies"], *chain(*project["project"]["optional-dependencies"].values())]
+    own = project["project"]["name"]
+    for name, lines in (
+        ("requirements.lock", asked),
+        ("requirements-dev.lock", [*asked, *groups["dev"], *groups["build"]]),
+        ("requirements-docs.lock", groups["docs"]),
+    ):
+        names = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower() for line in lines} - {own}
+        lock = read(name)
+        locked = dict(
+            re.findall(r"^([a-z0-9._-]+)==\S+.*?((?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+)", lock, flags=re.MULTILINE)
+        )
+        assert not names - set(locked), f"{name} lacks {sorted(names - set(locked))}: run `make lock`"
+        assert "://" not in lock, f"{name} names a host"

@@ -58,7 +58,8 @@ async def open_evidence(person: Person) -> None:
     """Follow the first item to the passage on the saved page that bears what is said of it."""
     await person.page.goto(f"{person.address}items")
     await person.page.goto(await find_address(person.page.locator("#triage .row h3 a").first))
-    await person.page.goto(await find_address(person.page.locator(".claims a").first))
+    passage = await find_address(person.page.locator(".claims a").first)
+    await person.page.goto(passage.partition("#")[0])
 
 
 async def find_address(link: Locator) -> str:
@@ -82,7 +83,7 @@ async def open_calendar(person: Person) -> None:
 SHOTS = [
     Shot("today", 1280, 860, open_today),
     Shot("items", 1400, 720, open_reader),
-    Shot("evidence", 1280, 720, open_evidence),
+    Shot("evidence", 1280, 860, open_evidence),
     Shot("briefing-phone", 390, 844, open_briefing),
     Shot("calendar", 1280, 860, open_calendar),
 ]

@@ -28,17 +28,19 @@ def init() -> None:
     else:
         write_file(path, render_config().encode(), is_private=True)  # urls in it may hold passwords
         terminal.print("setup.config_written", path=path)
-    upgrade()
+    settings = terminal.load_settings()
+    terminal.print_message(_upgrade(settings, settings.database_url))
     terminal.print("setup.next")
 
 
 @app.command()
-def upgrade() -> None:
-    """Create the database or bring it to the schema of this version."""
-    from monitor.db.migrate import upgrade_database
-
+def upgrade(
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="Write no backup of an older database first.")] = False,
+) -> None:
+    """Create the database, or back it up and bring it to the schema of this version."""
     terminal = get_terminal()
-    terminal.print_message(upgrade_database(terminal.load_settings().database_url))
+    settings = terminal.load_settings()
+    terminal.print_message(_upgrade(settings, settings.database_url, has_backup=not no_backup))
 
 
 @app.command()
@@ -115,6 +117,14 @@ def _print_rows(terminal: Terminal, rows: dict[str, int], code: str, *, as_json:
     terminal.print(code, rows=sum(rows.values()))
 
 
+def _upgrade(settings: "Settings", url: str, *, has_backup: bool = True) -> Message:
+    """Upgrade a database after its backup, which is noted as the newest one."""
+    from monitor.clock import SystemClock
+    from monitor.db.maintenance import upgrade_database
+
+    return upgrade_database(url, data_dir=settings.data_dir, now=SystemClock().now(), has_backup=has_backup)
+
+
 async def _back_up(settings: "Settings", file: Path) -> int:
     """Back up a database of whatever version, so no App is opened; return the file's size in bytes."""
     from monitor.clock import SystemClock
@@ -132,10 +142,9 @@ async def _check_not_in_use(settings: "Settings", url: str) -> None:
     from monitor.clock import SystemClock
     from monitor.db.database import Store
     from monitor.db.engines import DatabaseAddress
-    from monitor.db.migrate import upgrade
     from monitor.jobs.presence import HeartbeatRegistry
 
-    await asyncio.to_thread(upgrade, url)
+    await asyncio.to_thread(_upgrade, settings, url)
     async with Store.open(url) as store:
         presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
         working = sorted(await presence.list_alive())
