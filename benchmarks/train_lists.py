@@ -261,9 +261,7 @@ def _train(examples: Sequence[_Examples], seed: int = _SEED) -> dict[str, Any]:
     as_saved = [example for example in examples if not example.is_changed]
     return {
         "lists": _fit(_compute_group_weights(examples, of_article=1.0), _LISTS, seed),
-        "list_pages": _fit(
-            _compute_group_weights([x for x in examples if not x.is_changed], of_article=2.0), _LISTS, seed
-        ),
+        "list_pages": _fit(_compute_group_weights(as_saved, of_article=2.0), _LISTS, seed),
         "list_titles": _fit(columns, _TITLES, seed),
     }
 

@@ -124,8 +124,7 @@ class _Part(Generic[T]):
 class App:
     """The use cases and the parts under them.
 
-    `settings` hold at any moment: changes reach them while the program runs. `lifetime` ends before the parts are
-    closed.
+    `settings` change while the program runs. `lifetime` ends before the parts are closed.
     """
 
     def __init__(
@@ -398,8 +397,7 @@ class _LazyNotifier:
         if alarms:
             from monitor.jobs.scheduler import AlarmNotifier
 
-            app = self.app
-            await AlarmNotifier(store=app.store, settings=app.settings, clock=app.clock).notify(alarms)
+            await AlarmNotifier(store=self.app.store, settings=self.app.settings, clock=self.app.clock).notify(alarms)
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:
