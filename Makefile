@@ -67,6 +67,10 @@ docs: .venv/.packages .venv/docs/.packages ## write docs/reference from the prog
 	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "out/docs/index.html"
 
+.PHONY: screenshots
+screenshots: .venv/.browser .venv/.dev ## take the screenshots of docs/images anew, from the sample sites
+	@.venv/bin/python -m docs.tools.screenshots
+
 ## Ship it ---------------------------------------------------------------------------------------------
 
 .PHONY: package

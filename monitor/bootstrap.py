@@ -193,7 +193,7 @@ class App:
 
         return FileStorage(self.settings.storage_url or str(self.settings.data_dir))
 
-    documents: "_Part[DocumentReader]" = _Part("extract.documents.DocumentReader", max_bytes="settings.pages.max_bytes")
+    documents: "_Part[DocumentReader]" = _Part("pages.documents.DocumentReader", max_bytes="settings.pages.max_bytes")
 
     @cached_property
     def bundles(self) -> "BundleFolder":

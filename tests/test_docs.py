@@ -49,6 +49,8 @@ PAGES_WITH_LABELS = [
 ]
 CODE_BLOCK = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
 
+IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img\b[^>]*\bsrc=\"([^\"]+)\"")
+
 
 def read(path: str) -> str:
     return (HOME / path).read_text(encoding="utf-8")
@@ -215,6 +217,20 @@ def test_links_lead_somewhere_and_pages_stay_short(page: Path) -> None:
     assert not broken, f"{page.name} links to {broken}, which is not there"
     is_short = len(text.splitlines()) <= MAX_LINES or page.parent == REFERENCE
     assert is_short, f"{page.name} has grown past {MAX_LINES} lines"
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(HOME)))
+def test_the_images_of_a_page_are_there_and_not_empty(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    images = [name for pair in IMAGE.findall(text) for name in pair if name and "://" not in name]
+    missing = [name for name in images if not (page.parent / name).is_file() or not (page.parent / name).stat().st_size]
+    assert not missing, f"{page.name} shows {missing}, which is missing or empty"
+
+
+def test_both_readmes_show_the_same_images_in_their_language() -> None:
+    english, chinese = (["".join(pair) for pair in IMAGE.findall(read(name))] for name in ("README.md", "README.zh.md"))
+    assert "docs/images/architecture.svg" in english
+    assert [name.replace("/en/", "/zh/") for name in english] == chinese
 
 
 def list_headings(text: str) -> list[int]:
