@@ -258,24 +258,25 @@ def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
 
 def _train(examples: Sequence[_Examples], seed: int = _SEED) -> dict[str, Any]:
     columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
+    as_saved = [example for example in examples if not example.is_changed]
     return {
-        "lists": _fit(_weigh_groups(examples, of_article=1.0), _LISTS, seed),
-        "list_pages": _fit(_weigh_groups([x for x in examples if not x.is_changed], of_article=2.0), _LISTS, seed),
+        "lists": _fit(_compute_group_weights(examples, of_article=1.0), _LISTS, seed),
+        "list_pages": _fit(_compute_group_weights(as_saved, of_article=2.0), _LISTS, seed),
         "list_titles": _fit(columns, _TITLES, seed),
     }
 
 
-def _weigh_groups(
+def _compute_group_weights(
     examples: Sequence[_Examples], *, of_article: float
 ) -> list[tuple[list[dict[str, float]], list[float], float]]:
     """Return the groups of each page with their shares and weight; those of an article are all wrong."""
-    weighed = []
+    weights_of_groups = []
     for found in examples:
         weight = of_article if found.is_article else _CHANGED_WEIGHT if found.is_changed else 1.0
         weight *= _FIXTURE_WEIGHT if found.is_fixture else 1.0
         if found.groups:
-            weighed.append((found.groups, found.shares, weight * len(found.groups) ** -0.5))
-    return weighed
+            weights_of_groups.append((found.groups, found.shares, weight * len(found.groups) ** -0.5))
+    return weights_of_groups
 
 
 def _fit(

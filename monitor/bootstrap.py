@@ -28,6 +28,7 @@ from monitor.steps import InProcessSteps
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
+    from monitor.config.targets import TargetSettings
     from monitor.db.tables.delivery import AlarmView
     from monitor.db.tables.research import ResearchEvent, ResearchStatus, RunEvent
     from monitor.demo.hosting import SampleSiteHost
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
+    from monitor.notify.notification import Channel
     from monitor.pages.documents import DocumentReader
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
@@ -122,8 +124,7 @@ class _Part(Generic[T]):
 class App:
     """The use cases and the parts under them.
 
-    `settings` hold at any moment: changes reach them while the program runs. `lifetime` ends before the parts are
-    closed.
+    `settings` change while the program runs. `lifetime` ends before the parts are closed.
     """
 
     def __init__(
@@ -357,19 +358,14 @@ class App:
 
         return await print_pdf(page, self.settings.pages.browser)
 
-    @cached_property
-    def dispatch(self) -> "DeliveryDispatcher":
-        from monitor.notify.registry import build_channel
-        from monitor.services.dispatch import DeliveryDispatcher
+    dispatch: "_Part[DeliveryDispatcher]" = _Part(
+        "services.dispatch.DeliveryDispatcher", write="exports.export_briefing", new_channel="_build_channel"
+    )
 
-        return DeliveryDispatcher(
-            store=self.store,
-            settings=self.settings,
-            clock=self.clock,
-            briefings=self.briefings,
-            write=self.exports.export_briefing,
-            new_channel=lambda target: build_channel(target, self.settings.network, self.clock),
-        )
+    def _build_channel(self, target: "TargetSettings") -> "Channel":
+        from monitor.notify.registry import build_channel
+
+        return build_channel(target, self.settings.network, self.clock)
 
     # Running it: health, cost, people.
     prompts: "_Part[PromptService]" = _Part("services.prompts.PromptService")
@@ -401,15 +397,21 @@ class _LazyNotifier:
         if alarms:
             from monitor.jobs.scheduler import AlarmNotifier
 
-            app = self.app
-            await AlarmNotifier(store=app.store, settings=app.settings, clock=app.clock).notify(alarms)
+            await AlarmNotifier(store=self.app.store, settings=self.app.settings, clock=self.app.clock).notify(alarms)
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:
-    checks: dict[str, SettingCheck] = {**CHECKS, "work.blackout": _check_blackout}
+    checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
     return SettingsService(
         store=store, base=base, secret_box=SecretBox(base.data_dir), clock=SystemClock(), checks=checks
     )
+
+
+def _check_targets(settings: Settings) -> None:
+    if settings.deliver.targets:
+        from monitor.services.deliveries import check_targets
+
+        check_targets(settings)
 
 
 def _check_blackout(settings: Settings) -> None:
@@ -434,7 +436,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         store.sessions.timezone = settings.timezone
         if settings.llm.is_on:
             settings.llm.check_endpoint()
-        CHECKS["deliver.targets"](settings)
+        _check_targets(settings)
         app = App(settings_service=settings_service, store=store, stack=stack, lifetime=lifetime)
         if settings.sources:
             await app.sources.seed(settings.sources)
